@@ -1,0 +1,75 @@
+"""The one seam for I/O: `Backend.complete(request) -> Reply`. A backend owns the wire and nothing but the wire.
+
+It does not know what a call is about, it does not retry, count or store; it raises the errors of `errors.py`.
+Only the built-in baselines look at `Request.conversation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from attunebench.conversations.schema import Conversation
+    from attunebench.protocol.calls import Call, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply as the server counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What goes over the wire once: a call's messages (with the reask's line, where there is one) and parameters."""
+
+    call: Call
+    messages: tuple[Message, ...]
+    max_tokens: int
+    temperature: float | None
+    seed: int | None
+    timeout: float
+    """Total seconds for this try, whatever the server drips."""
+    reask: int = 0
+    conversation: Conversation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. `text` is None where the server sent no content; `finish_reason` is "length" at the limit."""
+
+    text: str | None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    """USD as the provider states it; None is unknown, never 0."""
+    model: str | None = None
+    provider: str | None = None
+    latency: float | None = None
+    structured: str | None = None
+    """How the output was constrained on this call: "schema", "object" or "text"."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What had to be adapted, e.g. {"temperature": "not accepted"}."""
+
+
+class Backend(Protocol):
+    """A way to get replies for one model."""
+
+    provider: str
+    model: str
+
+    async def complete(self, request: Request) -> Reply:
+        """One try. Raises TransientError, ItemError or ConfigurationError; never anything else on purpose."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...

@@ -1,0 +1,58 @@
+"""Every error of this package, and whose it is.
+
+AttuneBenchError                 one sentence for the user; `exit_status` says how the command ends
+├── UsageError          (2)      the user's: an unknown mode, provider or metric; options that exclude each other
+├── DataError           (2)      the user's: a folder, conversation, codebook or scores file that cannot be used as it is
+├── ConfigurationError  (2)      the set-up's: key, model name, URL, money or quota; the run stops at once, work is kept
+└── BackendError                 one call's; these never leave the runner
+    ├── TransientError           the line's or the server's: retried with backoff, then the conversation is skipped
+    └── ItemError                this call can never succeed (too long for the model …): an unanswered item, not retried
+
+What a model answers, however badly, is no exception: it is an `Answer` with an outcome (protocol/calls.py).
+"""
+
+from __future__ import annotations
+
+
+class AttuneBenchError(Exception):
+    """Base of all errors that the package raises on purpose; its text is one or two sentences with the remedy."""
+
+    exit_status = 2
+
+
+class UsageError(AttuneBenchError):
+    """The command or a function was called with something that does not exist or does not go together."""
+
+
+class DataError(AttuneBenchError):
+    """A file or folder of the user's cannot be used as it is; it is left untouched."""
+
+
+class ConfigurationError(AttuneBenchError):
+    """Key, model, URL, parameters or money: no retry can mend it, so the run stops and keeps what it has."""
+
+
+class BackendError(AttuneBenchError):
+    """One call failed for a reason that is not the model's answer."""
+
+
+class TransientError(BackendError):
+    """Trouble that may heal: time-outs, dropped connections, 408, 409, 425, 429, 5xx, an error body under status 200.
+
+    `retry_after` is the wait in seconds that the server asked for, or None.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ItemError(BackendError):
+    """The server will never accept this one call (the prompt exceeds the model's context): not answered.
+
+    `outcome` is the answer's outcome that the runner records: "refused" for a moderation error, else "unreadable".
+    """
+
+    def __init__(self, message: str, *, outcome: str = "unreadable") -> None:
+        super().__init__(message)
+        self.outcome = outcome

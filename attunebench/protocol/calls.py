@@ -1,0 +1,93 @@
+"""The nouns of the protocol: a call, what it asks, and the answer that was read from a reply.
+
+Pure data: nothing here knows a prompt's wording, a network or a metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
+Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post"]
+PanasStrategy = Literal["absolute", "delta", "blind_delta"]
+Variant = Literal["original", "alternate", "human"]
+Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"]
+YesNo = Literal["yes", "no"]
+Letter = Literal["A", "B"]
+
+KINDS: tuple[Kind, ...] = ("draft", "judge", "review", "binary_hp", "pairwise", "post")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks for: all that reading its reply needs, and nothing of the truth.
+
+    `questions`: binary question IDs in the order shown (`review`, `binary_hp`, `judge`), with their shown texts.
+    `comparisons`: index ("0" … "11") → the two reply labels behind A and B, e.g. ("Reply 2", "Reply 1") (`pairwise`).
+    `panas`: how `post` asks for the mood afterwards. `rated`: whether a `judge` has a reference to rate against.
+    `verbose`: whether reasoning is asked for beside the answer (it never counts as an item).
+    """
+
+    kind: Kind
+    questions: Mapping[str, str] = field(default_factory=dict)
+    comparisons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    panas: PanasStrategy = "absolute"
+    rated: bool = True
+    verbose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to one model.
+
+    `id` is `conversation/mode/turn/kind`, with `/judge index` behind it for judges; a `post` call has turn 0.
+    A judge's call names the draft it waits for in `needs`; until `plan.with_draft` has put the draft in, its last
+    message lacks it at the character offset `slot`. All other calls are complete as planned.
+    """
+
+    id: str
+    conversation_id: str
+    mode: Mode
+    turn: int
+    kind: Kind
+    messages: tuple[Message, ...]
+    asked: Asked
+    schema: Mapping[str, Any]
+    judge: int | None = None
+    needs: str | None = None
+    slot: int | None = None
+
+    @property
+    def role(self) -> Literal["model", "judge"]:
+        return "judge" if self.kind == "judge" else "model"
+
+    @property
+    def prompt_characters(self) -> int:
+        return sum(len(message.content) for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a reply said, item by item.
+
+    `values` has the keys of the call's answer format (spec 3.2): a missing item is absent from its map, a missing
+    single value is None. `missing` names what was asked and not answered, as paths such as
+    `binary_om_assessment.B13`, `emotion_tags`, `predicted_post_panas.items.Proud`. `reasoning` holds the texts of
+    verbose modes (`reasoning`, `emotion_reasoning`, `binary_reasoning`). `mended`: the JSON had to be repaired.
+    """
+
+    values: Mapping[str, Any]
+    missing: tuple[str, ...]
+    outcome: Outcome
+    mended: bool = False
+    reasoning: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""What a result file holds, as its readers see it (spec 5.2): tolerant of what is missing, deaf to what is unknown.
+
+Three states of an answer are kept apart, since the score depends on them:
+- the key is there with a value: answered;
+- the key is there with null, or an item is missing inside a block: not answered;
+- the key is absent from all turns of the file: not measured (`Result.measured`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedTag:
+    """A predicted emotion: a PANAS item in display form, 1–7 or None."""
+
+    emotion: str
+    intensity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTurn:
+    """The predictions for one turn. None means not answered; `present` holds the block keys that the file has here."""
+
+    number: int
+    present: frozenset[str] = frozenset()
+    draft: str | None = None
+    tags: tuple[PredictedTag, ...] | None = None
+    binary_om: Mapping[str, str] = field(default_factory=dict)
+    binary_hp: Mapping[str, str] = field(default_factory=dict)
+    binary_om_hp: Mapping[str, str] = field(default_factory=dict)
+    binary_hp_hp: Mapping[str, str] = field(default_factory=dict)
+    pairwise: Mapping[str, str] = field(default_factory=dict)
+    judge_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Judge model → its given dimensions, 1–7; the fallback to the single-judge field is made while reading."""
+    judge_binary: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Judge model → question → yes/no about the draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedPanas:
+    """Predicted state after the talk: item (lower case) → 1–7, and the file's own totals (10–70) or None."""
+
+    items: Mapping[str, float] = field(default_factory=dict)
+    positive: float | None = None
+    negative: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedWide:
+    """Predicted answers about the whole talk; None is not answered, () is an answer."""
+
+    q1: tuple[str, ...] | None = None
+    q2: str | None = None
+    q3: str | None = None
+    follow_up: tuple[str, ...] | None = None
+    four_branch: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result file. `measured`: the block keys that at least one turn (or `post_conversation`) has."""
+
+    conversation_id: str
+    provider: str
+    em_model: str
+    mode: str
+    turns: tuple[ResultTurn, ...]
+    panas: PredictedPanas = PredictedPanas()
+    wide: PredictedWide = PredictedWide()
+    measured: frozenset[str] = frozenset()
+    judges: tuple[str, ...] = ()
+    epoch: int | None = None
+    calls: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    api_cost: float | None = None
+    duration_seconds: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
+    source_file: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int | None]:
+        return (self.conversation_id, self.provider, self.em_model, self.mode, self.epoch)
