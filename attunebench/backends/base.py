@@ -10,19 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from attunebench.protocol.calls import Usage
+
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
     from attunebench.protocol.calls import Call, Message
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one reply as the server counted them; None where it did not say."""
-
-    prompt_tokens: int | None = None
-    cached_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

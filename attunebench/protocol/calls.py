@@ -91,3 +91,38 @@ class Answer:
     outcome: Outcome
     mended: bool = False
     reasoning: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the server counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sums of what is known: unknown plus known is the known part."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        return Usage(*(b if a is None else a if b is None else a + b for a, b in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A call that has its final answer, and what it took: all that `assemble` needs and the journal keeps.
+
+    `requests` counts what was sent in all (each is possibly billed), `reasks` the asks after the first, `usage` and
+    `cost` (USD, None if unknown) sum over them; `models` and `providers` are those that the server named.
+    """
+
+    call: Call
+    answer: Answer
+    requests: int = 1
+    reasks: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    seconds: float = 0.0
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    structured: str | None = None

@@ -1,0 +1,81 @@
+"""What a run is told: one frozen model, filled by the command line or by a library user, checked once.
+
+`parameters` is the part that changes what a model is asked; it goes into every result, and a result that was made
+with other parameters is never mixed with a new one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from attunebench.protocol.calls import Mode, PanasStrategy
+
+Structured = Literal["auto", "schema", "object", "text"]
+
+
+class ModelSettings(BaseModel):
+    """Where a model is reached. The key is a secret: it shows in no repr, log, file or error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    provider: str
+    """openrouter, openai, prime, local or baseline."""
+    model: str
+    """The provider's name of the model; the baseline's name for `baseline`."""
+    base_url: str | None = None
+    """Overrides the provider's address."""
+    api_key: SecretStr | None = None
+    """Wins over the environment."""
+
+
+class RunSettings(BaseModel):
+    """Everything that a run may be told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    em: ModelSettings
+    """The evaluated model."""
+    judges: tuple[ModelSettings, ...] = ()
+    """Further models that rate the drafts; none by default."""
+    modes: tuple[Mode, ...] = ("default",)
+    output: Path = Path("results")
+    """Folder of the result files."""
+    panas_strategy: PanasStrategy = "absolute"
+    temperature: float | None = 0.0
+    """None leaves it to the server."""
+    max_tokens: int = Field(default=4096, gt=0)
+    """Limit of one reply; four times that after a reply that was cut."""
+    structured: Structured = "auto"
+    """How strongly the output is constrained; auto takes the strongest that the server accepts."""
+    seed: int | None = None
+    max_reasks: int = Field(default=2, ge=0)
+    """How often an unusable reply is asked for again."""
+    call_timeout: float = Field(default=120.0, gt=0)
+    """Seconds for one try, in all."""
+    total_timeout: float = Field(default=600.0, gt=0)
+    """Seconds for one call with all its tries and waits."""
+    max_tries: int = Field(default=8, gt=0)
+    """Tries of one call against transient trouble."""
+    concurrency: int = Field(default=16, gt=0)
+    """Calls under way at once, over all conversations."""
+    limit: int | None = Field(default=None, gt=0)
+    """Only the first so many conversations of the run order."""
+    replace: bool = False
+    """Overwrite results that were made with other settings."""
+    retry_unanswered: bool = False
+    """Ask again what an earlier run could not get answered."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What changes a model's answers beside the prompt itself."""
+        return {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "structured": self.structured,
+            "seed": self.seed,
+            "panas_strategy": self.panas_strategy,
+            "max_reasks": self.max_reasks,
+        }
