@@ -1,0 +1,100 @@
+"""Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not.
+
+Owns encoding, size, depth and what is not JSON in spite of Python's parser (NaN, Infinity, half surrogates).
+Refuses to know what a file means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NoReturn
+
+from attunebench.errors import DataError
+
+MAX_BYTES = 32 * 1024 * 1024
+MAX_DEPTH = 64
+
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[Any, str]:
+    """The value in the file and the SHA-256 of its bytes in hex. Takes UTF-8 with or without BOM.
+
+    Raises DataError with a sentence that names the file: unreadable, larger than `max_bytes`, not UTF-8, not JSON,
+    nested deeper than `max_depth`, NaN or Infinity, half a surrogate pair.
+    """
+    data = _bytes_of(path, max_bytes)
+    try:
+        value = parse_json(data, max_depth=max_depth)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}.") from None
+    return value, hashlib.sha256(data).hexdigest()
+
+
+def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
+    """The value in `data`; ValueError says what is wrong with it, without a final stop."""
+    try:
+        value = _DECODER.decode(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 (byte {error.start}); save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from None
+    except RecursionError:
+        raise ValueError(f"nested deeper than {max_depth} levels") from None
+    if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
+        raise ValueError(f"nested deeper than {max_depth} levels")
+    if (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
+        raise ValueError("holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+    return value
+
+
+def _bytes_of(path: Path, max_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(data) > max_bytes:
+        raise DataError(f"{path}: larger than {max_bytes // 1024 // 1024} MB, which is no file of this format.")
+    return data
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"holds {name}, which is not JSON; write null where a number is unknown")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _may_be_deeper(data: bytes, max_depth: int) -> bool:
+    """Cheap, and never wrong when it says no: innermost pairs vanish, one level a round. Brackets in texts mislead."""
+    brackets = data.translate(None, _NOT_BRACKETS)
+    for _ in range(max_depth):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return bool(brackets)
+
+
+def _is_deeper(value: Any, max_depth: int) -> bool:
+    level = [value]
+    for _ in range(max_depth + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
