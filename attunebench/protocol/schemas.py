@@ -1,0 +1,111 @@
+"""The JSON schema of each answer, in what strict structured outputs of all providers have in common.
+
+That is: objects that are closed and whose keys are all required, arrays, strings, integers and enums; no bounds, no
+alternatives. The reader stays more tolerant than this. Knows the shape of an answer and no wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from attunebench.codebook import Codebook
+from attunebench.protocol.calls import Asked, Kind, PanasStrategy
+
+RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+"""What a judge rates 1–7 where there is a reference."""
+
+_Schema = dict[str, Any]
+_INTEGER: _Schema = {"type": "integer"}
+_TEXT: _Schema = {"type": "string"}
+
+
+def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
+    """The answer's schema; reasoning keys come first. Calls of one shape share one object: do not change it."""
+    return _schema(
+        asked.kind,
+        tuple(asked.questions),
+        tuple(asked.comparisons),
+        asked.panas,
+        asked.rated,
+        asked.verbose,
+        codebook,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _schema(
+    kind: Kind,
+    questions: tuple[str, ...],
+    comparisons: tuple[str, ...],
+    panas: PanasStrategy,
+    rated: bool,
+    verbose: bool,
+    codebook: Codebook,
+) -> _Schema:
+    fields: dict[str, _Schema] = {}
+    if verbose:
+        fields["reasoning"] = _TEXT
+        if kind == "review":
+            fields["emotion_reasoning"] = _TEXT
+            if questions:
+                fields["binary_reasoning"] = _TEXT
+    if kind == "draft":
+        fields["drafted_response"] = _TEXT
+    elif kind == "pairwise":
+        fields["pairwise_selections"] = _map(comparisons, _choice(("A", "B")))
+    elif kind == "post":
+        fields |= _post(panas, codebook)
+    elif kind == "judge":
+        fields |= dict.fromkeys(RATINGS if rated else (), _INTEGER)
+        if questions:
+            fields["draft_binary_assessment"] = _yes_no(questions)
+    else:
+        if kind == "review":
+            fields["emotion_tags"] = _list_of(_object({"emotion": _choice(codebook.panas), "intensity": _INTEGER}))
+        if questions:
+            fields["binary_om_assessment"] = _yes_no(questions)
+            fields["binary_human_prediction"] = _yes_no(questions)
+    return _object(fields)
+
+
+def _post(panas: PanasStrategy, codebook: Codebook) -> dict[str, _Schema]:
+    mood = "predicted_post_panas" if panas == "absolute" else "predicted_panas_delta"
+    return {
+        mood: _object({"items": _map(codebook.panas, _INTEGER)}),
+        "conversation_wide": _object(
+            {
+                "q1_lookingFor": _list_of(_choice(codebook.q1_options)),
+                "q2_emotionClarity": _choice(codebook.q2_options),
+                "q3_modelFit": _choice(codebook.q3_options),
+                "q3_followUp_whatFeltOff": _list_of(_TEXT),
+                "fourBranchScores": _map(codebook.branches, _INTEGER),
+            }
+        ),
+    }
+
+
+def _object(fields: Mapping[str, _Schema]) -> _Schema:
+    return {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def _map(keys: Iterable[str], value: _Schema) -> _Schema:
+    return _object(dict.fromkeys(keys, value))
+
+
+def _yes_no(questions: tuple[str, ...]) -> _Schema:
+    return _map(questions, _choice(("yes", "no")))
+
+
+def _choice(values: Iterable[str]) -> _Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+def _list_of(items: _Schema) -> _Schema:
+    return {"type": "array", "items": items}
