@@ -1,36 +1,35 @@
 """The one list of metrics: what each is called, means and ranges over. Nothing else knows a metric's name.
 
-Each family module declares its `Metric`s beside the functions that compute them; this module gathers them.
+Each family module declares its `Metric`s beside the functions that compute them; this module gathers them. Counts of
+binary answers that are pooled over turns (`binary.Confusion`) are no metrics of a conversation and not in the list.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
 
-Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic"]
-Status = Literal["canonical", "alongside", "diagnostic"]
+from attunebench.errors import UsageError
+from attunebench.metrics import binary, composite, draft, emotion, four_branch, pairwise, panas, questions, rates
+from attunebench.metrics.card import Group, Metric, Status
+
+__all__ = ["REGISTRY", "REGISTRY_VERSION", "Group", "Metric", "Status", "metric"]
+
+REGISTRY_VERSION = "1"
+"""Changes whenever a metric's id, range or definition does."""
+
+_FAMILIES = (composite, emotion, binary, pairwise, panas, questions, four_branch, draft, rates)
+
+REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _FAMILIES for card in family.CARDS})
+"""Metric id → card, in the order in which reports list them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric's identity card.
-
-    `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics. `level` is where
-    it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
-    `chance` is the score of blind guessing where that is a constant of the metric, else None.
-    """
-
-    id: str
-    label: str
-    group: Group
-    status: Status
-    level: Literal["turn", "conversation"]
-    low: float
-    high: float
-    meaning: str
-    definition: str
-    source: str
-    unit: str = "share"
-    higher_is_better: bool = True
-    chance: float | None = None
+def metric(metric_id: str) -> Metric:
+    """The card of a metric; UsageError names the nearest ids where there is none."""
+    card = REGISTRY.get(metric_id)
+    if card is not None:
+        return card
+    near = difflib.get_close_matches(metric_id.strip().lower(), REGISTRY, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`attune-bench report --help` says where they are listed."
+    raise UsageError(f"There is no metric {metric_id!r}. {hint}")

@@ -1,0 +1,38 @@
+"""A metric's identity card. Knows no metric; every family module fills in cards, `registry` gathers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic"]
+Status = Literal["canonical", "alongside", "diagnostic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric's identity card.
+
+    `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics. `level` is where
+    it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
+    `chance` is the score of blind guessing where that is a constant of the metric, else None.
+    """
+
+    id: str
+    label: str
+    group: Group
+    status: Status
+    level: Literal["turn", "conversation"]
+    low: float
+    high: float
+    meaning: str
+    definition: str
+    source: str
+    unit: str = "share"
+    higher_is_better: bool = True
+    chance: float | None = None
+
+
+README = "published README"
+PUBLIC_CODE = "another public implementation"
+OURS = "our choice"

@@ -1,0 +1,148 @@
+"""The three pillars and the Composite of one conversation, from its canonical metrics.
+
+Works on values by metric id and nothing else; a value that is None or missing is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from attunebench.metrics.card import PUBLIC_CODE, README, Metric
+from attunebench.metrics.panas import mean_defined
+
+PILLAR_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"emotion_tracking": 0.24, "evaluation_quality": 0.49, "holistic_comprehension": 0.27}
+)
+QUESTIONS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up")
+
+Values = Mapping[str, float | None]
+Terms = Sequence[tuple[float, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """The Composite and its parts by metric id; `complete` is False where a term had to be left out."""
+
+    values: dict[str, float | None]
+    complete: bool
+
+
+def weighted_mean(terms: Terms) -> float | None:
+    """Mean of the defined values of (weight, value) pairs, their weights rescaled to 1; None without a defined one."""
+    defined = [(weight, value) for weight, value in terms if value is not None]
+    if not defined:
+        return None
+    return sum(weight * value for weight, value in defined) / sum(weight for weight, _ in defined)
+
+
+def panas_term(adjusted: float | None, *, nothing_moved: bool) -> float | None:
+    """P, in [0, 1]: (panas_baseline_adjusted + 1)/2, or 0.5 where it is undefined because no known side moved."""
+    if adjusted is not None:
+        return (adjusted + 1) / 2
+    return 0.5 if nothing_moved else None
+
+
+def composite(values: Values, *, nothing_moved: bool) -> Composite:
+    """The pillars (0–1), the Composite (0–100) and the two group averages (0–1) of a conversation. Source: spec 4.3.
+
+    `nothing_moved`: PANAS was asked, and every side that is known before and after is the same. A term without a
+    defined member is left out of its pillar, whose remaining weights are rescaled to 1, and `complete` is False; a
+    pillar without any term makes the Composite None.
+    """
+    tracking = mean_defined([values.get("emotion_f1"), values.get("emotion_va")])
+    binary = mean_defined([values.get("binary_om_accuracy"), values.get("binary_hp_accuracy")])
+    pairwise = values.get("pairwise_accuracy")
+    mood = panas_term(values.get("panas_baseline_adjusted"), nothing_moved=nothing_moved)
+    questions = mean_defined([values.get(question) for question in QUESTIONS])
+    branches = values.get("four_branch")
+    pillars: dict[str, float | None] = {
+        "emotion_tracking": tracking,
+        "evaluation_quality": weighted_mean([(0.5, binary), (0.5, pairwise)]),
+        "holistic_comprehension": weighted_mean([(0.4, mood), (0.3, questions), (0.3, branches)]),
+    }
+    whole = None
+    if None not in pillars.values():
+        whole = weighted_mean([(weight, pillars[pillar]) for pillar, weight in PILLAR_WEIGHTS.items()])
+    averages = {
+        "composite": None if whole is None else 100 * whole,
+        "turn_level_average": mean_defined([tracking, binary, pairwise]),
+        "conversation_wide_average": mean_defined([mood, questions, branches]),
+    }
+    complete = None not in (tracking, binary, pairwise, mood, questions, branches)
+    return Composite({**pillars, **averages}, complete)
+
+
+def _pillar(metric_id: str, label: str, meaning: str, definition: str, *, high: float = 1.0) -> Metric:
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="pillar",
+        status="canonical",
+        level="conversation",
+        low=0.0,
+        high=high,
+        meaning=meaning,
+        definition=definition,
+        source=README,
+        unit="share" if high == 1 else "points",
+    )
+
+
+def _average(metric_id: str, label: str, meaning: str, definition: str) -> Metric:
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="diagnostic",
+        status="diagnostic",
+        level="conversation",
+        low=0.0,
+        high=1.0,
+        meaning=meaning,
+        definition=definition,
+        source=PUBLIC_CODE,
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _pillar(
+        "composite",
+        "Composite",
+        "The one overall score of a model: 100 is full agreement with the person who was there.",
+        "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); "
+        "undefined where a pillar is.",
+        high=100.0,
+    ),
+    _pillar(
+        "emotion_tracking",
+        "Emotion tracking",
+        "How well the model follows what the person feels from turn to turn.",
+        "mean(emotion_f1, emotion_va).",
+    ),
+    _pillar(
+        "evaluation_quality",
+        "Evaluation quality",
+        "How well the model sees what a reply does and which reply the person prefers.",
+        "0.5·mean(binary_om_accuracy, binary_hp_accuracy) + 0.5·pairwise_accuracy.",
+    ),
+    _pillar(
+        "holistic_comprehension",
+        "Holistic comprehension",
+        "How well the model understands the talk as a whole and the state in which it leaves the person.",
+        "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + 0.3·four_branch; "
+        "the first term is 0.5 where no known PANAS side changed.",
+    ),
+    _average(
+        "turn_level_average",
+        "Turn-level average",
+        "Plain average of what is measured turn by turn, as other implementations print it.",
+        "mean(emotion_tracking, mean of the two binary accuracies, pairwise_accuracy).",
+    ),
+    _average(
+        "conversation_wide_average",
+        "Conversation-wide average",
+        "Plain average of what is measured once per conversation, as other implementations print it.",
+        "mean(P, mean of the four questions, four_branch), P as in holistic_comprehension.",
+    ),
+)

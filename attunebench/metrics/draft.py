@@ -1,0 +1,139 @@
+"""Metrics of the reply that the model drafted itself: what judges say of it, and how far its words overlap.
+
+`draft` None is not answered. A judge's vote that is missing is an empty mapping or no entry at all, and costs the model
+nothing. Texts arrive as token sets (`text.tokens`), so that a reply variant is split once for all models. A block that
+was never asked, or a turn without any judge set, is for the caller to leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
+from attunebench.metrics.text import jaccard
+
+Votes = Mapping[str, Mapping[str, float]]
+YesNoVotes = Mapping[str, Mapping[str, str]]
+VARIANTS = ("original", "alternate", "human")
+
+
+def draft_judge(has_draft: bool, votes: Votes) -> float | None:
+    """The judges' mean mark of the draft, 1–7 scaled to [0, 1]. Source: spec 4.1.
+
+    `votes`: judge → dimension → 1–7; per judge the mean of its given dimensions, then the mean over judges. Without a
+    draft 0; with a draft that no judge has marked None.
+    """
+    if not has_draft:
+        return 0.0
+    marks = [sum(given.values()) / len(given) for given in votes.values() if given]
+    return (sum(marks) / len(marks) - 1) / 6 if marks else None
+
+
+def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes: YesNoVotes) -> float | None:
+    """Share of the person's preferences that the judges see met in the draft, in [0, 1]. Source: spec 4.1.
+
+    `preferred`: question → "yes" | "no", only those known; `votes`: judge → question → "yes" | "no". Questions that a
+    judge left out do not count; mean over the judges that answered any. None without a preference or such a judge;
+    without a draft 0.
+    """
+    if not preferred:
+        return None
+    if not has_draft:
+        return 0.0
+    shares = []
+    for answers in votes.values():
+        judged = [answers[question] == wish for question, wish in preferred.items() if question in answers]
+        if judged:
+            shares.append(sum(judged) / len(judged))
+    return sum(shares) / len(shares) if shares else None
+
+
+def response_similarity(draft: Set[str] | None, variants: Mapping[str, Set[str]]) -> dict[str, float | None]:
+    """Token Jaccard of the draft with each variant and the largest of them, in [0, 1]. Source: spec 4.1.
+
+    Keys: original, alternate, human, max; None for a variant without a text; 0 without a draft.
+    """
+    values: dict[str, float | None] = {}
+    for variant in VARIANTS:
+        text = variants.get(variant)
+        values[variant] = None if text is None else 0.0 if draft is None else jaccard(draft, text)
+    defined = [value for value in values.values() if value is not None]
+    values["max"] = max(defined) if defined else None
+    return values
+
+
+def response_preference_alignment(
+    similarity: Mapping[str, float | None], wins: Mapping[str, int], *, answered: bool
+) -> float | None:
+    """Similarity to each variant, weighted by its share of the person's wins, in [0, 1]. Source: spec 4.1.
+
+    `similarity` as `response_similarity` returns it. A variant without a text has no share. None where no variant with
+    a text has won a comparison; 0 without a draft.
+    """
+    weighted = [(similarity.get(variant), count) for variant, count in wins.items()]
+    known = [(value, count) for value, count in weighted if value is not None and count]
+    if not known:
+        return None
+    if not answered:
+        return 0.0
+    return sum(value * count for value, count in known) / sum(count for _, count in known)
+
+
+def _card(metric_id: str, label: str, meaning: str, definition: str, source: str, *, shown: bool = False) -> Metric:
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="draft",
+        status="alongside" if shown else "diagnostic",
+        level="turn",
+        low=0.0,
+        high=1.0,
+        meaning=meaning,
+        definition=definition,
+        source=source,
+    )
+
+
+def _similarity_card(variant: str, label: str, against: str) -> Metric:
+    return _card(
+        f"response_similarity_{variant}",
+        f"Draft similarity, {label}",
+        f"How many words the model's own reply shares with {against}.",
+        "Token Jaccard of draft and text; no draft 0."
+        if variant != "max"
+        else "Largest of the token Jaccards of the draft with the three replies; no draft 0.",
+        PUBLIC_CODE,
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _card(
+        "draft_judge",
+        "Draft judge",
+        "How good a judge model finds the model's own reply; it says as much about the judge as about the model.",
+        "Per judge the mean of its given dimensions (1–7), mean over judges, then (x − 1)/6; no draft 0; undefined "
+        "without a judge or a vote.",
+        README,
+        shown=True,
+    ),
+    _card(
+        "draft_binary_alignment",
+        "Draft alignment",
+        "How often a judge model sees in the model's own reply what the person would have wanted of a reply.",
+        "Share of the questions with a yes/no preference on which the judge's yes/no about the draft equals it, over "
+        "the questions that the judge answered; mean over judges; no draft 0; undefined without a judge or a vote.",
+        README,
+        shown=True,
+    ),
+    _similarity_card("original", "original reply", "the reply of the conversation"),
+    _similarity_card("alternate", "alternate reply", "the improved reply"),
+    _similarity_card("human", "person's reply", "the reply that a person edited"),
+    _similarity_card("max", "closest reply", "the closest of the three candidate replies"),
+    _card(
+        "response_preference_alignment",
+        "Draft similarity to the preferred replies",
+        "How many words the model's own reply shares with the replies that the person preferred.",
+        "Token Jaccard of the draft to each reply, weighted by that reply's share of the person's wins; no draft 0.",
+        OURS,
+    ),
+)

@@ -1,0 +1,64 @@
+"""How the person rated the replies on the four branches of emotional intelligence (1–7), against the prediction.
+
+Branches that are missing in `truth` have no truth; branches that are missing in `predicted` are not answered. A
+conversation that was never asked is not passed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attunebench.metrics.card import OURS, README, Metric
+
+SPAN = 6.0
+NAMES = ("perceiving", "facilitating", "understanding", "managing")
+
+
+def branch(truth: float | None, predicted: float | None) -> float | None:
+    """1 − |Δ|/6 of one branch, in [0, 1]; not answered 0; None without truth. Source: spec 4.2."""
+    if truth is None:
+        return None
+    return 0.0 if predicted is None else 1 - abs(truth - predicted) / SPAN
+
+
+def four_branch(truth: Mapping[str, float], predicted: Mapping[str, float]) -> float | None:
+    """1 − mean |Δ|/6 over the branches of the truth, in [0, 1]; not answered counts 6; None without one. Spec 4.2."""
+    if not truth:
+        return None
+    errors = (SPAN if name not in predicted else abs(value - predicted[name]) for name, value in truth.items())
+    return 1 - sum(errors) / len(truth) / SPAN
+
+
+def _card(metric_id: str, label: str, meaning: str, definition: str, *, canonical: bool = False) -> Metric:
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="conversation" if canonical else "diagnostic",
+        status="canonical" if canonical else "diagnostic",
+        level="conversation",
+        low=0.0,
+        high=1.0,
+        meaning=meaning,
+        definition=definition,
+        source=README if canonical else OURS,
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _card(
+        "four_branch",
+        "Four Branch",
+        "How close the model comes to the person's own ratings of the replies on the four branches.",
+        "1 − mean |Δ|/6 over the branches with truth; a branch not answered counts 6.",
+        canonical=True,
+    ),
+    *(
+        _card(
+            f"four_branch_{name}",
+            f"Four Branch, {name}",
+            f"How close the model comes to the person's own rating of the replies on {name} emotions.",
+            "1 − |Δ|/6 of this branch; not answered 0.",
+        )
+        for name in NAMES
+    ),
+)

@@ -1,0 +1,98 @@
+"""Pairwise metrics of one turn: which of two candidate replies the person preferred.
+
+`winners` maps a comparison's index → "A" | "B" and holds only comparisons with a winner; `selections` maps index →
+"A" | "B", and a missing index, or None for all of it, is not answered: a choice of the other reply. A turn whose
+comparisons were never asked is not passed to these functions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from itertools import combinations
+from math import sqrt
+
+from attunebench.metrics.card import README, Metric
+
+Letters = Mapping[str, str]
+Sides = Mapping[str, tuple[str, str]]
+VARIANTS = ("original", "alternate", "human")
+_OTHER = {"A": "B", "B": "A"}
+
+
+def pairwise_accuracy(winners: Letters, selections: Letters | None) -> float | None:
+    """Share of the comparisons with the person's winner selected, in [0, 1], chance 1/2; None without any. Spec 4.1."""
+    if not winners:
+        return None
+    chosen = selections or {}
+    return sum(chosen.get(index) == winner for index, winner in winners.items()) / len(winners)
+
+
+def wins(sides: Sides, letters: Letters) -> tuple[int, ...]:
+    """How often each variant (original, alternate, human) was chosen. `sides`: index → (variant A, variant B)."""
+    counted = Counter(sides[index][0 if letter == "A" else 1] for index, letter in letters.items())
+    return tuple(counted[variant] for variant in VARIANTS)
+
+
+def kendall_tau(sides: Sides, winners: Letters, selections: Letters | None) -> float | None:
+    """Kendall τ-b of the wins per variant, the person's against the model's, in [−1, 1]. Source: spec 4.1.
+
+    None without a comparison or where either side has all counts equal.
+    """
+    if not winners:
+        return None
+    chosen = selections or {}
+    settled = {index: chosen.get(index) or _OTHER[winner] for index, winner in winners.items()}
+    return tau_b(wins(sides, winners), wins(sides, settled))
+
+
+@lru_cache(maxsize=4096)
+def tau_b(one: tuple[int, ...], other: tuple[int, ...]) -> float | None:
+    """Kendall τ-b of two count vectors as in `scipy.stats.kendalltau`, in [−1, 1]; None where a side is all tied."""
+    concordance = untied_one = untied_other = 0
+    for first, second in combinations(range(len(one)), 2):
+        in_one = _sign(one[first] - one[second])
+        in_other = _sign(other[first] - other[second])
+        concordance += in_one * in_other
+        untied_one += in_one != 0
+        untied_other += in_other != 0
+    if not untied_one or not untied_other:
+        return None
+    return concordance / sqrt(untied_one * untied_other)
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+CARDS: tuple[Metric, ...] = (
+    Metric(
+        id="pairwise_accuracy",
+        label="Pairwise",
+        group="turn",
+        status="canonical",
+        level="turn",
+        low=0.0,
+        high=1.0,
+        meaning="How often the model picks the one of two replies that the person preferred.",
+        definition="Share of the comparisons with a winner on which the selection equals it; not answered is wrong.",
+        source=README,
+        chance=0.5,
+    ),
+    Metric(
+        id="kendall_tau",
+        label="Kendall τ",
+        group="turn",
+        status="alongside",
+        level="turn",
+        low=-1.0,
+        high=1.0,
+        meaning="Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
+        definition="τ-b of the wins per variant in truth and prediction, an unanswered comparison being a win for the "
+        "reply that the person did not choose; undefined where a side has all counts equal.",
+        source=README,
+        unit="correlation",
+        chance=0.0,
+    ),
+)

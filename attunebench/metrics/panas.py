@@ -1,0 +1,135 @@
+"""PANAS metrics of a conversation: the person's affect after it, against the predicted one.
+
+Totals run from 10 to 70, items from 1 to 7. As truth (`pre`, `post`) None means unknown; as `predicted` None, or an
+item that is missing, means not answered. A conversation whose prediction was never asked is not passed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from attunebench.metrics.card import PUBLIC_CODE, README, Metric
+
+TOTAL_SPAN = 60.0
+ITEM_SPAN = 6.0
+
+
+class Change(NamedTuple):
+    """One quantity before and after the talk, and the prediction of the latter."""
+
+    pre: float | None
+    post: float | None
+    predicted: float | None
+
+
+def total_of(items: Mapping[str, float], side: Iterable[str], stated: float | None) -> float | None:
+    """The total of a side: the sum where all its items are there, else the stated one, else None. Source: spec 4.2."""
+    values = [items.get(item) for item in side]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else stated
+
+
+def baseline_adjusted(change: Change) -> float | None:
+    """How much better than "no change" the prediction is, in [−1, 1]. Source: spec 4.2.
+
+    (|post − pre| − |post − predicted|) / |post − pre|, clamped. None where pre or post is unknown or both are equal;
+    −1 where not answered.
+    """
+    pre, post, predicted = change
+    if pre is None or post is None or pre == post:
+        return None
+    if predicted is None:
+        return -1.0
+    moved = abs(post - pre)
+    return max(-1.0, min(1.0, (moved - abs(post - predicted)) / moved))
+
+
+def mean_baseline_adjusted(changes: Iterable[Change]) -> float | None:
+    """Mean of the defined `baseline_adjusted` values, over the two sides or over the items; None without any."""
+    return mean_defined([baseline_adjusted(change) for change in changes])
+
+
+def nothing_moved(changes: Iterable[Change]) -> bool:
+    """Whether at least one side is known before and after, and none of those differs."""
+    known = [change.pre == change.post for change in changes if change.pre is not None and change.post is not None]
+    return bool(known) and all(known)
+
+
+def panas_normalized(sides: Sequence[Change]) -> float | None:
+    """1 − mean(|ΔPA|, |ΔNA|)/60 of the totals after the talk, in [0, 1]. Source: spec 4.2.
+
+    A side not answered counts as error 60; a side without truth is left out; None without both.
+    """
+    return _one_minus_error([(side.post, side.predicted) for side in sides], TOTAL_SPAN)
+
+
+def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, float]) -> float | None:
+    """1 − (mean |Δ| over the items of the truth)/6, in [0, 1]; an item not answered counts 6. Source: spec 4.2."""
+    return _one_minus_error([(value, predicted.get(item)) for item, value in truth.items()], ITEM_SPAN)
+
+
+def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: float) -> float | None:
+    errors = [span if guess is None else abs(value - guess) for value, guess in pairs if value is not None]
+    return 1 - sum(errors) / len(errors) / span if errors else None
+
+
+def mean_defined(values: Sequence[float | None]) -> float | None:
+    """Mean of the values that are not None; None where there are none."""
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else None
+
+
+def _card(metric_id: str, label: str, meaning: str, definition: str, low: float, source: str) -> Metric:
+    canonical = metric_id == "panas_baseline_adjusted"
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="conversation" if canonical else "diagnostic",
+        status="canonical" if canonical else "diagnostic",
+        level="conversation",
+        low=low,
+        high=1.0,
+        meaning=meaning,
+        definition=definition,
+        source=source,
+        unit="share" if low == 0 else "skill",
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _card(
+        "panas_baseline_adjusted",
+        "PANAS, baseline-adjusted",
+        "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 is "
+        "no better, 1 is perfect.",
+        "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post "
+        "is unknown or equal; not answered −1; mean over the defined sides.",
+        -1.0,
+        README,
+    ),
+    _card(
+        "panas_normalized",
+        "PANAS totals",
+        "How close the foreseen positive and negative mood totals come to the person's own.",
+        "1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60.",
+        0.0,
+        PUBLIC_CODE,
+    ),
+    _card(
+        "panas_item_normalized",
+        "PANAS items",
+        "How close the foreseen ratings of the twenty single feelings come to the person's own.",
+        "1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6.",
+        0.0,
+        PUBLIC_CODE,
+    ),
+    _card(
+        "panas_item_baseline_adjusted",
+        "PANAS items, baseline-adjusted",
+        "How much better the model foresees the change of each single feeling than a guess that nothing changed.",
+        "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
+        -1.0,
+        PUBLIC_CODE,
+    ),
+)

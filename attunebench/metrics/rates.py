@@ -1,0 +1,54 @@
+"""How much was answered, refused and mended: a formatting problem must not pass for a lack of empathy.
+
+All three are ratios of sums over calls: several conversations are summed before they are divided.
+"""
+
+from __future__ import annotations
+
+from attunebench.metrics.card import OURS, Metric
+
+
+def rate(part: float | None, whole: float | None) -> float | None:
+    """part / whole, in [0, 1]; None where either is unknown or the whole is 0. Source: spec 3.5."""
+    return part / whole if part is not None and whole else None
+
+
+def _card(metric_id: str, label: str, meaning: str, definition: str, *, higher_is_better: bool) -> Metric:
+    return Metric(
+        id=metric_id,
+        label=label,
+        group="diagnostic",
+        status="alongside",
+        level="conversation",
+        low=0.0,
+        high=1.0,
+        meaning=meaning,
+        definition=definition,
+        source=OURS,
+        higher_is_better=higher_is_better,
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _card(
+        "answered_rate",
+        "Answered",
+        "How much of what was asked the model answered in a readable way; the rest counts as wrong.",
+        "Items answered / items expected, sums over calls; judges and reasoning apart.",
+        higher_is_better=True,
+    ),
+    _card(
+        "refusal_rate",
+        "Refused",
+        "How many of the calls the model or its provider refused to answer.",
+        "Calls refused / calls made.",
+        higher_is_better=False,
+    ),
+    _card(
+        "mended_rate",
+        "Mended",
+        "How many of the answers were not valid JSON and had to be repaired before they could be read.",
+        "Calls with a mended answer / calls made.",
+        higher_is_better=False,
+    ),
+)

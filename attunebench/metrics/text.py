@@ -1,0 +1,35 @@
+"""How strings compare: trimmed, case-folded, white space collapsed; and the word overlap of two texts.
+
+Knows nothing of questions, drafts or models.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Set
+
+_WORD = re.compile(r"\w+")
+
+
+def normalised(text: str) -> str:
+    """The form in which two strings compare: trimmed, case-folded, white space collapsed to single spaces."""
+    return " ".join(text.split()).casefold()
+
+
+def normalised_set(texts: Iterable[str]) -> frozenset[str]:
+    """The distinct texts in the form in which they compare."""
+    return frozenset(map(normalised, texts))
+
+
+def tokens(text: str) -> frozenset[str]:
+    r"""The set of `\w+` matches of the NFKC-normalised, case-folded text. Source: spec 4, conventions."""
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def jaccard(one: Set[str], other: Set[str]) -> float:
+    """|one ∩ other| / |one ∪ other|, in [0, 1]; both empty 1, exactly one empty 0."""
+    if not one and not other:
+        return 1.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
