@@ -1,0 +1,204 @@
+"""One result file's JSON → `Result`: tolerant of what is missing, deaf to what is unknown (spec 5.2).
+
+Pure: no file is opened here. What is no result at all is told apart by `kind_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+
+from attunebench.constants import BRANCHES, PANAS_ITEMS
+from attunebench.results import values
+from attunebench.results.schema import PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
+
+T = TypeVar("T")
+
+TURN_BLOCKS = (
+    "em_drafted_response",
+    "em_emotion_tags",
+    "em_binary_om_assessment",
+    "em_binary_human_prediction",
+    "em_binary_om_assessment_hp",
+    "em_binary_human_prediction_hp",
+    "em_pairwise_selections",
+)
+WIDE_BLOCKS = ("predicted_post_panas", "predicted_conversation_wide")
+SETTINGS = (
+    "attunebench_version",
+    "prompt_set_sha256",
+    "codebook_sha256",
+    "parameters",
+    "judge_models",
+    "em_model_reported",
+)
+UNNAMED_JUDGE = "unknown"
+"""The judge of a file that holds one judge's votes and does not say whose."""
+
+_DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
+_ID_KEYS = ("conversationId", "conversation_id")
+_NUMBER_KEYS = ("turnNumber", "turn_number", "turn")
+
+
+def kind_of(content: Any) -> Literal["result", "other"]:
+    """Whether a file's JSON is meant to be a result: it names an `em_model`, or its turns hold predictions."""
+    if not isinstance(content, dict):
+        return "other"
+    if "aggregates" in content:
+        return "other"
+    if "em_model" in content or "post_conversation" in content:
+        return "result"
+    turns = content.get("turns")
+    predicted = isinstance(turns, list) and any(
+        isinstance(turn, dict) and any(key.startswith("em_") for key in turn) for turn in turns
+    )
+    return "result" if predicted else "other"
+
+
+def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
+    """The result; ValueError says in a clause what is missing of `conversationId`, `em_model` and `turns`."""
+    conversation_id = values.text(values.first(content, _ID_KEYS))
+    if conversation_id is None:
+        raise ValueError("conversationId is missing")
+    em_model = values.text(content.get("em_model"))
+    if em_model is None:
+        raise ValueError("em_model is missing")
+    turns = _turns(content.get("turns"))
+    wide, wide_blocks = _post_conversation(content)
+    predicted_panas = wide.get(WIDE_BLOCKS[0])
+    predicted_wide = wide.get(WIDE_BLOCKS[1])
+    return Result(
+        conversation_id=conversation_id,
+        provider=values.text(content.get("provider")) or "unknown",
+        em_model=em_model,
+        mode=values.text(content.get("mode")) or "default",
+        turns=turns,
+        panas=_panas(values.block(predicted_panas)),
+        wide=_wide(values.block(predicted_wide)),
+        measured=frozenset().union(wide_blocks, *(turn.present for turn in turns)),
+        judges=_judges(content.get("judge_models"), turns),
+        epoch=_epoch(content.get("epoch")),
+        calls=values.block(content.get("calls")),
+        usage=values.block(content.get("usage")),
+        api_cost=values.amount(content.get("api_cost")),
+        duration_seconds=values.amount(content.get("duration_seconds")),
+        settings=_settings(content, wide),
+        source_file=source_file,
+    )
+
+
+def _epoch(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {key: content[key] for key in SETTINGS if content.get(key) is not None}
+    strategy = values.text(post.get("panas_strategy"))
+    return {**settings, "panas_strategy": strategy} if strategy else settings
+
+
+def _turns(value: Any) -> tuple[ResultTurn, ...]:
+    if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
+        raise ValueError("turns is missing or is not a list of objects")
+    turns = tuple(_turn(turn, position) for position, turn in enumerate(value, start=1))
+    numbers = [turn.number for turn in turns]
+    twice = next((number for number in numbers if numbers.count(number) > 1), None)
+    if twice is not None:
+        raise ValueError(f"turn {twice} stands in it more than once")
+    return turns
+
+
+def _turn(turn: Mapping[str, Any], position: int) -> ResultTurn:
+    """One turn; a turn that does not say its number has that of its place in the list, counted from 1."""
+    number = values.first(turn, _NUMBER_KEYS)
+    return ResultTurn(
+        number=number if isinstance(number, int) and not isinstance(number, bool) else position,
+        present=frozenset(key for key in TURN_BLOCKS if key in turn),
+        draft=values.text(turn.get("em_drafted_response")),
+        tags=_tags(turn.get("em_emotion_tags")),
+        binary_om=_map(turn.get("em_binary_om_assessment"), values.yes_no),
+        binary_hp=_map(turn.get("em_binary_human_prediction"), values.yes_no),
+        binary_om_hp=_map(turn.get("em_binary_om_assessment_hp"), values.yes_no),
+        binary_hp_hp=_map(turn.get("em_binary_human_prediction_hp"), values.yes_no),
+        pairwise=_map(turn.get("em_pairwise_selections"), values.letter),
+        judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", values.rating),
+        judge_binary=_by_judge(
+            turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", values.yes_no
+        ),
+    )
+
+
+def _map(value: Any, read: Callable[[Any], T | None]) -> dict[str, T]:
+    """The readable entries of an object; an entry that cannot be read is not answered and left out."""
+    if not isinstance(value, dict):
+        return {}
+    return {key: known for key, raw in value.items() if (known := read(raw)) is not None}
+
+
+def _by_judge(
+    turn: Mapping[str, Any], many: str, single: str, read: Callable[[Any], T | None]
+) -> dict[str, dict[str, T]]:
+    """Judge → its readable votes, falling back to the field of the single judge where no judge is named."""
+    voted = {judge: _map(votes, read) for judge, votes in values.block(turn.get(many)).items()}
+    voted = {judge: votes for judge, votes in voted.items() if votes}
+    if voted:
+        return voted
+    votes = _map(turn.get(single), read)
+    return {UNNAMED_JUDGE: votes} if votes else {}
+
+
+def _judges(stated: Any, turns: tuple[ResultTurn, ...]) -> tuple[str, ...]:
+    """The judges that the file says were set, else those that voted."""
+    named = values.texts(stated)
+    if named:
+        return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(judge for turn in turns for judge in (*turn.judge_scores, *turn.judge_binary)))
+
+
+def _tags(value: Any) -> tuple[PredictedTag, ...] | None:
+    """The tags whose emotion is one of the twenty; a non-empty list of which nothing is left is not answered."""
+    if not isinstance(value, list):
+        return None
+    tags = tuple(tag for tag in map(_tag, value) if tag is not None)
+    return tags if tags or not value else None
+
+
+def _tag(entry: Any) -> PredictedTag | None:
+    named = entry.get("emotion") if isinstance(entry, dict) else entry
+    emotion = _DISPLAY.get(" ".join(named.split()).casefold()) if isinstance(named, str) else None
+    if emotion is None:
+        return None
+    return PredictedTag(emotion, values.intensity(entry.get("intensity")) if isinstance(entry, dict) else None)
+
+
+def _post_conversation(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """What was predicted about the whole talk, and which blocks of it were asked.
+
+    A `post_conversation` of null was asked and not answered; one that is absent was not asked.
+    """
+    post = content.get("post_conversation")
+    if isinstance(post, dict):
+        return post, tuple(key for key in WIDE_BLOCKS if key in post)
+    return {}, WIDE_BLOCKS if "post_conversation" in content else ()
+
+
+def _panas(panas: Mapping[str, Any]) -> PredictedPanas:
+    items = values.first(panas, ("items", "responses"))
+    source = values.block(items) if items is not None else panas
+    ratings = {key.strip().casefold(): raw for key, raw in source.items()}
+    return PredictedPanas(
+        items={item: known for item in _DISPLAY if (known := values.rating(ratings.get(item))) is not None},
+        positive=values.panas_total(panas.get("totalPositiveAffect")),
+        negative=values.panas_total(panas.get("totalNegativeAffect")),
+    )
+
+
+def _wide(wide: Mapping[str, Any]) -> PredictedWide:
+    branches = {key.strip().casefold(): raw for key, raw in values.block(wide.get("fourBranchScores")).items()}
+    return PredictedWide(
+        q1=values.texts(values.first(wide, ("q1_lookingFor", "Q1", "q1"))),
+        q2=values.text(values.first(wide, ("q2_emotionClarity", "Q2", "q2"))),
+        q3=values.text(values.first(wide, ("q3_modelFit", "Q3", "q3"))),
+        follow_up=values.texts(wide.get("q3_followUp_whatFeltOff")),
+        four_branch={name: known for name in BRANCHES if (known := values.rating(branches.get(name))) is not None},
+    )

@@ -1,0 +1,178 @@
+"""A folder of result files → results, and a note of every file that is none.
+
+Owns which files count and what is said of the others. Never raises for a single file, never depends on its name except
+that `_skipped_*.json` holds what a run left undone and other names with a leading `_` or `.` are private to a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attunebench.errors import DataError
+from attunebench.results import values
+from attunebench.results.parsing import kind_of, parse_result
+from attunebench.results.schema import Result
+
+MAX_BYTES = 32 * 1024 * 1024
+Key = tuple[str, str, str, str, "int | None"]
+
+_DECODER = json.JSONDecoder(parse_constant=lambda _name: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that should be a result and cannot be read as one; `reason` is a clause without a final stop."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A conversation that a run could not finish, as its `_skipped_<model>.json` says."""
+
+    conversation_id: str
+    provider: str
+    em_model: str
+    mode: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Files that claim to be the same result; none of them is taken."""
+
+    key: Key
+    files: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was met on the way through a folder beside readable results; filled in while reading."""
+
+    unreadable: list[Unreadable] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """The results of a folder, without duplicates, in order of their path; and everything that is not among them."""
+
+    results: tuple[Result, ...]
+    unreadable: tuple[Unreadable, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    passed_over: tuple[str, ...] = ()
+
+
+def load_results(folder: str | Path) -> ResultSet:
+    """All results under a folder (or the one in a file). DataError where there is no such folder."""
+    findings = Findings()
+    found = list(read_results(folder, findings))
+    duplicates = find_duplicates((result.key, result.source_file) for result in found)
+    doubtful = {duplicate.key for duplicate in duplicates}
+    return ResultSet(
+        results=tuple(result for result in found if result.key not in doubtful),
+        unreadable=tuple(findings.unreadable),
+        duplicates=duplicates,
+        skipped=tuple(findings.skipped),
+        passed_over=tuple(findings.passed_over),
+    )
+
+
+def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
+    """The results one by one, so that a large folder need not be held in memory; the rest goes into `findings`.
+
+    `Result.source_file` and the names in `findings` are relative to the folder. Duplicates are not looked for.
+    """
+    root = Path(folder)
+    if not root.exists():
+        raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")
+    for path in _json_files(root):
+        name = path.relative_to(root).as_posix() if path != root else path.name
+        if path.name.startswith("_skipped_"):
+            _note_skipped(path, name, findings)
+        elif path.name.startswith(("_", ".")):
+            findings.passed_over.append(name)
+        elif (result := _read_result(path, name, findings)) is not None:
+            yield result
+
+
+def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, ...]:
+    """The keys that stand more than once, with all their files, in order of first appearance."""
+    files: dict[Key, list[str]] = {}
+    for key, file in keyed_files:
+        files.setdefault(key, []).append(file)
+    return tuple(Duplicate(key, tuple(names)) for key, names in files.items() if len(names) > 1)
+
+
+def _json_files(root: Path) -> list[Path]:
+    if root.is_file():
+        return [root]
+    return sorted(path for path in root.rglob("*.json") if path.is_file())
+
+
+def _read_result(path: Path, name: str, findings: Findings) -> Result | None:
+    try:
+        content = _content(path)
+        if kind_of(content) == "result":
+            return parse_result(content, source_file=name)
+    except ValueError as error:
+        findings.unreadable.append(Unreadable(name, str(error)))
+        return None
+    findings.passed_over.append(name)
+    return None
+
+
+def _content(path: Path) -> Any:
+    """The JSON of a file; a NaN or an infinity in it is null. ValueError says in a clause why there is none."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror or error})") from None
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
+    try:
+        return _DECODER.decode(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not valid JSON (line {error.lineno}, column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def _note_skipped(path: Path, name: str, findings: Findings) -> None:
+    try:
+        content = _content(path)
+    except ValueError as error:
+        findings.unreadable.append(Unreadable(name, str(error)))
+        return
+    entries = values.first(content, ("skipped", "entries")) if isinstance(content, dict) else content
+    if isinstance(entries, dict):
+        entries = list(entries.values())
+    outer = values.block(content)
+    for entry in entries if isinstance(entries, list) else []:
+        skipped = _skipped({**outer, **values.block(entry)})
+        if skipped is not None:
+            findings.skipped.append(skipped)
+
+
+def _skipped(entry: Mapping[str, Any]) -> Skipped | None:
+    conversation_id = values.text(values.first(entry, ("conversationId", "conversation_id", "conversation")))
+    em_model = values.text(values.first(entry, ("em_model", "model")))
+    if conversation_id is None or em_model is None:
+        return None
+    return Skipped(
+        conversation_id=conversation_id,
+        provider=values.text(entry.get("provider")) or "unknown",
+        em_model=em_model,
+        mode=values.text(entry.get("mode")) or "default",
+        reason=values.text(values.first(entry, ("reason", "error", "failed"))),
+    )
