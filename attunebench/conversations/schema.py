@@ -32,7 +32,7 @@ class Demographics(Frozen):
 
 
 class ParticipantProfile(Frozen):
-    """Who the participant is. `computed_scores` maps a scale's name (`who_5` …) to its value; unknown ones are absent."""
+    """Who the participant is. `computed_scores`: a scale's name (`who_5` …) → its value; unknown ones are absent."""
 
     schema_version: str | None = None
     participant_id: str | None = None

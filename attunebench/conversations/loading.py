@@ -1,0 +1,274 @@
+"""A folder → its conversations in order, or a report of what is wrong with it. Owns finding files and what spans them.
+
+The rules of a single conversation are `reading`'s. Prints nothing and changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from attunebench.conversations.issues import Issue, Notes
+from attunebench.conversations.reading import read_conversation
+from attunebench.conversations.schema import Conversation
+from attunebench.errors import DataError
+from attunebench.jsonfile import read_json
+
+LETTER_LIMIT = 0.9
+_ERRORS_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """An invalid file that was left out because the user asked for it; `reasons` as `path: sentence`."""
+
+    file: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A JSON file that is no conversation, and why it was taken for none."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSet:
+    """The conversations of a folder in run order, and what was noted while loading; files are relative to `folder`.
+
+    `ground_truth_sha256` is the digest of the sorted (file name, SHA-256) pairs of the files that are in.
+    """
+
+    folder: str
+    conversations: tuple[Conversation, ...]
+    warnings: tuple[Issue, ...]
+    skipped: tuple[SkippedFile, ...]
+    passed_over: tuple[PassedOver, ...]
+    ground_truth_sha256: str
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(self.conversations)
+
+    def __len__(self) -> int:
+        return len(self.conversations)
+
+    @property
+    def by_id(self) -> Mapping[str, Conversation]:
+        return {conversation.conversation_id: conversation for conversation in self.conversations}
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationReport:
+    """Every error and warning of a folder. `n_conversations` counts the files that can be used as they are."""
+
+    folder: str
+    n_conversations: int
+    errors: tuple[Issue, ...]
+    warnings: tuple[Issue, ...]
+    passed_over: tuple[PassedOver, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    @property
+    def warning_counts(self) -> Mapping[str, int]:
+        """Warning kind → how many."""
+        return Counter(issue.kind or "other" for issue in self.warnings)
+
+
+def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> ConversationSet:
+    """The conversations under `folder` (searched recursively), ordered by the number in the file name, then the name.
+
+    A path to a single conversation file loads that one. Files and folders whose name begins with a dot are not
+    looked at. Raises DataError: nothing there, no conversation among the files, or invalid files; with
+    `skip_invalid` these are left out and named in `skipped`, and only a folder without any valid one is refused.
+    """
+    scan = _scan(Path(folder))
+    invalid = [file for file in scan.files if file.notes.errors]
+    valid = [file for file in scan.files if not file.notes.errors]
+    if invalid and not skip_invalid:
+        raise DataError(_refusal(scan.folder, invalid, len(scan.files)))
+    if not valid:
+        raise DataError(
+            f"None of the {len(scan.files)} conversation files in {scan.folder} is valid: {_first(invalid)}."
+        )
+    conversations = tuple(file.conversation for file in valid if file.conversation is not None)
+    return ConversationSet(
+        folder=str(scan.folder),
+        conversations=conversations,
+        warnings=(*_warnings(valid), *_letter_warnings(conversations)),
+        skipped=tuple(SkippedFile(file.notes.file, _reasons(file.notes)) for file in invalid),
+        passed_over=scan.passed_over,
+        ground_truth_sha256=_digest(conversations),
+    )
+
+
+def validate_folder(folder: str | Path) -> ValidationReport:
+    """Everything that is wrong or remarkable in the folder's conversation files, in their order.
+
+    Raises DataError only where there is nothing to validate: no such folder, or no conversation file in it.
+    """
+    scan = _scan(Path(folder))
+    conversations = tuple(file.conversation for file in scan.files if file.conversation is not None)
+    return ValidationReport(
+        folder=str(scan.folder),
+        n_conversations=sum(not file.notes.errors for file in scan.files),
+        errors=tuple(issue for file in scan.files for issue in file.notes.errors),
+        warnings=(*_warnings(scan.files), *_letter_warnings(conversations)),
+        passed_over=scan.passed_over,
+    )
+
+
+@dataclass(slots=True)
+class _File:
+    """A conversation file as read; `conversation` is None where the file itself is invalid."""
+
+    notes: Notes
+    conversation: Conversation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    folder: Path
+    files: tuple[_File, ...]
+    passed_over: tuple[PassedOver, ...]
+
+
+def _scan(folder: Path) -> _Scan:
+    root, paths = _json_files(folder)
+    files: list[_File] = []
+    passed_over: list[PassedOver] = []
+    for path in paths:
+        read = _read(path, path.relative_to(root).as_posix())
+        if isinstance(read, PassedOver):
+            passed_over.append(read)
+        else:
+            files.append(read)
+    if not files:
+        raise DataError(_nothing(folder, passed_over))
+    _note_duplicates(files)
+    return _Scan(folder, tuple(files), tuple(passed_over))
+
+
+def _json_files(folder: Path) -> tuple[Path, list[Path]]:
+    if folder.is_file():
+        return folder.parent, [folder]
+    if not folder.is_dir():
+        raise DataError(f"There is no folder {folder}; give the folder that holds the conversation files.")
+    return folder, sorted(_walk(folder), key=lambda path: _order(path, folder))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Every visible `*.json` below the folder. Links to folders are followed, each folder once, so that loops end."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(place, name) for name in names if name.endswith(".json") and not name.startswith("."))
+
+
+def _order(path: Path, folder: Path) -> tuple[float, str, str]:
+    number = file_number(path.name)
+    return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
+
+
+def file_number(name: str) -> int | None:
+    """The number in a conversation file's name, the last one where there are several; None without one."""
+    digits = re.findall(r"[0-9]{1,18}", Path(name).stem)
+    return int(digits[-1]) if digits else None
+
+
+def _read(path: Path, file: str) -> _File | PassedOver:
+    notes = Notes(file)
+    try:
+        if not path.is_file():
+            raise DataError(f"{path}: cannot be read (a broken link, or no regular file).")
+        raw, sha256 = read_json(path)
+    except DataError as error:
+        notes.error("", str(error).removeprefix(f"{path}: ").removesuffix("."))
+        return _File(notes)
+    if not isinstance(raw, dict) or "turns" not in raw:
+        return PassedOver(file, "it has no turns")
+    if "em_model" in raw:
+        return PassedOver(file, "it is a result (it has an em_model)")
+    conversation, notes = read_conversation(raw, file, source=str(path), sha256=sha256)
+    return _File(notes, conversation)
+
+
+def _note_duplicates(files: Iterable[_File]) -> None:
+    by_id: dict[str, list[_File]] = {}
+    for file in files:
+        if file.conversation is not None:
+            by_id.setdefault(file.conversation.conversation_id, []).append(file)
+    for conversation_id, same in by_id.items():
+        for file in same if len(same) > 1 else ():
+            others = " and ".join(other.notes.file for other in same if other is not file)
+            file.notes.error("conversationId", f"'{conversation_id}' is also the id of {others}")
+
+
+def _warnings(files: Iterable[_File]) -> Iterator[Issue]:
+    return (issue for file in files for issue in file.notes.warnings)
+
+
+def _letter_warnings(conversations: Iterable[Conversation]) -> list[Issue]:
+    on_a: Counter[str] = Counter()
+    compared: Counter[str] = Counter()
+    for conversation in conversations:
+        for turn in conversation.turns:
+            for comparison in turn.comparisons:
+                on_a[comparison.a] += 1
+                compared.update((comparison.a, comparison.b))
+    found = []
+    for variant, n in compared.items():
+        letter, most = ("A", on_a[variant]) if 2 * on_a[variant] >= n else ("B", n - on_a[variant])
+        if most > LETTER_LIMIT * n:
+            sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
+            found.append(Issue("", "", sentence, "letters"))
+    return found
+
+
+def _digest(conversations: Iterable[Conversation]) -> str:
+    pairs = sorted((Path(c.source_file).name, c.source_sha256) for c in conversations)
+    return hashlib.sha256(
+        "".join(f"{name}\0{digest}\n" for name, digest in pairs).encode("utf-8", "surrogateescape")
+    ).hexdigest()
+
+
+def _reasons(notes: Notes) -> tuple[str, ...]:
+    return tuple(f"{issue.path}: {issue.sentence}" if issue.path else issue.sentence for issue in notes.errors)
+
+
+def _first(files: list[_File]) -> str:
+    return "; ".join(str(file.notes.errors[0]) for file in files[:_ERRORS_NAMED])
+
+
+def _refusal(folder: Path, invalid: list[_File], n_files: int) -> str:
+    more = f"; and {len(invalid) - _ERRORS_NAMED} more" if len(invalid) > _ERRORS_NAMED else ""
+    return (
+        f"{len(invalid)} of {n_files} conversation files in {folder} are invalid: {_first(invalid)}{more}. "
+        "`attune-bench validate` lists all errors; --skip-invalid leaves these files out."
+    )
+
+
+def _nothing(folder: Path, passed_over: list[PassedOver]) -> str:
+    if folder.is_file():
+        return f"{folder} is no conversation file: {passed_over[0].reason}."
+    if not passed_over:
+        return f"There is no *.json file in {folder}; give the folder that holds the conversation files."
+    first = passed_over[0]
+    return (
+        f"None of the {len(passed_over)} JSON files in {folder} is a conversation ({first.file}: {first.reason}); "
+        "give the folder that holds the conversation files."
+    )

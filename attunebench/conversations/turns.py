@@ -1,0 +1,164 @@
+"""The turns of a parsed conversation file → `Turn`s with their labels. Settles the aliases and checks the labels.
+
+Knows nothing of the rest of the file (see `reading`).
+"""
+
+from __future__ import annotations
+
+from attunebench.codebook import default_codebook
+from attunebench.conversations import values
+from attunebench.conversations.issues import Notes
+from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Tag, Turn
+from attunebench.conversations.values import Object, extras_of
+
+USUAL_COMPARISONS = 12
+
+_CODEBOOK = default_codebook()
+_OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
+_PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
+
+
+def read_turns(raw: Object, notes: Notes) -> tuple[Turn, ...]:
+    given = raw.get("turns")
+    if given == []:
+        notes.error("turns", "expected at least one turn, found an empty list")
+        return ()
+    if not isinstance(given, list):
+        notes.expected("turns", "a list of turns", given)
+        return ()
+    turns: list[Turn] = []
+    seen: set[int] = set()
+    for index, entry in enumerate(given):
+        path = f"turns[{index}]"
+        if not isinstance(entry, dict):
+            notes.expected(path, "an object", entry)
+            continue
+        number = _number(entry, path, notes)
+        if number in seen:
+            notes.error(f"{path}.turnNumber", f"the turn number {number} stands here a second time")
+        if number is not None:
+            seen.add(number)
+        turns.append(_turn(entry, number or 0, path, notes))
+    ordered = sorted(turns, key=lambda turn: turn.number)
+    if ordered != turns:
+        notes.warn("turns", "the turns are not in the order of their numbers; the numbers count")
+    return tuple(ordered)
+
+
+def _turn(raw: Object, number: int, path: str, notes: Notes) -> Turn:
+    labels = values.member(raw, "annotations", path, notes)
+    inside = f"{path}.annotations"
+    replies = values.member(labels, "alternateResponses", inside, notes)
+    other = f"{inside}.alternateResponses"
+    unknown = extras_of(
+        labels, {"binaryJudgements", "alternateResponses", "pairwiseComparisons", "selectedPairwiseQuestions"}, Frozen
+    )
+    turn = Turn(
+        number=number,
+        user_message=values.text(raw, "userMessage", path, notes),
+        llm_response=values.text(raw, "llmResponse", path, notes),
+        tags=_tags(raw, path, notes),
+        judgements=_judgements(labels, inside, notes),
+        llm_improved=values.optional_text(replies, other, notes, "llmImproved", "alternate1"),
+        human_edited=values.optional_text(replies, other, notes, "humanEdited", "alternate2"),
+        comparisons=_comparisons(labels, inside, notes),
+        selected_pairwise=_selected(labels, inside, notes),
+        **extras_of(raw, {"turnNumber", "userMessage", "llmResponse", "moodShiftTags", "annotations"}, Turn),
+        **({"annotations": unknown} if unknown else {}),
+    )
+    compared = {side for comparison in turn.comparisons for side in (comparison.a, comparison.b)}
+    for variant, name, reply in (
+        ("alternate", "llmImproved", turn.llm_improved),
+        ("human", "humanEdited", turn.human_edited),
+    ):
+        if variant in compared and reply is None:
+            notes.error(f"{other}.{name}", f"expected a text, since comparisons use '{variant}', found none")
+    return turn
+
+
+def _number(raw: Object, path: str, notes: Notes) -> int | None:
+    value = raw.get("turnNumber")
+    if type(value) is int and value >= 1:
+        return value
+    notes.expected(f"{path}.turnNumber", "a whole number from 1", value)
+    return None
+
+
+def _tags(raw: Object, path: str, notes: Notes) -> tuple[Tag, ...] | None:
+    given = values.entries(raw, "moodShiftTags", path, notes)
+    if given is None:
+        notes.no_truth(f"{path}.moodShiftTags")
+        return None
+    tags: dict[str, Tag] = {}
+    for index, entry in enumerate(given):
+        place = f"{path}.moodShiftTags[{index}]"
+        if not isinstance(entry, dict):
+            notes.expected(place, "an object with emotion and intensity", entry)
+            continue
+        emotion = values.emotion(entry, place, notes)
+        intensity = values.intensity(entry, place, notes)
+        if emotion is None:
+            continue
+        if emotion in tags:
+            notes.warn(f"{place}.emotion", f"{emotion} stands in this turn twice; the first one counts")
+            continue
+        tags[emotion] = Tag(emotion=emotion, intensity=intensity, **extras_of(entry, ("emotion", "intensity"), Tag))
+    return tuple(tags.values())
+
+
+def _judgements(labels: Object, path: str, notes: Notes) -> tuple[BinaryJudgement, ...]:
+    given = values.entries(labels, "binaryJudgements", path, notes)
+    if not given:
+        notes.warn(f"{path}.binaryJudgements", "there is no judgement in this turn", "count")
+    known = {"questionId", *_OBSERVED, *_PREFERRED}
+    found: dict[str, BinaryJudgement] = {}
+    for index, entry in enumerate(given or ()):
+        place = f"{path}.binaryJudgements[{index}]"
+        if not isinstance(entry, dict):
+            notes.expected(place, "an object", entry)
+            continue
+        question = values.known_id(entry, place, notes, _CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
+        observed = values.yes_no(entry, place, notes, *_OBSERVED)
+        preferred = values.yes_no(entry, place, notes, *_PREFERRED)
+        if question is None:
+            continue
+        extras = extras_of(entry, known, BinaryJudgement) if len(entry) > 3 else {}
+        judgement = BinaryJudgement(question_id=question, observed=observed, preferred=preferred, **extras)
+        earlier = found.setdefault(question, judgement)
+        if (earlier.observed, earlier.preferred) != (observed, preferred):
+            notes.error(f"{place}.questionId", f"{question} is judged in this turn twice, with different values")
+        elif earlier is not judgement:
+            notes.warn(f"{place}.questionId", f"{question} is judged in this turn twice; it counts once")
+    return tuple(found.values())
+
+
+def _comparisons(labels: Object, path: str, notes: Notes) -> tuple[Comparison, ...]:
+    given = values.entries(labels, "pairwiseComparisons", path, notes) or []
+    if len(given) != USUAL_COMPARISONS:
+        notes.warn(f"{path}.pairwiseComparisons", f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}", "count")
+    known = ("questionId", "responseA", "responseB", "response_1", "response_2", "winner")
+    found = []
+    for index, entry in enumerate(given):
+        place = f"{path}.pairwiseComparisons[{index}]"
+        if not isinstance(entry, dict):
+            notes.expected(place, "an object", entry)
+            continue
+        question = values.known_id(entry, place, notes, _CODEBOOK.pairwise, "general or PW1 … PW16")
+        a = values.variant(entry, place, notes, "responseA", "response_1")
+        b = values.variant(entry, place, notes, "responseB", "response_2")
+        winner = values.winner(entry, place, notes)
+        if question is None or a is None or b is None:
+            continue
+        if a == b:
+            notes.error(place, f"expected two different variants, found '{a}' on both sides")
+        extras = extras_of(entry, known, Comparison) if len(entry) > 4 else {}
+        found.append(Comparison(question_id=question, a=a, b=b, winner=winner, **extras))
+    return tuple(found)
+
+
+def _selected(labels: Object, path: str, notes: Notes) -> tuple[str, ...]:
+    selected = values.texts(labels, "selectedPairwiseQuestions", path, notes)
+    for index, question in enumerate(selected):
+        if question not in _CODEBOOK.pairwise:
+            notes.expected(f"{path}.selectedPairwiseQuestions[{index}]", "general or PW1 … PW16", question)
+    return selected

@@ -1,0 +1,187 @@
+"""Reads single values of a conversation file: each function returns the normal form, or notes why there is none.
+
+Owns the spellings and aliases of spec 2.1. Knows no place of a file but the path that it is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, cast
+
+from attunebench.codebook import default_codebook
+from attunebench.conversations.issues import Notes
+from attunebench.conversations.schema import Frozen, Letter, Variant, YesNoNa
+
+Object = Mapping[str, Any]
+
+# True and False stand for 1 and 0 too: they are equal and hash alike.
+_YES_NO: Mapping[Any, YesNoNa] = {
+    True: "yes", "yes": "yes", "y": "yes", "true": "yes", "1": "yes",
+    False: "no", "no": "no", "n": "no", "false": "no", "0": "no",
+    "na": "na", "n/a": "na", "not_applicable": "na",
+}  # fmt: skip
+_WINNERS: Mapping[str, Letter] = {"a": "A", "b": "B", "response_1": "A", "response_2": "B"}
+_VARIANTS: Mapping[str, Variant] = {name: name for name in ("original", "alternate", "human")}
+_INTENSITY_WORDS = {"mild": 2.0, "moderate": 4.0, "intense": 6.0}
+_EMOTIONS = default_codebook().display_names
+
+
+def extras_of(raw: Object, known: Collection[str], model: type[Frozen]) -> dict[str, Any]:
+    """The keys that the format does not know; one that would hide a field of ours gets an underscore behind it."""
+    return {f"{key}_" if key in model.model_fields else key: raw[key] for key in raw if key not in known}
+
+
+def pick(raw: Object, *names: str) -> tuple[str, Any]:
+    """The first of `names` that holds something, and what; the first name and None where none does."""
+    for name in names:
+        value = raw.get(name)
+        if value is not None:
+            return name, value
+    return names[0], None
+
+
+def member(raw: Object, name: str, path: str, notes: Notes) -> Object:
+    """The object under `name`; an empty one where it is missing or null."""
+    value = raw.get(name)
+    if isinstance(value, dict):
+        return value
+    if value is not None:
+        notes.expected(joined(path, name), "an object", value)
+    return {}
+
+
+def entries(raw: Object, name: str, path: str, notes: Notes) -> list[Any] | None:
+    """The list under `name`; None where it is missing, null or no list."""
+    value = raw.get(name)
+    if value is None or isinstance(value, list):
+        return value
+    notes.expected(joined(path, name), "a list", value)
+    return None
+
+
+def joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def word(value: Any) -> str:
+    """A text for comparing; what is no text becomes one that equals nothing."""
+    return value.strip().lower() if isinstance(value, str) else "\0"
+
+
+def yes_no(raw: Object, path: str, notes: Notes, *names: str) -> YesNoNa | None:
+    name, value = pick(raw, *names)
+    if isinstance(value, (str, bool, int, float)):
+        answer = _YES_NO.get(value) or _YES_NO.get(word(value))
+        if answer:
+            return answer
+    if value is None or word(value) == "":
+        notes.no_truth(f"{path}.{name}")
+    else:
+        notes.expected(f"{path}.{name}", "yes, no or na", value)
+    return None
+
+
+def winner(raw: Object, path: str, notes: Notes) -> Letter | None:
+    value = raw.get("winner")
+    letter = _WINNERS.get(word(value))
+    if letter is None:
+        if value is None or word(value) in ("", "tie"):
+            notes.no_truth(f"{path}.winner", "a tie" if word(value) == "tie" else "no value")
+        else:
+            notes.expected(f"{path}.winner", "A or B", value)
+    return letter
+
+
+def variant(raw: Object, path: str, notes: Notes, *names: str) -> Variant | None:
+    name, value = pick(raw, *names)
+    found = _VARIANTS.get(word(value))
+    if found is None:
+        notes.expected(f"{path}.{name}", "original, alternate or human", value)
+    return found
+
+
+def known_id(raw: Object, path: str, notes: Notes, known: Mapping[str, Any], what: str) -> str | None:
+    value = raw.get("questionId")
+    if isinstance(value, str) and value in known:
+        return value
+    notes.expected(f"{path}.questionId", what, value)
+    return None
+
+
+def emotion(raw: Object, path: str, notes: Notes) -> str | None:
+    value = raw.get("emotion")
+    name = _EMOTIONS.get(word(value))
+    if name is None:
+        notes.expected(f"{path}.emotion", "one of the 20 PANAS items", value)
+    return name
+
+
+def intensity(raw: Object, path: str, notes: Notes) -> float | None:
+    value = raw.get("intensity")
+    if value is None:
+        notes.no_truth(f"{path}.intensity")
+        return None
+    known = _INTENSITY_WORDS.get(word(value))
+    return known if known is not None else bounded(value, 1, 7, f"{path}.intensity", notes)
+
+
+def bounded(value: Any, low: float, high: float, path: str, notes: Notes) -> float | None:
+    """A number in [low, high], fractions kept; a boolean is none."""
+    if type(value) in (int, float) and low <= value <= high:
+        return cast(float, value)
+    notes.expected(path, f"a number from {low:g} to {high:g}", value)
+    return None
+
+
+def finite(value: Any, path: str, notes: Notes) -> float | None:
+    """A number that a float can hold."""
+    if type(value) in (int, float) and abs(value) < math.inf:
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    notes.expected(path, "a number", value)
+    return None
+
+
+def text(raw: Object, name: str, path: str, notes: Notes) -> str:
+    """A text that has to be there; one of white space alone is remarked."""
+    value = raw.get(name)
+    if not isinstance(value, str):
+        notes.expected(joined(path, name), "a text", value)
+        return ""
+    if not value.strip():
+        notes.warn(joined(path, name), "this text is empty")
+    return value
+
+
+def optional_text(raw: Object, path: str, notes: Notes, *names: str) -> str | None:
+    """A text or None; an empty one is None."""
+    name, value = pick(raw, *names)
+    if value is None or isinstance(value, str):
+        return value if value and value.strip() else None
+    notes.expected(joined(path, name), "a text", value)
+    return None
+
+
+def texts(raw: Object, name: str, path: str, notes: Notes) -> tuple[str, ...]:
+    """A list of texts; a single text is a list of one, nothing is none."""
+    value = raw.get(name)
+    if value is None:
+        return ()
+    found = [value] if isinstance(value, str) else value
+    if isinstance(found, list) and all(isinstance(entry, str) for entry in found):
+        return tuple(entry for entry in found if entry.strip())
+    notes.expected(joined(path, name), "a list of texts", value)
+    return ()
+
+
+def option(value: Any, options: Iterable[str], path: str, notes: Notes) -> str | None:
+    """The option that `value` is; letter case, white space at the ends and a final stop do not matter."""
+    plain = word(value).rstrip(".")
+    for known in options:
+        if known.lower() == plain:
+            return known
+    notes.expected(path, "one of the options " + ", ".join(repr(known) for known in options), value)
+    return None
