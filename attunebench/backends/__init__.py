@@ -1,1 +1,30 @@
-"""backends"""
+"""Ways to get replies: `open_backend` finds the one that a model's settings ask for.
+
+A backend owns the wire and nothing but the wire (see `base.py`); the built-in baselines need none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attunebench.backends.providers import provider_named
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Backend
+    from attunebench.runner.settings import ModelSettings, Structured
+
+
+def open_backend(settings: ModelSettings, *, structured: Structured = "auto", concurrency: int = 16) -> Backend:
+    """The backend for one model. `concurrency`: how many calls may be under way at once (connections kept for them).
+
+    Sends nothing yet. Raises UsageError (unknown provider or baseline, no address for `local`) and ConfigurationError
+    (no usable key, address, proxy or certificate file).
+    """
+    if provider_named(settings.provider).name == "baseline":
+        from attunebench.backends.baselines import open_baseline
+
+        return open_baseline(settings.model)
+    from attunebench.backends.chat import ChatBackend
+    from attunebench.backends.providers import resolve
+
+    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency)

@@ -1,0 +1,88 @@
+"""The baseline `random`: every item drawn uniformly from what could be answered.
+
+A draw depends on the seed and the call's id alone, so neither the order of calls nor a resumed run changes it.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from attunebench.backends.baselines.answering import Baseline, Scene
+from attunebench.constants import (
+    BRANCHES,
+    FOLLOW_UP_OPTIONS,
+    PANAS_ITEMS,
+    Q1_OPTIONS,
+    Q2_OPTIONS,
+    Q3_NEGATIVE,
+    Q3_OPTIONS,
+)
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Letter, YesNo
+
+LETTERS: tuple[Letter, Letter] = ("A", "B")
+ANSWERS: tuple[YesNo, YesNo] = ("yes", "no")
+MOST_TAGS = 3
+
+_OPENINGS = ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together.")
+_MIDDLES = (
+    "It makes sense that this stays with you.",
+    "There are several sides to it.",
+    "You know your situation best.",
+    "It may help to take one thing at a time.",
+)
+_CLOSINGS = (
+    "What would you like to happen next?",
+    "What matters most to you here?",
+    "I am here if you want to go on.",
+    "How are you with it today?",
+)
+
+
+class Random(Baseline):
+    """Uniform over the answers of each item, each by a generator of its own."""
+
+    def draft(self, scene: Scene) -> str:
+        rng = _generator(scene, "draft")
+        return " ".join(rng.choice(sentences) for sentences in (_OPENINGS, _MIDDLES, _CLOSINGS))
+
+    def tags(self, scene: Scene) -> list[dict[str, Any]]:
+        rng = _generator(scene, "tags")
+        emotions = rng.sample(PANAS_ITEMS, rng.randint(0, MOST_TAGS))
+        return [{"emotion": emotion, "intensity": rng.randint(1, 7)} for emotion in emotions]
+
+    def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:
+        return _generator(scene, f"{question}/{wanted}").choice(ANSWERS)
+
+    def winner(self, scene: Scene, index: str) -> Letter:
+        return _generator(scene, f"pairwise/{index}").choice(LETTERS)
+
+    def mood(self, scene: Scene) -> dict[str, float]:
+        rng = _generator(scene, "mood")
+        return {item: rng.randint(1, 7) for item in PANAS_ITEMS}
+
+    def mood_change(self, scene: Scene) -> dict[str, float]:
+        rng = _generator(scene, "mood")
+        return {item: rng.randint(-6, 6) for item in PANAS_ITEMS}
+
+    def wide(self, scene: Scene) -> dict[str, Any]:
+        rng = _generator(scene, "wide")
+        fit = rng.choice(Q3_OPTIONS)
+        return {
+            "q1_lookingFor": rng.sample(Q1_OPTIONS, rng.randint(1, len(Q1_OPTIONS))),
+            "q2_emotionClarity": rng.choice(Q2_OPTIONS),
+            "q3_modelFit": fit,
+            "q3_followUp_whatFeltOff": rng.sample(FOLLOW_UP_OPTIONS, rng.randint(1, 3)) if fit in Q3_NEGATIVE else [],
+            "fourBranchScores": {branch: rng.randint(1, 7) for branch in BRANCHES},
+        }
+
+    def rating(self, scene: Scene, name: str) -> int:
+        return _generator(scene, name).randint(1, 7)
+
+
+def _generator(scene: Scene, item: str) -> random.Random:
+    request = scene.request
+    # A text seeds the same generator on every platform and in every process, which a hash of a tuple would not.
+    return random.Random(f"{request.seed or 0}/{request.call.id}/{item}")

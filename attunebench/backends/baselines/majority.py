@@ -1,0 +1,66 @@
+"""The baseline `majority`: constant answers that are right most often in general.
+
+The constants are judgements about talks between a person and a chat model, written down before any data was looked
+at, and are not fitted to data at hand: usual replies acknowledge, validate, mirror and ask; people mostly want that,
+and do not want to be judged, alarmed, lectured or led elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attunebench.backends.baselines.answering import Baseline, Scene
+from attunebench.constants import BRANCHES, PANAS_ITEMS
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Letter, YesNo
+
+OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
+"""What usual replies do; all else they do not."""
+WANTED_YES = OBSERVED_YES - {"B12"} | {"B16", "B503", "B504"}
+"""What people mostly want; all else they do not. A reply need not explain, but should adapt and leave readings open."""
+
+MIDDLE = 4
+"""The middle of every 1–7 scale."""
+GOOD = 5
+"""People rate the model they talked with a little above the middle."""
+
+DRAFT = (
+    "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
+    "What has been the hardest part of it for you?"
+)
+
+
+class Majority(Baseline):
+    """Looks at nothing but what is asked."""
+
+    def draft(self, scene: Scene) -> str:  # noqa: ARG002
+        return DRAFT
+
+    def tags(self, scene: Scene) -> list[dict[str, Any]]:  # noqa: ARG002
+        return []
+
+    def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:  # noqa: ARG002
+        return "yes" if question in (WANTED_YES if wanted else OBSERVED_YES) else "no"
+
+    def winner(self, scene: Scene, index: str) -> Letter:  # noqa: ARG002
+        # The letters say nothing about the variants, so any constant is as good as another.
+        return "A"
+
+    def mood(self, scene: Scene) -> dict[str, float]:  # noqa: ARG002
+        return dict.fromkeys(PANAS_ITEMS, MIDDLE)
+
+    def mood_change(self, scene: Scene) -> dict[str, float]:  # noqa: ARG002
+        return dict.fromkeys(PANAS_ITEMS, 0)
+
+    def wide(self, scene: Scene) -> dict[str, Any]:  # noqa: ARG002
+        return {
+            "q1_lookingFor": ["To help me understand or sort out my feelings"],
+            "q2_emotionClarity": "Clear and explicitly stated",
+            "q3_modelFit": "Mostly well-matched",
+            "q3_followUp_whatFeltOff": [],
+            "fourBranchScores": dict.fromkeys(BRANCHES, GOOD),
+        }
+
+    def rating(self, scene: Scene, name: str) -> int:  # noqa: ARG002
+        return MIDDLE

@@ -1,0 +1,84 @@
+"""The baseline `oracle`: the participant's own answers. Not a model: the ceiling, and the pipeline's self-test.
+
+Where the truth is unknown it answers like `majority`; a scorer leaves such items out anyway.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attunebench.backends.baselines.answering import Scene
+from attunebench.backends.baselines.majority import MIDDLE, Majority
+from attunebench.constants import PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
+
+if TYPE_CHECKING:
+    from attunebench.conversations.schema import Panas
+    from attunebench.protocol.calls import Letter, YesNo
+
+
+class Oracle(Majority):
+    """Copies labels; its draft is the reply that the participant edited."""
+
+    reasoning = "This answer is copied from the participant's own labels."
+
+    def draft(self, scene: Scene) -> str:
+        turn = scene.turn
+        return (turn and (turn.human_edited or turn.llm_improved or turn.llm_response)) or super().draft(scene)
+
+    def tags(self, scene: Scene) -> list[dict[str, Any]]:
+        if scene.turn is None or scene.turn.tags is None:
+            return super().tags(scene)
+        return [{"emotion": tag.emotion, "intensity": _or(tag.intensity, MIDDLE)} for tag in scene.turn.tags]
+
+    def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:
+        for judgement in scene.turn.judgements if scene.turn else ():
+            if judgement.question_id == question:
+                truth = judgement.preferred if wanted else judgement.observed
+                if truth == "yes" or truth == "no":
+                    return truth
+        return super().judgement(scene, question, wanted=wanted)
+
+    def winner(self, scene: Scene, index: str) -> Letter:
+        comparisons = scene.turn.comparisons if scene.turn else ()
+        number = int(index) if index.isdecimal() else len(comparisons)
+        truth = comparisons[number].winner if number < len(comparisons) else None
+        return truth or super().winner(scene, index)
+
+    def mood(self, scene: Scene) -> dict[str, float]:
+        known = _levels(scene.conversation.post_panas) if scene.conversation else {}
+        return {**super().mood(scene), **known}
+
+    def mood_change(self, scene: Scene) -> dict[str, float]:
+        if scene.conversation is None:
+            return super().mood_change(scene)
+        before, after = _levels(scene.conversation.pre_panas), _levels(scene.conversation.post_panas)
+        return {item: after[item] - before[item] if item in before and item in after else 0 for item in PANAS_ITEMS}
+
+    def wide(self, scene: Scene) -> dict[str, Any]:
+        guess = super().wide(scene)
+        if scene.conversation is None:
+            return guess
+        truth = scene.conversation.wide
+        texts = {
+            "q1_lookingFor": None if truth.q1 is None else list(truth.q1),
+            "q2_emotionClarity": truth.q2,
+            "q3_modelFit": truth.q3,
+            "q3_followUp_whatFeltOff": None if truth.follow_up is None else list(truth.follow_up),
+        }
+        known = {key: value for key, value in texts.items() if value is not None}
+        return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
+
+
+def _levels(panas: Panas) -> dict[str, float]:
+    """Display name → 1–7, known ones only; for an unknown item a tenth of its side's total stands in."""
+    levels: dict[str, float] = {}
+    for side, total in ((PANAS_POSITIVE, panas.positive), (PANAS_NEGATIVE, panas.negative)):
+        for item in side:
+            level = panas.items.get(item.lower(), None if total is None else total / len(side))
+            if level is not None:
+                levels[item] = level
+    return levels
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value

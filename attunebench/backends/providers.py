@@ -1,0 +1,182 @@
+"""What each provider is: its address, where its key is found, which headers it wants.
+
+`resolve` turns the user's settings into an `Endpoint`. Nothing here sends anything; a variable or file that belongs to
+one provider is never read for another, so a key cannot reach a host that it was not made for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from attunebench.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from attunebench.runner.settings import ModelSettings
+
+NO_KEY = "no-key-needed"
+"""Sent to servers that need no key: the SDK insists on one."""
+_PRIME_CONFIG = "~/.prime/config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A way to reach models. `key_variables`: environment variables tried for the key, in this order."""
+
+    name: str
+    description: str
+    base_url: str | None = None
+    key_variables: tuple[str, ...] = ()
+    base_url_variable: str | None = None
+    needs_key: bool = True
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    provider.name: provider
+    for provider in (
+        Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+        Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL"),
+        Provider(
+            "prime",
+            "Prime Intellect",
+            "https://api.pinference.ai/api/v1",
+            ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
+        ),
+        Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
+        Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
+    )
+}
+"""Name → provider, in the order in which they are shown to users."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model at an address. The key shows in no repr; `key_source` says where it was found ("--api-key", a variable,
+    a file, "none"); `payer` says whose money it is where the provider knows several, else None."""
+
+    provider: str
+    model: str
+    base_url: str
+    key: SecretStr
+    key_source: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    payer: str | None = None
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).hostname or ""
+
+
+def provider_named(name: str) -> Provider:
+    """The provider of that name. Raises UsageError that names those there are."""
+    try:
+        return PROVIDERS[name]
+    except KeyError:
+        raise UsageError(f"There is no provider {name!r}; choose one of {', '.join(PROVIDERS)}.") from None
+
+
+def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """Where and with which key the model is reached. `environment` is the process's own where it is left out.
+
+    Raises UsageError (unknown provider, `local` without an address) and ConfigurationError (key or address unusable).
+    `baseline` has no endpoint: UsageError.
+    """
+    environment = os.environ if environment is None else environment
+    provider = provider_named(settings.provider)
+    if provider.name == "baseline":
+        raise UsageError("The provider baseline is built in and has no address.")
+    config = _prime_config(environment) if provider.name == "prime" else {}
+    key, source = _key(provider, settings, environment, config)
+    team = (environment.get("PRIME_TEAM_ID", "").strip() or config.get("team_id")) if provider.name == "prime" else None
+    payer = None
+    if provider.name == "prime":
+        payer = f"team {team} pays" if team else "the personal wallet pays"
+    return Endpoint(
+        provider=provider.name,
+        model=settings.model,
+        base_url=_base_url(provider, settings, environment, config),
+        key=SecretStr(key),
+        key_source=source,
+        headers=_checked_headers({"X-Prime-Team-ID": team} if team else {}),
+        payer=payer,
+    )
+
+
+def _key(
+    provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
+) -> tuple[str, str]:
+    """The key and where it was found; a blank one counts as none."""
+    candidates = [(settings.api_key.get_secret_value() if settings.api_key else "", "--api-key")]
+    candidates += [(environment.get(variable, ""), variable) for variable in provider.key_variables]
+    candidates.append((config.get("api_key", ""), _PRIME_CONFIG))
+    for value, source in candidates:
+        if key := value.strip():
+            return _sendable(key, source), source
+    if not provider.needs_key:
+        return NO_KEY, "none"
+    tried = " or ".join(provider.key_variables)
+    file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
+    raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
+
+
+def _sendable(key: str, source: str) -> str:
+    if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
+        raise ConfigurationError(
+            f"The API key from {source} holds a space, a line break or a character beyond ASCII, as pasting from "
+            "formatted text leaves it; copy it again from the provider's page."
+        )
+    return key
+
+
+def _base_url(
+    provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
+) -> str:
+    variable = environment.get(provider.base_url_variable, "").strip() if provider.base_url_variable else ""
+    given = (settings.base_url or "").strip() or variable or config.get("inference_url") or provider.base_url
+    if not given:
+        raise UsageError(
+            f"The provider {provider.name} needs the server's address: give --base-url, such as http://localhost:8000/v1."
+        )
+    return _checked_url(given)
+
+
+def _checked_url(url: str) -> str:
+    """The address without a final slash. One that holds a password is refused unseen."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        secret = "@" in parts.netloc
+    except ValueError:
+        usable, secret = False, "@" in url
+    if secret:
+        raise ConfigurationError("The base URL holds a user name or password; leave it out and give --api-key instead.")
+    if not usable or any(character.isspace() for character in url):
+        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
+    return url.removesuffix("/chat/completions").rstrip("/")
+
+
+def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in headers.items():
+        if not value.isascii() or not value.isprintable():
+            raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
+    return headers
+
+
+def _prime_config(environment: Mapping[str, str]) -> dict[str, str]:
+    """The texts in Prime's own settings file; a missing or broken one is as good as an empty one."""
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    try:
+        path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
+        raw: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RuntimeError, RecursionError):
+        return {}
+    names = ("api_key", "team_id", "inference_url")
+    entries = raw if isinstance(raw, dict) else {}
+    return {name: value.strip() for name in names if isinstance(value := entries.get(name), str) and value.strip()}
