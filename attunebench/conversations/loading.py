@@ -223,13 +223,15 @@ def _warnings(files: Iterable[_File]) -> Iterator[Issue]:
 
 
 def _letter_warnings(conversations: Iterable[Conversation]) -> list[Issue]:
+    sides = Counter(
+        (c.a, c.b) for conversation in conversations for turn in conversation.turns for c in turn.comparisons
+    )
     on_a: Counter[str] = Counter()
     compared: Counter[str] = Counter()
-    for conversation in conversations:
-        for turn in conversation.turns:
-            for comparison in turn.comparisons:
-                on_a[comparison.a] += 1
-                compared.update((comparison.a, comparison.b))
+    for (a, b), n in sides.items():
+        on_a[a] += n
+        compared[a] += n
+        compared[b] += n
     found = []
     for variant, n in compared.items():
         letter, most = ("A", on_a[variant]) if 2 * on_a[variant] >= n else ("B", n - on_a[variant])

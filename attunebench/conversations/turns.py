@@ -5,10 +5,14 @@ Knows nothing of the rest of the file (see `reading`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import permutations, product
+from typing import Any, TypeVar, get_args
+
 from attunebench.codebook import default_codebook
 from attunebench.conversations import values
 from attunebench.conversations.issues import Notes
-from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Tag, Turn
+from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Letter, Tag, Turn, Variant, YesNoNa
 from attunebench.conversations.values import Object, extras_of
 
 USUAL_COMPARISONS = 12
@@ -16,6 +20,22 @@ USUAL_COMPARISONS = 12
 _CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
+_JUDGEMENT_KEYS = ("questionId", _OBSERVED[0], _PREFERRED[0])
+_COMPARISON_KEYS = ("questionId", "responseA", "responseB", "winner")
+
+# Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory.
+_JUDGEMENTS = {
+    key: BinaryJudgement(question_id=key[0], observed=key[1], preferred=key[2])
+    for key in product(_CODEBOOK.binary, get_args(YesNoNa), get_args(YesNoNa))
+}
+_COMPARISONS = {
+    (question, a, b, winner): Comparison(question_id=question, a=a, b=b, winner=winner)
+    for question in _CODEBOOK.pairwise
+    for a, b in permutations(get_args(Variant), 2)
+    for winner in get_args(Letter)
+}
+
+T = TypeVar("T")
 
 
 def read_turns(raw: Object, notes: Notes) -> tuple[Turn, ...]:
@@ -110,50 +130,76 @@ def _judgements(labels: Object, path: str, notes: Notes) -> tuple[BinaryJudgemen
     given = values.entries(labels, "binaryJudgements", path, notes)
     if not given:
         notes.warn(f"{path}.binaryJudgements", "there is no judgement in this turn", "count")
-    known = {"questionId", *_OBSERVED, *_PREFERRED}
     found: dict[str, BinaryJudgement] = {}
     for index, entry in enumerate(given or ()):
-        place = f"{path}.binaryJudgements[{index}]"
-        if not isinstance(entry, dict):
-            notes.expected(place, "an object", entry)
+        judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEYS)
+        if judgement is None:
+            judgement = _judgement(entry, f"{path}.binaryJudgements[{index}]", notes)
+        if judgement is None:
             continue
-        question = values.known_id(entry, place, notes, _CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
-        observed = values.yes_no(entry, place, notes, *_OBSERVED)
-        preferred = values.yes_no(entry, place, notes, *_PREFERRED)
-        if question is None:
-            continue
-        extras = extras_of(entry, known, BinaryJudgement) if len(entry) > 3 else {}
-        judgement = BinaryJudgement(question_id=question, observed=observed, preferred=preferred, **extras)
-        earlier = found.setdefault(question, judgement)
-        if (earlier.observed, earlier.preferred) != (observed, preferred):
-            notes.error(f"{place}.questionId", f"{question} is judged in this turn twice, with different values")
-        elif earlier is not judgement:
-            notes.warn(f"{place}.questionId", f"{question} is judged in this turn twice; it counts once")
+        earlier = found.get(judgement.question_id)
+        if earlier is None:
+            found[judgement.question_id] = judgement
+        elif (earlier.observed, earlier.preferred) == (judgement.observed, judgement.preferred):
+            notes.warn(
+                f"{path}.binaryJudgements[{index}].questionId", "this question stands here twice; it counts once"
+            )
+        else:
+            notes.error(f"{path}.binaryJudgements[{index}].questionId", "judged a second time, with another value")
     return tuple(found.values())
+
+
+def _judgement(raw: Any, path: str, notes: Notes) -> BinaryJudgement | None:
+    if not isinstance(raw, dict):
+        notes.expected(path, "an object", raw)
+        return None
+    question = values.known_id(raw, path, notes, _CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
+    observed = values.yes_no(raw, path, notes, *_OBSERVED)
+    preferred = values.yes_no(raw, path, notes, *_PREFERRED)
+    if question is None:
+        return None
+    extras = extras_of(raw, ("questionId", *_OBSERVED, *_PREFERRED), BinaryJudgement)
+    return BinaryJudgement(question_id=question, observed=observed, preferred=preferred, **extras)
 
 
 def _comparisons(labels: Object, path: str, notes: Notes) -> tuple[Comparison, ...]:
     given = values.entries(labels, "pairwiseComparisons", path, notes) or []
     if len(given) != USUAL_COMPARISONS:
         notes.warn(f"{path}.pairwiseComparisons", f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}", "count")
-    known = ("questionId", "responseA", "responseB", "response_1", "response_2", "winner")
     found = []
     for index, entry in enumerate(given):
-        place = f"{path}.pairwiseComparisons[{index}]"
-        if not isinstance(entry, dict):
-            notes.expected(place, "an object", entry)
-            continue
-        question = values.known_id(entry, place, notes, _CODEBOOK.pairwise, "general or PW1 … PW16")
-        a = values.variant(entry, place, notes, "responseA", "response_1")
-        b = values.variant(entry, place, notes, "responseB", "response_2")
-        winner = values.winner(entry, place, notes)
-        if question is None or a is None or b is None:
-            continue
-        if a == b:
-            notes.error(place, f"expected two different variants, found '{a}' on both sides")
-        extras = extras_of(entry, known, Comparison) if len(entry) > 4 else {}
-        found.append(Comparison(question_id=question, a=a, b=b, winner=winner, **extras))
+        comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEYS)
+        if comparison is None:
+            comparison = _comparison(entry, f"{path}.pairwiseComparisons[{index}]", notes)
+        if comparison is not None:
+            found.append(comparison)
     return tuple(found)
+
+
+def _comparison(raw: Any, path: str, notes: Notes) -> Comparison | None:
+    if not isinstance(raw, dict):
+        notes.expected(path, "an object", raw)
+        return None
+    question = values.known_id(raw, path, notes, _CODEBOOK.pairwise, "general or PW1 … PW16")
+    a = values.variant(raw, path, notes, "responseA", "response_1")
+    b = values.variant(raw, path, notes, "responseB", "response_2")
+    winner = values.winner(raw, path, notes)
+    if question is None or a is None or b is None:
+        return None
+    if a == b:
+        notes.error(path, f"expected two different variants, found '{a}' on both sides")
+    extras = extras_of(raw, (*_COMPARISON_KEYS, "response_1", "response_2"), Comparison)
+    return Comparison(question_id=question, a=a, b=b, winner=winner, **extras)
+
+
+def _usual(known: Mapping[tuple[Any, ...], T], raw: Any, keys: tuple[str, ...]) -> T | None:
+    """The shared object for an entry in the format's own spelling, without anything else in it; None for the rest."""
+    if type(raw) is not dict or len(raw) != len(keys):
+        return None
+    try:
+        return known.get(tuple([raw[key] for key in keys]))
+    except (KeyError, TypeError):  # another spelling; or a list or an object where a value is due
+        return None
 
 
 def _selected(labels: Object, path: str, notes: Notes) -> tuple[str, ...]:
