@@ -1,0 +1,42 @@
+"""`attune-bench doctor`: is this installation, this folder and this server fit for a run?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="Ask this server for its models, e.g. http://localhost:8000/v1.")
+    ] = None,
+    api_key: Annotated[
+        str | None, typer.Option("--api-key", help="The key for that server; no other key is ever sent to it.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder that a run would write into.")] = Path(
+        "results"
+    ),
+) -> None:
+    """Say what is installed, which keys a run would find (never the keys), and whether a server answers.
+
+    Sends nothing anywhere, except one GET to --base-url. Exit status 1 where something has to be mended.
+    """
+    from attunebench.doctor import examine
+
+    failed = 0
+    for finding in examine(base_url=base_url, api_key=api_key, output=output):
+        typer.echo(f"{_MARKS[finding.state]}  {finding.text}")
+        failed += finding.state == "fail"
+    if failed:
+        typer.echo(f"{failed} to mend; the lines marked FAIL say how.")
+        raise typer.Exit(1)
+    typer.echo("Nothing to mend.")

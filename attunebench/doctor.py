@@ -1,0 +1,254 @@
+"""Looks at an installation and says what is fit for a run and what is not. Changes nothing.
+
+Owns the questions "what is installed", "is the data of the package there", "which keys would be found", "can results be
+written" and "does a server answer". A key's value is never part of a finding, nor is its length. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from attunebench._version import __version__
+from attunebench.errors import AttuneBenchError, ConfigurationError
+
+if TYPE_CHECKING:
+    import httpx
+
+State = Literal["ok", "note", "fail"]
+
+TIMEOUT = 5.0
+"""Seconds that a server has for its list of models."""
+_MOST_BYTES = 4 * 1024 * 1024
+_MOST_MODELS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the examination. "note" is neither good nor bad: a key that is not there may not be needed."""
+
+    state: State
+    text: str
+
+
+def examine(
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    output: Path = Path("results"),
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Finding]:
+    """All findings, as they are made. A server is asked only where `base_url` is given, and gets `api_key` alone.
+
+    `environment` is the process's own where it is left out.
+    """
+    yield Finding("ok", f"Python {platform.python_version()} on {platform.system()} ({sys.executable})")
+    yield Finding("ok", f"attunebench {__version__}")
+    yield dependencies()
+    yield codebook()
+    yield demonstration()
+    yield from keys(environment)
+    yield writable(output)
+    if base_url is not None:
+        yield server(base_url, api_key)
+
+
+def dependencies() -> Finding:
+    """Which versions of the core dependencies are installed, and which are missing."""
+    try:
+        required = metadata.requires("attunebench") or []
+    except metadata.PackageNotFoundError:
+        return Finding("fail", "the package itself is not installed (it was found on the path only): pip install .")
+    names = [match[0] for entry in required if "extra ==" not in entry and (match := re.match(r"[\w.-]+", entry))]
+    versions = {name: _version_of(name) for name in names}
+    missing = [name for name, version in versions.items() if version is None]
+    if missing:
+        return Finding("fail", f"not installed: {', '.join(missing)}; install attunebench again with pip")
+    return Finding("ok", "with " + ", ".join(f"{name} {version}" for name, version in versions.items()))
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def codebook() -> Finding:
+    """Whether the package's codebook can be read."""
+    from attunebench.codebook import default_codebook
+
+    try:
+        book = default_codebook()
+    except AttuneBenchError as error:
+        return Finding("fail", str(error))
+    asked = f"{len(book.binary)} binary and {len(book.pairwise)} pairwise questions"
+    return Finding("ok", f"codebook: {asked}, sha256 {book.sha256[:12]} ({book.origin})")
+
+
+def demonstration() -> Finding:
+    """Whether the bundled conversations are there and valid."""
+    from attunebench.conversations.bundled import demo_folder
+    from attunebench.conversations.loading import load_conversations
+
+    try:
+        folder = demo_folder()
+        count = len(load_conversations(folder).conversations)
+    except AttuneBenchError as error:
+        return Finding("fail", str(error))
+    return Finding("ok", f"demonstration conversations: {count} ({folder})")
+
+
+def keys(environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
+    """For each provider that needs a key: where a run would find it, or where it would look."""
+    from attunebench.backends.providers import PROVIDERS, resolve
+    from attunebench.runner.settings import ModelSettings
+
+    for provider in PROVIDERS.values():
+        if not provider.needs_key:
+            continue
+        try:
+            endpoint = resolve(ModelSettings(provider=provider.name, model="any"), environment)
+        except ConfigurationError as error:
+            yield Finding("note", str(error))
+        else:
+            yield Finding("ok", f"key for {provider.name}: found ({endpoint.key_source}), for {endpoint.base_url}")
+
+
+def writable(folder: Path) -> Finding:
+    """Whether a run could write into `folder`, which need not exist yet and is not made here."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return Finding("fail", f"output folder {folder}: {place} is a file; give another folder with --output")
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        return Finding("fail", f"output folder {folder}: cannot be written ({reason}); give another with --output")
+    return Finding("ok", f"output folder {folder}: can be written")
+
+
+def server(base_url: str, api_key: str | None = None) -> Finding:
+    """Whether an OpenAI-compatible server answers at `base_url`: its list of models, or one sentence why not.
+
+    Waits `TIMEOUT` seconds in all, follows no redirect, and passes by proxies where the host is this machine.
+    """
+    import httpx
+    from pydantic import SecretStr
+
+    from attunebench.backends.providers import resolve
+    from attunebench.runner.settings import ModelSettings
+
+    secret = SecretStr(api_key) if api_key else None
+    try:
+        endpoint = resolve(ModelSettings(provider="local", model="any", base_url=base_url, api_key=secret), {})
+    except AttuneBenchError as error:
+        return Finding("fail", str(error))
+    url = endpoint.base_url
+    headers = {"Authorization": f"Bearer {endpoint.key.get_secret_value()}"} if secret else {}
+    try:
+        with httpx.Client(timeout=TIMEOUT, trust_env=not _is_this_machine(endpoint.host), headers=headers) as client:
+            response, body = _get(client, f"{url}/models")
+    except httpx.TimeoutException:
+        return Finding("fail", f"{url}: no answer within {TIMEOUT:g} s; is the server still loading its model?")
+    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
+        return Finding("fail", _why_no_connection(url, error))
+    return _what_it_said(url, response, body)
+
+
+def _is_this_machine(host: str) -> bool:
+    return host == "localhost" or host == "::1" or host.startswith("127.")
+
+
+def _get(client: httpx.Client, url: str) -> tuple[httpx.Response, bytes]:
+    """Head and body. A server that drips has no more time than one that is silent, and none may fill the memory."""
+    import httpx
+
+    deadline = time.monotonic() + TIMEOUT
+    body = b""
+    with client.stream("GET", url, follow_redirects=False) as response:
+        for chunk in response.iter_bytes():
+            body += chunk
+            if time.monotonic() > deadline:
+                raise httpx.ReadTimeout("the body did not end in time")
+            if len(body) > _MOST_BYTES:
+                break
+    return response, body
+
+
+def _why_no_connection(url: str, error: Exception) -> str:
+    causes = [error]
+    while cause := causes[-1].__cause__ or causes[-1].__context__:
+        if not isinstance(cause, Exception):
+            break
+        causes.append(cause)
+    texts = " ".join(str(cause) for cause in causes)
+    if any(isinstance(cause, ssl.SSLError) for cause in causes) or "SSL" in texts:
+        reason = printable(getattr(causes[-1], "verify_message", "") or str(error))
+        return (
+            f"{url}: the TLS connection failed ({reason}); is it http:// rather than https://, "
+            "or does the certificate's authority have to be named in SSL_CERT_FILE?"
+        )
+    reason = printable(str(error)) or type(error).__name__
+    return f"{url}: not reachable ({reason}); is the server running, and are host and port right?"
+
+
+def _what_it_said(url: str, response: httpx.Response, body: bytes) -> Finding:
+    import json
+
+    status = response.status_code
+    if status in (401, 403):
+        return Finding(
+            "fail", f"{url}: answers, but refuses the key (status {status}); give the right one with --api-key"
+        )
+    if 300 <= status < 400:
+        target = _without_secrets(response.headers.get("location", "elsewhere"))
+        return Finding(
+            "fail", f"{url}: redirects to {target}, which is not followed so that no key goes astray; give that address"
+        )
+    if status == 404:
+        return Finding("fail", f"{url}: there is no {url}/models; most servers want /v1 at the end of --base-url")
+    if status != 200:
+        return Finding("fail", f"{url}: answers with status {status}; the server's log should say why")
+    try:
+        models = _model_names(json.loads(body))
+    except (ValueError, RecursionError):
+        return Finding("fail", f"{url}: answers, but not with JSON; is this the API's address and not a web page's?")
+    if not models:
+        return Finding("note", f"{url}: answers, but names no model")
+    more = f" and {len(models) - _MOST_MODELS} more" if len(models) > _MOST_MODELS else ""
+    return Finding("ok", f"{url}: answers; models: {', '.join(models[:_MOST_MODELS])}{more}")
+
+
+def _model_names(answer: Any) -> list[str]:
+    entries = answer.get("data") if isinstance(answer, dict) else answer
+    names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [printable(name) for name in names if isinstance(name, str)]
+
+
+def _without_secrets(url: str) -> str:
+    """The address as it may be shown: no user, password, query or fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    return printable(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
+
+
+def printable(text: str, most: int = 120) -> str:
+    """Text from outside as a terminal may show it: no control or format characters, at most `most` characters."""
+    shown = "".join(character for character in text if character.isprintable())
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
