@@ -1,0 +1,95 @@
+"""The `post_conversation` block of a result: predicted mood and the answers about the whole talk.
+
+Owns how a predicted change becomes a predicted state. Pure; knows no file and no metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.conversations.schema import Conversation, Panas
+from attunebench.protocol.calls import PanasStrategy, Record
+
+_ITEM = (1, 7)
+_TOTAL = (10, 70)
+_WIDE = ("q1_lookingFor", "q2_emotionClarity", "q3_modelFit", "q3_followUp_whatFeltOff")
+
+
+def post_block(conversation: Conversation, record: Record) -> dict[str, Any]:
+    """The block as spec 5.2 has it. `predicted_panas_delta` is null where the mood was asked for itself."""
+    strategy: PanasStrategy = record.call.asked.panas
+    values = record.answer.values
+    wide = values.get("conversation_wide") or {}
+    change = None if strategy == "absolute" else _items(values.get("predicted_panas_delta"))
+    if change is None:
+        predicted = predicted_state(_items(values.get("predicted_post_panas")))
+    else:
+        predicted = changed_state(conversation.pre_panas, change)
+    return {
+        "panas_strategy": strategy,
+        "pre_panas_shown": None if strategy == "blind_delta" else _totals_shown(conversation.pre_panas),
+        "predicted_post_panas": predicted,
+        "predicted_panas_delta": None if change is None else {"items": change},
+        "predicted_conversation_wide": {
+            **{key: wide.get(key) for key in _WIDE},
+            "fourBranchScores": dict(wide.get("fourBranchScores") or {}) or None,
+        },
+        "post_reasoning": record.answer.reasoning.get("reasoning"),
+    }
+
+
+def predicted_state(items: Mapping[str, float]) -> dict[str, Any]:
+    """The state with its totals, each the sum of the ten items of its side, or None unless all ten are there."""
+    return {
+        "totalPositiveAffect": _total(items, PANAS_POSITIVE),
+        "totalNegativeAffect": _total(items, PANAS_NEGATIVE),
+        "items": dict(items),
+    }
+
+
+def changed_state(before: Panas, change: Mapping[str, float]) -> dict[str, Any]:
+    """The state after a predicted change: each known item plus its change, clamped to 1–7, and the totals of these.
+
+    Where an item of a side is not known from before, that side's total is the total from before plus the sum of the
+    ten changes, clamped to 10–70; None where that total or a change is missing.
+    """
+    items = {
+        item: _plain(_clamped(before.items[item.lower()] + by, _ITEM))
+        for item, by in change.items()
+        if item.lower() in before.items
+    }
+    state = predicted_state(items)
+    sides = (
+        ("totalPositiveAffect", before.positive, PANAS_POSITIVE),
+        ("totalNegativeAffect", before.negative, PANAS_NEGATIVE),
+    )
+    for key, total, side in sides:
+        by = _total(change, side)
+        if state[key] is None and total is not None and by is not None:
+            state[key] = _plain(_clamped(total + by, _TOTAL))
+    return state
+
+
+def _items(block: Any) -> dict[str, float]:
+    return dict((block or {}).get("items") or {})
+
+
+def _total(items: Mapping[str, float], side: tuple[str, ...]) -> float | None:
+    return _plain(sum(items[item] for item in side)) if all(item in items for item in side) else None
+
+
+def _totals_shown(before: Panas) -> dict[str, float | None] | None:
+    if before.positive is None and before.negative is None:
+        return None
+    return {"totalPositiveAffect": _plain(before.positive), "totalNegativeAffect": _plain(before.negative)}
+
+
+def _clamped(value: float, bounds: tuple[int, int]) -> float:
+    return min(max(value, bounds[0]), bounds[1])
+
+
+def _plain(value: Any) -> Any:
+    """5.0 as 5: the labels are whole numbers, and so they stand in the file."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
