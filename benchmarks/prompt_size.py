@@ -5,6 +5,8 @@
    design's earlier answers would stand in its thread too; they are left out, which flatters it.) Target: at most 30 %.
 2. Share of all characters that are a prefix in common with an earlier call. Target over 5 turns: at least 50 %.
 
+Both over the calls to the evaluated model; judges are other models with a cache of their own.
+
 Run: python benchmarks/prompt_size.py [FOLDER]   (the demonstration conversations without FOLDER)
 """
 

@@ -85,7 +85,7 @@ def add_votes(result: Mapping[str, Any], records: Iterable[Record], judge_models
     took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
     """
     votes = [record for record in records if record.call.judge is not None]
-    judges = list(dict.fromkeys([*result.get("judge_models", []), *judge_models]))
+    judges = list(dict.fromkeys([*(result.get("judge_models") or ()), *judge_models]))
     by_turn: dict[int, list[Record]] = {}
     for record in votes:
         by_turn.setdefault(record.call.turn, []).append(record)
@@ -221,7 +221,7 @@ def _judges_spent(result: Mapping[str, Any], votes: Sequence[Record]) -> dict[st
     if not votes:
         return {}
     spent = _spent(votes)
-    if "judge_usage" not in result:
+    if not result.get("judge_usage"):
         return {"judge_usage": spent["usage"], "judge_api_cost": spent["api_cost"]}
     earlier = Usage(**{name: result["judge_usage"].get(name) for name in Usage.__slots__})
     usage = earlier + Usage(**spent["usage"])
