@@ -1,7 +1,8 @@
 """A folder of result files → results, and a note of every file that is none.
 
 Owns which files count and what is said of the others. Never raises for a single file, never depends on its name except
-that `_skipped_*.json` holds what a run left undone and other names with a leading `_` or `.` are private to a run.
+that `_skipped_*.json` holds what a run left undone, other names with a leading `_` are private to a run, and what begins with
+a dot is not looked at.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
         name = path.relative_to(root).as_posix() if path != root else path.name
         if path.name.startswith("_skipped_"):
             _note_skipped(path, name, findings)
-        elif path.name.startswith(("_", ".")):
+        elif path.name.startswith("_"):
             findings.passed_over.append(name)
         elif (result := _read_result(path, name, findings)) is not None:
             yield result
@@ -114,7 +115,12 @@ def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, 
 def _json_files(root: Path) -> list[Path]:
     if root.is_file():
         return [root]
-    return sorted(path for path in root.rglob("*.json") if path.is_file())
+    paths = (path for path in root.rglob("*.json") if not _is_hidden(path.relative_to(root)))
+    return sorted(path for path in paths if path.is_file())
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _read_result(path: Path, name: str, findings: Findings) -> Result | None:

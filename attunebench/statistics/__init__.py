@@ -1,1 +1,1 @@
-"""statistics"""
+"""Intervals and tests on plain arrays. Knows no metric, no conversation and no file."""

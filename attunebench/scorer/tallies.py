@@ -1,0 +1,95 @@
+"""How many items were expected and answered, how many calls made, refused and mended, for one result.
+
+The file's own counts are taken where they are sound; a file without them is counted from what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.metrics.rates import rate
+from attunebench.results.schema import Result, ResultTurn
+from attunebench.results.values import amount
+from attunebench.scorer.truth import TruthTurn
+
+RATES = {
+    "answered_rate": ("answered", "expected"),
+    "refusal_rate": ("refused", "made"),
+    "mended_rate": ("mended", "made"),
+}
+"""Metric id → the two counts whose ratio it is; over several conversations both are summed first."""
+
+Pairs = Sequence[tuple[TruthTurn, ResultTurn]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """Counts of one result; None is unknown. Judges and reasoning are not among them."""
+
+    answered: float | None = None
+    expected: float | None = None
+    made: float | None = None
+    refused: float | None = None
+    mended: float | None = None
+
+    def rates(self) -> dict[str, float | None]:
+        """The rates by metric id, in [0, 1]."""
+        return {
+            metric_id: rate(getattr(self, part), getattr(self, whole)) for metric_id, (part, whole) in RATES.items()
+        }
+
+
+def tallies_of(result: Result, pairs: Pairs) -> Tallies:
+    """The counts of a result; `pairs` are its turns beside the turns of the truth."""
+    calls = result.calls
+    answered, expected = amount(calls.get("answered_items")), amount(calls.get("expected_items"))
+    if answered is None or not expected or answered > expected:
+        answered, expected = _counted(result, pairs)
+    made = amount(calls.get("made"))
+    return Tallies(answered, expected, made, _part(calls.get("refused"), made), _part(calls.get("mended"), made))
+
+
+def _part(value: object, whole: float | None) -> float | None:
+    known = amount(value)
+    return known if known is not None and whole is not None and known <= whole else None
+
+
+def _counted(result: Result, pairs: Pairs) -> tuple[float, float]:
+    """(answered, expected) over the blocks that the result has."""
+    answered = expected = 0
+    for truth, answer in pairs:
+        for key, given, asked in (
+            ("em_drafted_response", int(answer.draft is not None), 1),
+            ("em_emotion_tags", int(answer.tags is not None), 1),
+            ("em_binary_om_assessment", _among(truth.questions, answer.binary_om), len(truth.questions)),
+            ("em_binary_human_prediction", _among(truth.questions, answer.binary_hp), len(truth.questions)),
+            ("em_binary_om_assessment_hp", _among(truth.questions, answer.binary_om_hp), len(truth.questions)),
+            ("em_binary_human_prediction_hp", _among(truth.questions, answer.binary_hp_hp), len(truth.questions)),
+            ("em_pairwise_selections", _among(truth.comparisons, answer.pairwise), len(truth.comparisons)),
+        ):
+            if key in result.measured:
+                answered += given
+                expected += asked
+    if "predicted_post_panas" in result.measured:
+        answered += _answered_items(result)
+        expected += len(PANAS_ITEMS)
+    if "predicted_conversation_wide" in result.measured:
+        wide = result.wide
+        answered += sum(answer is not None for answer in (wide.q1, wide.q2, wide.q3, wide.follow_up))
+        answered += len(wide.four_branch)
+        expected += 4 + len(BRANCHES)
+    return answered, expected
+
+
+def _among(asked: Sequence[str], answers: Mapping[str, object]) -> int:
+    return sum(item in answers for item in asked)
+
+
+def _answered_items(result: Result) -> int:
+    """Items of PANAS that were answered; a side for which only the total is given counts as answered."""
+    answered = 0
+    for side, total in ((PANAS_POSITIVE, result.panas.positive), (PANAS_NEGATIVE, result.panas.negative)):
+        answered += len(side) if total is not None else _among([item.lower() for item in side], result.panas.items)
+    return answered

@@ -1,0 +1,87 @@
+"""A conversation's labels in the form that the metrics take, made once and used for every result of it.
+
+Items without truth are absent here, so that no metric has to know what "no truth" looks like in a file.
+Knows no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attunebench.conversations.schema import Comparison, Conversation, ConversationWide, Turn
+from attunebench.metrics.emotion import Tags, as_tags
+from attunebench.metrics.pairwise import VARIANTS, wins
+from attunebench.metrics.text import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class TruthTurn:
+    """The labels of one turn. `tags` None is no truth, {} is neutral.
+
+    `observed`, `preferred`: question → "yes" | "no"; `sides`, `winners`: index → variants, letter, of the comparisons
+    with a winner between two replies that have a text; `wins`: variant → its wins among those; `variants`: variant →
+    the tokens of its text.
+    """
+
+    number: int
+    tags: Tags | None
+    observed: Mapping[str, str]
+    preferred: Mapping[str, str]
+    sides: Mapping[str, tuple[str, str]]
+    winners: Mapping[str, str]
+    wins: Mapping[str, int]
+    variants: Mapping[str, frozenset[str]]
+    questions: tuple[str, ...]
+    """The binary questions that were asked, whichever side of their truth is known."""
+    comparisons: tuple[str, ...]
+    """The comparisons that were asked, with and without a winner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The labels of one conversation; `pre` and `post` are (positive, negative) totals, None where unknown."""
+
+    conversation_id: str
+    participant_id: str | None
+    turns: tuple[TruthTurn, ...]
+    pre: tuple[float | None, float | None]
+    post: tuple[float | None, float | None]
+    pre_items: Mapping[str, float]
+    post_items: Mapping[str, float]
+    wide: ConversationWide
+
+
+def prepare(conversation: Conversation) -> Truth:
+    """The labels of a conversation, ready for scoring any number of results."""
+    pre, post = conversation.pre_panas, conversation.post_panas
+    return Truth(
+        conversation_id=conversation.conversation_id,
+        participant_id=conversation.participant_id,
+        turns=tuple(map(_turn, conversation.turns)),
+        pre=(pre.positive, pre.negative),
+        post=(post.positive, post.negative),
+        pre_items=dict(pre.items),
+        post_items=dict(post.items),
+        wide=conversation.wide,
+    )
+
+
+def _turn(turn: Turn) -> TruthTurn:
+    texts = {variant: text for variant, text in turn.variants.items() if text and text.strip()}
+    asked = {str(i): c for i, c in enumerate(turn.comparisons) if c.a in texts and c.b in texts}
+    decided: dict[str, Comparison] = {index: c for index, c in asked.items() if c.winner is not None}
+    sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in decided.items()}
+    winners: dict[str, str] = {index: c.winner for index, c in decided.items() if c.winner is not None}
+    return TruthTurn(
+        number=turn.number,
+        tags=None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
+        observed={j.question_id: j.observed for j in turn.judgements if j.observed in ("yes", "no")},
+        preferred={j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")},
+        sides=sides,
+        winners=winners,
+        wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
+        variants={variant: tokens(text) for variant, text in texts.items()},
+        questions=turn.applicable_questions,
+        comparisons=tuple(asked),
+    )

@@ -1,0 +1,141 @@
+"""Bootstrap over rows of plain arrays: one weight matrix, shared by all columns.
+
+Rows are conversations, columns are quantities. Every estimate is a ratio of two sums: a mean of values with gaps is the
+sum of the defined values over their number, a rate over calls is a sum of counts over a sum of counts. Chance comes in
+as `rng` alone. Rows may be resampled in clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.uint16]
+Labels = NDArray[np.intp]
+
+_CHUNK_CELLS = 1_000_000
+"""Cells of the weight matrix that are handled at once: bounds the memory, whatever the number of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """One value per column; NaN is undefined. `n` counts the rows in which the column is defined."""
+
+    value: Floats
+    n: NDArray[np.int64]
+    se: Floats
+    low: Floats
+    high: Floats
+
+
+def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Counts:
+    """How often each of `units` units is drawn in each resample: (resamples, units), rows sum to `units`.
+
+    Multinomial with equal chances, drawn in chunks of rows. `units` must be between 1 and 65,535.
+    """
+    if not 1 <= units <= np.iinfo(np.uint16).max:
+        raise ValueError(f"cannot resample {units} units; 1 to 65,535 are possible")
+    weights = np.empty((resamples, units), dtype=np.uint16)
+    for rows in _chunks(resamples, units):
+        size = rows.stop - rows.start
+        drawn = rng.integers(0, units, size=(size, units)) + np.arange(size)[:, None] * units
+        weights[rows] = np.bincount(drawn.ravel(), minlength=size * units).reshape(size, units)
+    return weights
+
+
+def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) -> Floats:
+    """Σ w·numerator / Σ w·denominator per resample and column: (resamples, columns); NaN where the latter is 0."""
+    ratios = np.empty((weights.shape[0], numerators.shape[1]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for rows in _chunks(*weights.shape):
+            drawn = weights[rows].astype(np.float64)
+            below = drawn @ denominators
+            ratios[rows] = np.where(below > 0, (drawn @ numerators) / below, np.nan)
+    return ratios
+
+
+def percentile_interval(samples: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """The central `level` of each column's samples, NaN among them left out; NaN for a column without any sample."""
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
+    columns = np.ascontiguousarray(samples.T)
+    bounds = np.full((2, len(columns)), np.nan)
+    whole = ~np.isnan(columns).any(axis=1)
+    if whole.any():
+        bounds[:, whole] = np.quantile(columns[whole], ends, axis=1)
+    for index in np.flatnonzero(~whole):
+        known = columns[index][~np.isnan(columns[index])]
+        if known.size:
+            bounds[:, index] = np.quantile(known, ends)
+    return bounds[0], bounds[1]
+
+
+def standard_errors(numerators: Floats, denominators: Floats, clusters: Labels | None = None) -> Floats:
+    """Standard error of each column's ratio of sums; NaN under two defined rows or clusters.
+
+    Without clusters √(n/(n − 1)·Σe²)/Σd with e = numerator − ratio·denominator, which for a mean is sd/√n. With
+    clusters √(Σ_c (Σ_{i in c} e_i)²)/Σd.
+    """
+    n = _defined(denominators, clusters)
+    sums = denominators.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        residuals = numerators - numerators.sum(axis=0) / sums * denominators
+        if clusters is None:
+            spread = (residuals**2).sum(axis=0) * n / (n - 1)
+        else:
+            spread = (sum_by_cluster(residuals, clusters) ** 2).sum(axis=0)
+        return np.where(n > 1, np.sqrt(spread) / sums, np.nan)
+
+
+def estimate_ratios(
+    numerators: Floats,
+    denominators: Floats,
+    weights: Counts,
+    *,
+    clusters: Labels | None = None,
+    level: float = 0.95,
+) -> Estimates:
+    """Each column's ratio of sums with its standard error and percentile interval.
+
+    `weights` come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1, none left out). A
+    column that is defined in a single row or cluster has no interval: one conversation says nothing about its spread.
+    """
+    n = (denominators > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = numerators.sum(axis=0) / denominators.sum(axis=0)
+    se = standard_errors(numerators, denominators, clusters)
+    above, below = numerators, denominators
+    if clusters is not None:
+        above, below = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
+    low, high = percentile_interval(resampled_ratios(weights, above, below), level)
+    single = _defined(denominators, clusters) < 2
+    low[single] = high[single] = np.nan
+    return Estimates(value, n, se, low, high)
+
+
+def mean_as_ratio(values: Floats) -> tuple[Floats, Floats]:
+    """Numerators and denominators of the means of columns whose gaps are NaN."""
+    defined = ~np.isnan(values)
+    return np.where(defined, values, 0.0), defined.astype(np.float64)
+
+
+def sum_by_cluster(values: Floats, clusters: Labels) -> Floats:
+    """Column sums over the rows of each cluster: (clusters, columns)."""
+    sums = np.zeros((int(clusters.max()) + 1, values.shape[1]))
+    np.add.at(sums, clusters, values)
+    return sums
+
+
+def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:
+    """In how many rows, or clusters, each column is defined."""
+    if clusters is not None:
+        denominators = sum_by_cluster(denominators, clusters)
+    defined: NDArray[np.int64] = (denominators > 0).sum(axis=0)
+    return defined
+
+
+def _chunks(rows: int, columns: int) -> list[slice]:
+    size = max(1, _CHUNK_CELLS // max(1, columns))
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
