@@ -34,7 +34,7 @@ def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _schema(
     kind: Kind,
     questions: tuple[str, ...],
