@@ -1,6 +1,6 @@
 """Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not.
 
-Owns encoding, size, depth and what is not JSON in spite of Python's parser (NaN, Infinity, half surrogates).
+Owns encoding, size, depth and what Python's parser takes although it cannot be used (NaN, 1e999, half surrogates).
 Refuses to know what a file means.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +16,7 @@ from attunebench.errors import DataError
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 64
+_MAX_DIGITS = 30
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -23,7 +25,7 @@ def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DE
     """The value in the file and the SHA-256 of its bytes in hex. Takes UTF-8 with or without BOM.
 
     Raises DataError with a sentence that names the file: unreadable, larger than `max_bytes`, not UTF-8, not JSON,
-    nested deeper than `max_depth`, NaN or Infinity, half a surrogate pair.
+    nested deeper than `max_depth`, a number that is none (NaN, Infinity, 1e999), half a surrogate pair.
     """
     data = _bytes_of(path, max_bytes)
     try:
@@ -65,7 +67,20 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"holds {name}, which is not JSON; write null where a number is unknown")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _whole(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"holds a whole number of {len(digits)} digits, which measures nothing")
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"holds {digits[:_MAX_DIGITS]}, which is beyond all numbers that can be computed with")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction)
 
 
 def _may_be_deeper(data: bytes, max_depth: int) -> bool:

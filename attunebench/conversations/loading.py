@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from attunebench.conversations.issues import Issue, Notes
 from attunebench.conversations.reading import read_conversation
@@ -169,7 +171,7 @@ def _json_files(folder: Path) -> tuple[Path, list[Path]]:
 def _walk(folder: Path) -> Iterator[Path]:
     """Every visible `*.json` below the folder. Links to folders are followed, each folder once, so that loops end."""
     seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_refuse_folder):
         status = Path(place).stat()
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
@@ -177,6 +179,10 @@ def _walk(folder: Path) -> Iterator[Path]:
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in names if name.endswith(".json") and not name.startswith("."))
+
+
+def _refuse_folder(error: OSError) -> NoReturn:
+    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
 
 
 def _order(path: Path, folder: Path) -> tuple[float, str, str]:
@@ -192,6 +198,10 @@ def file_number(name: str) -> int | None:
 
 def _read(path: Path, file: str) -> _File | PassedOver:
     notes = Notes(file)
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in file):
+        notes.file = ascii(file)
+        notes.error("", "the name has a control character or is not UTF-8; rename the file")
+        return _File(notes)
     try:
         if not path.is_file():
             raise DataError(f"{path}: cannot be read (a broken link, or no regular file).")
