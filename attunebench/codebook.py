@@ -142,8 +142,8 @@ def load_codebook(path: str | Path) -> Codebook:
     if sha256 == ours.sha256:
         return replace(ours, origin=str(path))
     found = _questions_in(raw)
-    if not found:
-        raise DataError(f"{path} holds no question with an ID such as B1, PW1 or general; is it a codebook?")
+    if not any(entry.text or entry.observer_text for entry in found.values()):
+        raise DataError(f"{path} holds no question text with an ID such as B1, PW1 or general; is it a codebook?")
     return _completed(ours, found, _follow_up_in(raw), sha256, str(path))
 
 

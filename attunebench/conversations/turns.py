@@ -86,14 +86,17 @@ def _turn(raw: Object, number: int, path: str, notes: Notes) -> Turn:
         **extras_of(raw, {"turnNumber", "userMessage", "llmResponse", "moodShiftTags", "annotations"}, Turn),
         **({"annotations": unknown} if unknown else {}),
     )
-    compared = {side for comparison in turn.comparisons for side in (comparison.a, comparison.b)}
-    for variant, name, reply in (
-        ("alternate", "llmImproved", turn.llm_improved),
-        ("human", "humanEdited", turn.human_edited),
-    ):
-        if variant in compared and reply is None:
-            notes.error(f"{other}.{name}", f"expected a text, since comparisons use '{variant}', found none")
+    _note_missing_replies(turn, replies, other, notes)
     return turn
+
+
+def _note_missing_replies(turn: Turn, replies: Object, path: str, notes: Notes) -> None:
+    """A comparison of a reply that is not there can be neither asked nor scored. (What is no text is noted already.)"""
+    compared = {side for comparison in turn.comparisons for side in (comparison.a, comparison.b)}
+    for variant, names in (("alternate", ("llmImproved", "alternate1")), ("human", ("humanEdited", "alternate2"))):
+        name, value = values.pick(replies, *names)
+        if variant in compared and (value is None or (isinstance(value, str) and not value.strip())):
+            notes.error(f"{path}.{name}", f"expected a text, since comparisons use '{variant}', found none")
 
 
 def _number(raw: Object, path: str, notes: Notes) -> int | None:

@@ -146,7 +146,9 @@ def test_a_foreign_follow_up_list_is_taken(tmp_path: Path) -> None:
     assert "follow-up options" not in loaded.borrowed
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"a": 1}', '{"B1": "perceiving"}', "[" * 100_000, "NaN"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"a": 1}', '{"B1": "perceiving"}', '{"B1": {}}', "[" * 100_000, "NaN"]
+)
 def test_a_file_that_is_no_codebook_is_refused_in_a_sentence(content: str, tmp_path: Path) -> None:
     path = tmp_path / "codebook.json"
     path.write_text(content)

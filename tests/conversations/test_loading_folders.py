@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -135,12 +136,14 @@ def test_links_that_go_in_circles_end_and_a_broken_link_is_an_error(tmp_path: Pa
     assert ["gone.json", "self.json"] == [error.file for error in validate_folder(tmp_path).errors]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     write_conversations(tmp_path, 1)
     os.mkfifo(tmp_path / "pipe.json")
     assert ["pipe.json"] == [error.file for error in validate_folder(tmp_path).errors]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names themselves")
 def test_a_name_that_is_no_text_is_an_error_that_can_be_printed(tmp_path: Path) -> None:
     write_conversations(tmp_path, 1)
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/conversation_\xff.json")).write_text("{}")

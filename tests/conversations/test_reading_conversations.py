@@ -307,6 +307,12 @@ def test_a_value_that_does_not_fit_is_named_with_its_place(
     assert found[0].startswith("c.json: ")
 
 
+def test_a_reply_of_a_wrong_type_is_one_error(raw: Json) -> None:
+    raw["turns"][0]["annotations"]["alternateResponses"]["llmImproved"] = 5
+    (found,) = errors(raw)
+    assert found.endswith("llmImproved: expected a text, found 5")
+
+
 def test_two_equal_sides_are_no_comparison(raw: Json) -> None:
     raw["turns"][0]["annotations"]["pairwiseComparisons"][0] |= {"responseA": "human", "responseB": "human"}
     (found,) = errors(raw)
