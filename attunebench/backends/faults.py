@@ -1,0 +1,376 @@
+"""Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised.
+
+Everything that can go wrong on the wire becomes a `Fault` (a status, the server's words, or a reason of the line's);
+`RULES` decides what it means and says it in a sentence for the user. Grow the table here and nowhere else. Which
+parameters a server can do without is `negotiation`'s business and has been tried before.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from attunebench.backends.providers import PROVIDERS
+from attunebench.backends.waits import retry_after
+from attunebench.backends.wire import ServerError, error_in_text, tidy
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
+
+if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
+
+Line = Literal[
+    "", "timeout", "connection", "unknown host", "certificate", "address", "client", "body", "html", "error body"
+]
+"""What the line did where no status tells it."""
+Outcome = Literal["stop", "retry", "item", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed try. `status`: of the response, or the one inside an error body under 200; 0 where there is none.
+
+    `answered`: whether this backend has had an answer before, so that its address is known to be right. `reask`: the
+    number of the reask, 0 for the first. `parsed`: whether the body was JSON.
+    """
+
+    status: int = 0
+    line: Line = ""
+    message: str = ""
+    code: str = ""
+    param: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    parsed: bool = True
+    answered: bool = False
+    reask: int = 0
+
+    @property
+    def text(self) -> str:
+        """All that the server said, for the patterns."""
+        return f"{self.code} {self.param} {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or ""."""
+
+    name: str
+    applies: Callable[[Fault], bool]
+    outcome: Outcome
+    sentence: str
+
+
+def _pattern(expression: str) -> Callable[[Fault], bool]:
+    compiled = re.compile(expression, re.IGNORECASE)
+    return lambda fault: compiled.search(fault.text) is not None
+
+
+_context = _pattern(
+    r"context_length_exceeded|exceed_context_size|(maximum|available|model'?s?) context|context (length|window|size)"
+    r"|input length exceeds|prompt is too long|input is too long|too many (input |prompt )?tokens"
+)
+_too_large = _pattern(r"request too large|payload too large|request entity too large")
+_no_quota = _pattern(
+    r"insufficient_quota|billing_hard_limit|billing_not_active|per[- ]day|daily limit|\bcredits?\b.*exhaust"
+)
+_moderated = _pattern(r"content_filter|content_policy_violation|content management policy|flagged")
+_bad_key = _pattern(r"invalid_api_key|incorrect api key|api key not valid|invalid api key|invalid authentication")
+_no_model = _pattern(
+    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|not a valid model|invalid model|unknown model"
+)
+_privacy = _pattern(r"data policy|privacy|guardrail")
+_wrong_path = _pattern(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")
+_limit = _pattern(r"max_(completion_|output_|new_)?tokens")
+_RETRIED = frozenset((408, 409, 425, 429))
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "too long",
+        lambda f: f.status != 401 and _context(f),
+        "item",
+        "The prompt is too long for {model} at {provider}{says}",
+    ),
+    Rule(
+        "too large",
+        lambda f: f.status == 413 or (f.status == 429 and _too_large(f)),
+        "item",
+        "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}",
+    ),
+    Rule(
+        "moderated",
+        lambda f: (
+            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
+            or (f.status in (400, 403, 422) and _moderated(f))
+        ),
+        "refused",
+        "{provider}'s moderation refused the request to {model}{says}",
+    ),
+    Rule(
+        "wait for money",
+        lambda f: f.status == 402 and retry_after(f.headers) is not None,
+        "retry",
+        "{provider} holds back requests to {model} until earlier ones are paid (402){says}",
+    ),
+    Rule(
+        "money",
+        lambda f: f.status == 402 or (f.status in (403, 429) and _no_quota(f)),
+        "stop",
+        "{provider} has no money or quota left for the key from {key_source}{says}. "
+        "Top it up or wait for the next period, then repeat the command: finished calls are kept.",
+    ),
+    Rule(
+        "redirect",
+        lambda f: 300 <= f.status < 400,
+        "stop",
+        "The base URL {url} redirects to {location}, and a key is never sent after a redirect: "
+        "give the final address with --base-url.",
+    ),
+    Rule(
+        "key wanted",
+        lambda f: f.status == 401 or (f.status in (400, 403) and _bad_key(f)),
+        "stop",
+        "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}.",
+    ),
+    Rule(
+        "privacy",
+        lambda f: f.status == 404 and _privacy(f),
+        "stop",
+        "{provider} has no endpoint for {model} that your account's privacy settings allow{says}",
+    ),
+    Rule(
+        "forbidden",
+        lambda f: f.status == 403,
+        "stop",
+        "{provider} at {url} does not allow {model} for this key ({key_state}){says}",
+    ),
+    Rule(
+        "model",
+        lambda f: f.status in (400, 404, 422) and f.parsed and _no_model(f),
+        "stop",
+        "{provider} at {url} has no model {model}: check the name{says}",
+    ),
+    Rule(
+        "path",
+        lambda f: f.status in (404, 405) or (f.line == "error body" and _wrong_path(f)),
+        "stop",
+        "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
+        "{model}{says}",
+    ),
+    Rule(
+        "page",
+        lambda f: f.line == "html" and not f.answered,
+        "stop",
+        "{url}/chat/completions answers with a web page instead of JSON: check the base URL (most end in /v1){says}",
+    ),
+    Rule(
+        "host",
+        lambda f: f.line == "unknown host" and not f.answered,
+        "stop",
+        "The host {host} of {provider} is not known: check the base URL and the network connection.",
+    ),
+    Rule(
+        "certificate",
+        lambda f: f.line == "certificate",
+        "stop",
+        "{host} shows no certificate that can be trusted{says}",
+    ),
+    Rule("address", lambda f: f.line == "address", "stop", "Requests to {url} cannot be made{says}"),
+    Rule("client", lambda f: f.line == "client", "stop", "The OpenAI client refused to send the request{says}"),
+    Rule(
+        "transient status",
+        lambda f: f.status in _RETRIED or f.status >= 500,
+        "retry",
+        "{provider} answered {status} for {model}{says}",
+    ),
+    Rule(
+        "larger limit",
+        lambda f: f.status in (400, 422) and f.reask > 0 and _limit(f),
+        "item",
+        "{provider} takes no larger limit of tokens for {model}{says}",
+    ),
+    Rule(
+        "limit",
+        lambda f: f.status in (400, 422) and _limit(f),
+        "stop",
+        "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}",
+    ),
+    Rule(
+        "rejected",
+        lambda f: 400 <= f.status < 500,
+        "stop",
+        "{provider} rejected the request to {model} ({status}){says}",
+    ),
+    Rule("timeout", lambda f: f.line == "timeout", "retry", "{provider} at {host} did not answer in time{says}"),
+    Rule(
+        "connection",
+        lambda f: f.line in ("connection", "unknown host"),
+        "retry",
+        "The connection to {provider} at {url} failed{says}",
+    ),
+    Rule(
+        "error body", lambda f: f.line == "error body", "retry", "{provider} sent an error in place of an answer{says}"
+    ),
+    Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}"),
+)
+"""Read from the top; the last row takes everything."""
+
+
+def rule_for(fault: Fault) -> Rule:
+    """The row that applies."""
+    return next(rule for rule in RULES if rule.applies(fault))
+
+
+def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
+    """The error to raise (transient, item or configuration), in a sentence without any part of the key."""
+    rule = rule_for(fault)
+    sentence = _scrubbed(rule.sentence.format_map(_words(fault, endpoint)), endpoint)
+    if not sentence.endswith((".", "…", "!", "?")):
+        sentence += "."
+    if rule.outcome == "stop":
+        return ConfigurationError(sentence)
+    if rule.outcome == "retry":
+        return TransientError(sentence, retry_after=retry_after(fault.headers))
+    return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
+
+
+def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
+    says = fault.message.strip().rstrip(".")
+    variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
+    remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
+    return {
+        "provider": endpoint.provider,
+        "model": endpoint.model,
+        "url": endpoint.base_url,
+        "host": endpoint.host,
+        "status": str(fault.status),
+        "says": f": {says}" if says else "",
+        "location": tidy(fault.headers.get("location", "")).split("?")[0] or "another address",
+        "key_source": endpoint.key_source,
+        "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
+        "key_remedy": remedy,
+    }
+
+
+def _scrubbed(sentence: str, endpoint: Endpoint) -> str:
+    """Servers like to repeat the key in their errors, whole or with stars in its middle."""
+    key = endpoint.key.get_secret_value()
+    if endpoint.key_source != "none":
+        sentence = sentence.replace(key, "***")
+        if len(key) >= 16:
+            sentence = re.sub(rf"\S*{re.escape(key[:6])}\S*|\S*{re.escape(key[-6:])}\S*", "***", sentence)
+    return re.sub(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}", "***", sentence)
+
+
+def fault_of_error(error: ServerError, *, status: int, headers: Mapping[str, str], parsed: bool = True) -> Fault:
+    """A fault from a status and what its body says; the status inside an error body under 200 counts."""
+    return Fault(
+        status=error.status or 0 if 200 <= status < 300 else status,
+        line="error body" if 200 <= status < 300 else "",
+        message=error.message,
+        code=error.code,
+        param=error.param,
+        metadata=error.metadata,
+        headers=headers,
+        parsed=parsed,
+    )
+
+
+def fault_of_exception(error: Exception) -> Fault:
+    """A fault from an exception of the SDK or of the HTTP client: by the nearest class that `EXCEPTIONS` knows."""
+    for cls in type(error).__mro__:
+        if cls.__name__ in EXCEPTIONS:
+            return EXCEPTIONS[cls.__name__](error)
+    raise error
+
+
+def _status(error: Exception) -> Fault:
+    response: Any = getattr(error, "response", None)
+    content = response.content
+    headers = {str(name).lower(): str(value) for name, value in response.headers.items()}
+    said = error_in_text(content)
+    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
+    parsed = content.lstrip()[:1] in (b"{", b"[", b'"')
+    return fault_of_error(said, status=response.status_code, headers=headers, parsed=parsed)
+
+
+def _timeout(_: Exception) -> Fault:
+    return Fault(line="timeout")
+
+
+def _connection(error: Exception) -> Fault:
+    causes = list(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        line: Line = "certificate"
+    elif any(isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN for cause in causes):
+        line = "unknown host"
+    elif any(type(cause).__name__ in ("UnsupportedProtocol", "InvalidURL", "LocalProtocolError") for cause in causes):
+        line = "address"
+    else:
+        line = "connection"
+    return Fault(line=line, message=_last_words(causes))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _last_words(causes: list[BaseException]) -> str:
+    """The innermost cause that says something, with its kind where it says nothing."""
+    inner = causes[1:] or causes
+    said = next((text for cause in reversed(inner) if (text := tidy(str(cause)))), "")
+    return said or type(inner[-1]).__name__
+
+
+def _body(error: Exception) -> Fault:
+    return Fault(line="body", message=tidy(str(error)))
+
+
+def _client(error: Exception) -> Fault:
+    return Fault(line="client", message=tidy(str(error)))
+
+
+def _refused(_: Exception) -> Fault:
+    return Fault(status=400, code="content_filter")
+
+
+EXCEPTIONS: Mapping[str, Callable[[Exception], Fault]] = {
+    "APITimeoutError": _timeout,
+    "APIConnectionError": _connection,
+    "BadRequestError": _status,
+    "AuthenticationError": _status,
+    "OAuthError": _status,
+    "PermissionDeniedError": _status,
+    "NotFoundError": _status,
+    "ConflictError": _status,
+    "UnprocessableEntityError": _status,
+    "RateLimitError": _status,
+    "InternalServerError": _status,
+    "APIStatusError": _status,
+    "APIResponseValidationError": _body,
+    "APIError": _body,
+    "LengthFinishReasonError": _body,
+    "ContentFilterFinishReasonError": _refused,
+    "SubjectTokenProviderError": _client,
+    "InvalidWebhookSignatureError": _client,
+    "WebSocketConnectionClosedError": _connection,
+    "WebSocketQueueFullError": _client,
+    "OpenAIError": _client,
+    "TimeoutException": _timeout,
+    "InvalidURL": _connection,
+    "HTTPError": _connection,
+}
+"""Exception class of openai or httpx, by name since their releases differ in which they have → how to read it."""
+
+
+def at(fault: Fault, *, answered: bool, reask: int) -> Fault:
+    """The fault with what only the backend knows."""
+    return replace(fault, answered=answered, reask=reask)

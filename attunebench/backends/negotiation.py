@@ -1,0 +1,194 @@
+"""What a server cannot take, and the request without it.
+
+A request begins as full as the settings allow. Where a server rejects a part, that part is given up (a concession)
+and the rest stays. Pure: it builds bodies and reads faults, and sends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from attunebench.backends.faults import Fault, rule_for
+from attunebench.backends.wire import without_surrogates
+from attunebench.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Request
+    from attunebench.protocol.calls import Message
+
+Structured = Literal["auto", "schema", "object", "text"]
+Concession = Literal["schema", "object", "temperature", "seed", "limit", "system"]
+
+NOTES: Mapping[Concession, tuple[str, str]] = {
+    "schema": ("response_format.json_schema", "not accepted"),
+    "object": ("response_format.json_object", "not accepted"),
+    "temperature": ("temperature", "not accepted"),
+    "seed": ("seed", "not accepted"),
+    "limit": ("max_tokens", "sent under its other name"),
+    "system": ("system", "folded into the user message"),
+}
+"""What `Reply.notes` says of each concession."""
+
+_REJECTING = frozenset((400, 422, 500, 501))
+_FORMAT = re.compile(
+    r"response_format|json_schema|json_object|json mode|json schema|structured output|grammar|guided", re.I
+)
+_SYSTEM = re.compile(
+    r"system (role|message|prompt)s? (is |are )?(not|un)|role.{0,20}system.{0,40}not"
+    r"|(does not|doesn't) support.{0,20}system"
+    r"|developer instruction is not enabled|roles must alternate|unsupported role|unknown role",
+    re.I,
+)
+_TEMPERATURE = re.compile(r"\b(temperature|top_p)\b", re.I)
+_SEED = re.compile(r"\bseed\b", re.I)
+_UNKNOWN = re.compile(
+    r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not permitted|extra (inputs|fields)", re.I
+)
+_TOO_LARGE = re.compile(r"too large|too high|at most|exceed|greater|maximum", re.I)
+_CONTEXT = re.compile(r"maximum context length (?:is|of) (\d+)", re.I)
+_PROMPT = re.compile(
+    r"(\d+) (?:tokens )?(?:in|from|of) (?:the |your )?(?:messages|prompt|text input|input)|has (\d+) input tokens", re.I
+)
+_CEILING = re.compile(r"at most (\d+) (?:completion|output) tokens|> (\d+), which is the maximum allowed", re.I)
+SMALLEST_LIMIT = 64
+"""Tokens: below this no answer fits, so a prompt that leaves less is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How requests are put: what the user wants, and what the server does not take. `ceiling`: tokens, this call's."""
+
+    structured: Structured = "auto"
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    given_up: frozenset[Concession] = frozenset()
+    ceiling: int | None = None
+
+    @property
+    def rung(self) -> Literal["schema", "object", "text"]:
+        """The strongest constraint on the output that is still to be had."""
+        if self.structured != "auto":
+            return self.structured
+        return "schema" if "schema" not in self.given_up else "object" if "object" not in self.given_up else "text"
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request's body without the model's name."""
+        messages = _folded(request.messages) if "system" in self.given_up else _plain(request.messages)
+        body: dict[str, Any] = {"messages": messages, self._limit_name: self._limit(request)}
+        if request.temperature is not None and "temperature" not in self.given_up:
+            body["temperature"] = request.temperature
+        if request.seed is not None and "seed" not in self.given_up:
+            body["seed"] = request.seed
+        if self.rung == "schema":
+            schema = {"name": f"attunebench_{request.call.kind}", "strict": True, "schema": request.call.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif self.rung == "object":
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    def notes(self, request: Request) -> dict[str, Any]:
+        """What was adapted of this request, for the record."""
+        notes = dict(NOTES[given_up] for given_up in sorted(self.given_up) if _concerns(given_up, request))
+        limit = {"max_tokens": f"lowered to {self.ceiling}"} if self._limit(request) < request.max_tokens else {}
+        return notes | limit
+
+    def learned(self, other: Terms) -> Terms:
+        """These terms with what the other ones know of the server; a single call's ceiling is forgotten."""
+        return replace(self, given_up=self.given_up | other.given_up, ceiling=None)
+
+    @property
+    def _limit_name(self) -> str:
+        if "limit" not in self.given_up:
+            return self.limit_name
+        return "max_tokens" if self.limit_name == "max_completion_tokens" else "max_completion_tokens"
+
+    def _limit(self, request: Request) -> int:
+        return min(request.max_tokens, self.ceiling or request.max_tokens)
+
+
+def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
+    """The terms to try next after this fault, or None where nothing can be given up.
+
+    Raises ConfigurationError where the server rejects what the user asked for by name (`--structured`).
+    """
+    if fault.status not in _REJECTING and fault.line != "error body":
+        return None
+    limit = min(request.max_tokens, terms.ceiling or request.max_tokens)
+    lower = _room(fault)
+    if lower is not None and SMALLEST_LIMIT <= lower < limit:
+        return replace(terms, ceiling=lower)
+    body = terms.body(request)
+    concession = _named(terms, body, fault) or _guessed(terms, body, fault)
+    if concession is None:
+        return None
+    if concession in ("schema", "object") and terms.structured != "auto":
+        says = f": {fault.message}" if fault.message else ""
+        raise ConfigurationError(
+            f"The server does not accept --structured {terms.structured}; --structured auto takes the strongest "
+            f"constraint that it does accept{says}"
+        )
+    return replace(terms, given_up=terms.given_up | {concession})
+
+
+def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
+    """The part that the fault names, by its `param` where there is one."""
+    for text in filter(None, (fault.param, fault.text)):
+        if "response_format" in body and _FORMAT.search(text):
+            return "schema" if terms.rung == "schema" else "object"
+        if body["messages"][0]["role"] == "system" and _SYSTEM.search(text):
+            return "system"
+        if "temperature" in body and _TEMPERATURE.search(text):
+            return "temperature"
+        if "seed" in body and _SEED.search(text):
+            return "seed"
+    return "limit" if "limit" not in terms.given_up and _rejects_limit_name(body, fault.text) else None
+
+
+def _rejects_limit_name(body: Mapping[str, Any], text: str) -> bool:
+    sent, other = ("max_tokens", "max_completion_tokens")[:: 1 if "max_tokens" in body else -1]
+    if _UNKNOWN.search(text):
+        return re.search(rf"\b{sent}\b", text) is not None
+    return re.search(rf"\b{other}\b", text) is not None and not _TOO_LARGE.search(text)
+
+
+def _guessed(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
+    """A rejection without a readable reason: the output's constraint is what servers most often stumble over."""
+    if terms.structured != "auto" or "response_format" not in body or rule_for(fault).name != "rejected":
+        return None
+    return "schema" if terms.rung == "schema" else "object"
+
+
+def _room(fault: Fault) -> int | None:
+    """Tokens that the server says it has room for, where a smaller limit would make the request fit."""
+    if ceiling := _CEILING.search(fault.message):
+        return int(ceiling.group(1) or ceiling.group(2))
+    context, prompt = _CONTEXT.search(fault.message), _PROMPT.search(fault.message)
+    if context and prompt:
+        return int(context.group(1)) - int(prompt.group(1) or prompt.group(2))
+    return None
+
+
+def _concerns(given_up: Concession, request: Request) -> bool:
+    """Whether the request would have had that part."""
+    if given_up == "temperature":
+        return request.temperature is not None
+    if given_up == "seed":
+        return request.seed is not None
+    return True
+
+
+def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": without_surrogates(message.content)} for message in messages]
+
+
+def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """System texts go before the first user message, for templates that know only user and assistant."""
+    plain = _plain(messages)
+    system = [message["content"] for message in plain if message["role"] == "system"]
+    rest = [message for message in plain if message["role"] != "system"]
+    if rest and rest[0]["role"] == "user":
+        rest[0] = {"role": "user", "content": "\n\n".join([*system, rest[0]["content"]])}
+        return rest
+    return [{"role": "user", "content": "\n\n".join(system)}, *rest]

@@ -1,0 +1,233 @@
+"""The bodies that servers send: one reader for answers, one for errors, both for any dialect.
+
+Pure: takes parsed or raw bodies and never a connection. `read_completion` and `error_in` never raise on odd content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+from attunebench.backends.base import Reply
+from attunebench.protocol.calls import Usage
+
+LONGEST_SENTENCE = 300
+"""Characters of a server's own words that are passed on to the user."""
+
+_FINISH_REASONS = {"max_tokens": "length", "model_length": "length", "safety": "content_filter"}
+_MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
+_THINKING = ("thinking", "reasoning", "redacted_thinking")
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerError:
+    """What an error body says. `status`: the code inside the body where it is an HTTP status, else None; `code`: all
+    textual codes and types in lower case, "" where there are none; `message`: the most useful sentence, perhaps ""."""
+
+    message: str = ""
+    code: str = ""
+    param: str = ""
+    status: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_body(content: bytes) -> Any:
+    """The JSON value in a body, with or without a BOM and white space around it. Raises ValueError (cut, HTML …)."""
+    text = content.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    try:
+        return json.loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_completion(body: Any) -> Reply | None:
+    """The first choice of a chat completion; None where there is none to read."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(choice, Mapping):
+        return None
+    text, thoughts = _content(message.get("content"))
+    finish_reason = _text(choice.get("finish_reason"))
+    usage = body.get("usage")
+    usage = usage if isinstance(usage, Mapping) else {}
+    return Reply(
+        text=text,
+        finish_reason=_FINISH_REASONS.get(finish_reason.lower(), finish_reason) if finish_reason else None,
+        refusal=_text(message.get("refusal")),
+        reasoning=_reasoning(message) or thoughts,
+        usage=_usage(usage),
+        cost=_cost(usage),
+        model=_text(body.get("model")),
+        provider=_text(body.get("provider")),
+    )
+
+
+def error_in(body: Any) -> ServerError | None:
+    """The error in a body, beside or in place of an answer; None where the body speaks of none."""
+    if isinstance(body, list):
+        return next((error for entry in body if (error := error_in(entry))), None)
+    if not isinstance(body, Mapping):
+        return None
+    if error := body.get("error"):
+        return _described(error, body)
+    choices = body.get("choices")
+    if isinstance(choices, list) and choices:
+        choice = choices[0]
+        return _described(choice["error"], {}) if isinstance(choice, Mapping) and choice.get("error") else None
+    if errors := body.get("errors"):
+        return _described(errors[0] if isinstance(errors, list) else errors, body)
+    if body.get("object") == "error" or body.get("type") == "error" or any(_text(body.get(k)) for k in _MESSAGE_KEYS):
+        return _described(body, {})
+    return _described(body, {}) if isinstance(body.get("detail"), list | Mapping) else None
+
+
+def error_in_text(content: bytes) -> ServerError:
+    """The error in a body of any kind; of a page of HTML its title or its first words."""
+    try:
+        body = parse_body(content)
+    except ValueError:
+        page = content[:20_000].decode("utf-8", errors="replace")
+        title = _TITLE.search(page)
+        return ServerError(message=tidy(unescape(title.group(1) if title else _TAG.sub(" ", page))))
+    return error_in(body) or ServerError(message=tidy(body) if isinstance(body, str) else "")
+
+
+def looks_like_html(content: bytes) -> bool:
+    return content[:500].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<body"))
+
+
+def tidy(text: str) -> str:
+    """One printable line of bounded length."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * LONGEST_SENTENCE]).split())
+    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1].rstrip() + "…"
+
+
+def without_surrogates(text: str) -> str:
+    """The text with halves of surrogate pairs, which no encoding carries, replaced."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
+    if not isinstance(error, Mapping):
+        around_message = _text(around.get("message"))
+        message = error if isinstance(error, str) else around_message or json.dumps(error, default=str)
+        return ServerError(message=tidy(around_message or message), code=_code(around), status=_status(around))
+    metadata = error.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    param = _text(error.get("param")) or _location(error.get("detail"))
+    message = _sentence(error)
+    # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
+    if raw := _text(metadata.get("raw")):
+        message = f"{message}: {error_in_text(raw.encode('utf-8', 'replace')).message or raw}"
+    return ServerError(
+        message=tidy(message),
+        code=_code(error),
+        param=param or "",
+        status=_status(error) or _status(around),
+        metadata=metadata,
+    )
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    for key in _MESSAGE_KEYS:
+        value = error.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, Mapping):
+            return _sentence(value)
+        # A validator's list: where and what, but not the input that it repeats, which holds the whole request.
+        if isinstance(value, list) and value:
+            entries = [entry for entry in value[:3] if isinstance(entry, Mapping)]
+            return "; ".join(f"{_location([entry])}: {_text(entry.get('msg'))}" for entry in entries)
+    return _text(error.get("code")) or _text(error.get("type")) or ""
+
+
+def _location(detail: Any) -> str | None:
+    first = detail[0] if isinstance(detail, list) and detail else None
+    location = first.get("loc") if isinstance(first, Mapping) else None
+    return ".".join(str(part) for part in location if part != "body") if isinstance(location, list) else None
+
+
+def _code(error: Mapping[str, Any]) -> str:
+    return " ".join(value.lower() for key in ("code", "type", "status") if (value := _text(error.get(key))))
+
+
+def _status(error: Mapping[str, Any]) -> int | None:
+    for key in ("code", "status", "status_code"):
+        value = error.get(key)
+        number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
+        if isinstance(number, int) and 400 <= number <= 599:
+            return number
+    return None
+
+
+def _content(content: Any) -> tuple[str | None, str | None]:
+    """Answer and thoughts: the text parts of each kind in order."""
+    if isinstance(content, str):
+        return without_surrogates(content), None
+    if not isinstance(content, list):
+        return None, None
+    parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
+    answer = [text for part in parts if part.get("type") not in _THINKING and (text := _text(part.get("text")))]
+    thoughts = [
+        _text(part.get("thinking")) or _text(part.get("text")) for part in parts if part.get("type") in _THINKING
+    ]
+    return "".join(answer) or None, "\n".join(filter(None, thoughts)) or None
+
+
+def _reasoning(message: Mapping[str, Any]) -> str | None:
+    if said := _text(message.get("reasoning")) or _text(message.get("reasoning_content")):
+        return said
+    details = message.get("reasoning_details")
+    steps: Sequence[Any] = details if isinstance(details, list) else ()
+    texts = [_text(step.get("text")) or _text(step.get("summary")) for step in steps if isinstance(step, Mapping)]
+    return "\n".join(filter(None, texts)) or None
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    prompt = _details(usage, "prompt_tokens_details", "input_tokens_details")
+    completion = _details(usage, "completion_tokens_details", "output_tokens_details")
+    return Usage(
+        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens"),
+        cached_tokens=_count(
+            {**usage, **prompt}, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"
+        ),
+        completion_tokens=_count(usage, "completion_tokens", "output_tokens"),
+        reasoning_tokens=_count({**usage, **completion}, "reasoning_tokens"),
+    )
+
+
+def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return next((value for name in names if isinstance(value := usage.get(name), Mapping)), {})
+
+
+def _count(usage: Mapping[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = usage.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+    return None
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """USD. With a key of the user's own behind a router, its fee and what the provider behind it charges."""
+    cost = _amount(usage.get("cost"))
+    upstream = _amount(_details(usage, "cost_details").get("upstream_inference_cost"))
+    if usage.get("is_byok") is True and upstream is not None:
+        return (cost or 0.0) + upstream
+    return cost
+
+
+def _amount(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
+
+
+def _text(value: Any) -> str | None:
+    return without_surrogates(value) if isinstance(value, str) and value.strip() else None
