@@ -1,0 +1,171 @@
+"""The reader of replies: (what was asked, reply text) → the typed answer, with what was missing, mended, refused.
+
+The only place that parses model text (spec 3.4). Pure, and it never raises, whatever the text or the types inside.
+
+find ─▶ decode, scan    the objects in the text; strictly first, mended where that fails
+shapes, names           which value is given for which item
+values, tags            what a value means
+kinds                   one reader per kind of call
+items                   which items were asked, and which are missing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attunebench.backends.base import Reply
+from attunebench.codebook import Codebook, default_codebook
+from attunebench.protocol.calls import Answer, Asked, Outcome
+from attunebench.protocol.read import items, names, values
+from attunebench.protocol.read.decode import Obj
+from attunebench.protocol.read.find import Found, find
+from attunebench.protocol.read.items import expected_items
+from attunebench.protocol.read.kinds import READERS, Reading
+from attunebench.protocol.read.shapes import Groups, fields, interest, key_name, sources
+
+__all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
+
+_REASONING = ("reasoning", "emotion_reasoning", "binary_reasoning")
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "draft": ("drafted_response",),
+    "judge": (*items.RATINGS, items.JUDGE_MAP),
+    "review": ("emotion_tags", *items.BINARY_MAPS),
+    "binary_hp": items.BINARY_MAPS,
+    "pairwise": ("pairwise_selections",),
+    "post": ("predicted_post_panas", "predicted_panas_delta", items.WIDE),
+}
+_FLAT_POST = (items.Q1, items.Q2, items.Q3, items.FOLLOW_UP, items.FOUR_BRANCH)
+
+
+def read_reply(asked: Asked, reply: Reply, codebook: Codebook) -> Answer:
+    """The answer that a reply gives. Its reasoning field is for the record and is never read as the answer."""
+    return read_text(asked, reply.text, codebook, finish_reason=reply.finish_reason, refusal=reply.refusal)
+
+
+def read_text(
+    asked: Asked,
+    text: str | None,
+    codebook: Codebook,
+    *,
+    finish_reason: str | None = None,
+    refusal: str | None = None,
+) -> Answer:
+    """The answer in a reply's text. `finish_reason` "length" and "content_filter" count; so does a `refusal` text.
+
+    A refused reply answers nothing, whatever else it holds; a refusal is never told by its wording.
+    """
+    if refusal or finish_reason == "content_filter":
+        return _answer(asked, Reading(asked, codebook, ()), "refused")
+    knows = _knower(asked, codebook)
+    flat_list = asked.kind in ("pairwise", "judge", "post")
+    found = find(text or "", interest(knows, flat_list, _KEYS[asked.kind]))
+    reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, finish_reason))
+    return _answer(asked, reading, None, found, cut=found.reasoning_open or finish_reason == "length")
+
+
+def merge_answers(asked: Asked, first: Answer, later: Answer, codebook: Codebook | None = None) -> Answer:
+    """An answer and the one to its reask: the first valid answer of each item stands.
+
+    What nobody answered keeps the later reply's reason: truncated, or refused where nothing at all was read.
+    """
+    book = codebook or default_codebook()
+    merged = _first_of(first.values, later.values)
+    wide = merged.get(items.WIDE)
+    if wide and wide[items.Q3] in book.q3_negative and items.at(first.values, (items.WIDE, items.FOLLOW_UP)) is None:
+        agreed = items.at(later.values, (items.WIDE, items.Q3)) in (None, *book.q3_negative)
+        # an empty follow-up beside a positive Q3 may only have been inferred from that Q3, which does not stand
+        merged = merged if agreed or wide[items.FOLLOW_UP] else {**merged, items.WIDE: {**wide, items.FOLLOW_UP: None}}
+    missing = items.missing(merged, asked, book)
+    return Answer(
+        values=merged,
+        missing=missing,
+        outcome=_merged_outcome(asked, missing, first.outcome, later.outcome, book),
+        mended=first.mended or later.mended,
+        reasoning={**later.reasoning, **first.reasoning},
+    )
+
+
+def _first_of(first: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for key in (*first, *(key for key in later if key not in first)):
+        one, other = first.get(key), later.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            merged[key] = _first_of(one, other)
+        else:
+            merged[key] = other if one is None else one
+    return merged
+
+
+def _merged_outcome(
+    asked: Asked, missing: tuple[str, ...], first: Outcome, later: Outcome, codebook: Codebook
+) -> Outcome:
+    if not missing:
+        return "answered"
+    if later == "truncated":
+        return "truncated"
+    if len(missing) < len(expected_items(asked, codebook)):
+        return "incomplete"
+    return first if later == "unreadable" and first != "truncated" else later
+
+
+def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
+    """Whether an object has a key of the call's answer format, or names its items directly where that is clear."""
+    keys = frozenset(map(key_name, _KEYS[asked.kind] + (_FLAT_POST if asked.kind == "post" else ())))
+    namers = []
+    if asked.kind == "pairwise":
+        namers = [names.comparisons(asked.comparisons)]
+    elif asked.kind == "judge":
+        namers = [names.questions(asked.questions)]
+    elif asked.kind == "post":
+        namers = [names.words((*codebook.panas, *codebook.branches, "items"))]
+
+    def knows(value: Obj) -> bool:
+        return any(key_name(key) in keys or any(namer(key) for namer in namers) for key, _ in value)
+
+    return knows
+
+
+def _bare_draft(asked: Asked, found: Found, finish_reason: str | None) -> str | None:
+    """The reply's text where it may be the draft itself: no fence, no JSON in front, no draft elsewhere, not cut."""
+    text = found.prose.strip()
+    if asked.kind != "draft" or found.fenced or found.hint or finish_reason == "length":
+        return None
+    return None if text[:1] in ("{", "[") or "drafted_response" in text.casefold() else text
+
+
+def _answer(
+    asked: Asked, reading: Reading, outcome: Outcome | None, found: Found | None = None, *, cut: bool = False
+) -> Answer:
+    answered = READERS[asked.kind](reading)
+    missing = items.missing(answered, asked, reading.codebook)
+    return Answer(
+        values=answered,
+        missing=missing,
+        outcome=outcome or _outcome(missing, reading, found, cut),
+        mended=any(root.mended for root in found.roots) if found else False,
+        reasoning=_reasoning(reading.groups),
+    )
+
+
+def _outcome(missing: tuple[str, ...], reading: Reading, found: Found | None, cut: bool) -> Outcome:
+    if cut and (missing or (found and found.reasoning_open)):
+        return "truncated"
+    if not missing:
+        return "answered"
+    something = found is not None and (found.hint or any(isinstance(root.value, Obj) for root in found.roots))
+    tally = reading.tally
+    if tally.given and tally.contradicted == tally.given:
+        return "unreadable"
+    return "incomplete" if something or tally.given else "unreadable"
+
+
+def _reasoning(groups: Groups) -> dict[str, str]:
+    """The texts of verbose modes, as far as they were given."""
+    texts: dict[str, str] = {}
+    for key in _REASONING:
+        given = [one for group in fields(groups, key_name(key)) for one in group]
+        text = next((text for one in given if (text := values.prose(one.value)) is not None), None)
+        if text is not None:
+            texts[key] = text
+    return texts

@@ -1,0 +1,181 @@
+"""The objects in a reply: the whole text, or what is left when the reasoning part is set aside, fences first.
+
+Finds and decodes; what an object says is read elsewhere. The work on hostile text is bounded: strict attempts, mending
+attempts and the characters that they look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at, mend
+from attunebench.protocol.read.scan import scan
+
+_TAG = re.compile(r"</?(?:think|thinking|reasoning)\b[^<>]{0,80}>", re.IGNORECASE)
+_TAG_OR_OBJECT = re.compile(rf"{_TAG.pattern}|\{{", re.IGNORECASE)
+_FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
+_STRICT_ATTEMPTS = 1000
+_STRICT_CHARACTERS = 5_000_000
+_MENDED_CHARACTERS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One decoded value of a reply. `intact`: the strings that mending cannot have changed; None where none was."""
+
+    value: Any
+    mended: bool = False
+    intact: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a reply holds. `groups`: roots, those in fences before the others. `prose`: text without reasoning.
+
+    `hint`: an object that names something asked began, though nothing of it could be kept.
+    """
+
+    groups: tuple[tuple[Root, ...], ...] = ()
+    prose: str = ""
+    fenced: bool = False
+    reasoning_open: bool = False
+    hint: bool = False
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        return tuple(root for group in self.groups for root in group)
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """How to tell an object of interest: `knows(value)` by its keys, `mentions(text)` by names in a text."""
+
+    knows: Callable[[Any], bool]
+    mentions: Callable[[str], bool]
+
+
+def find(text: str, interest: Interest) -> Found:
+    """All objects of `text` that may hold an answer, in the order of spec 3.4."""
+    text = text.lstrip("\ufeff \t\r\n").rstrip()
+    whole = _whole(text)
+    if whole is not None:
+        return whole
+    kept = _without_reasoning(text)
+    if kept is None:
+        return Found(reasoning_open=True)
+    kept = kept.strip()
+    whole = _whole(kept) if kept != text else None
+    return whole or _walk(kept, interest)
+
+
+def _whole(text: str) -> Found | None:
+    value = decode(text)
+    if isinstance(value, (Obj, list)):
+        return Found(groups=((Root(value),),), prose=text)
+    if isinstance(value, str):
+        inner = decode(value)
+        return Found(groups=((Root(inner),),), prose=text) if isinstance(inner, Obj) else Found(prose=value)
+    return None
+
+
+def _without_reasoning(text: str) -> str | None:
+    """`text` without its reasoning parts; None if the last of them never closes.
+
+    A tag inside a string of a valid object is no tag. A closing tag without an opening one ends a part that began
+    with the text.
+    """
+    if _TAG.search(text) is None:
+        return text
+    kept: list[str] = []
+    start = pos = 0
+    inside = False
+    strict = _Strict(text)
+    while match := (_TAG if inside or strict.spent else _TAG_OR_OBJECT).search(text, pos):
+        pos = match.end()
+        if match[0] == "{":
+            value, end = strict.at(match.start())
+            pos = pos if value is ABSENT else end
+        elif match[0][1] == "/":
+            if not inside:
+                kept.clear()
+            inside, start = False, pos
+        elif not inside:
+            kept.append(text[start : match.start()])
+            inside = True
+    return None if inside else "\n".join([*kept, text[start:]])
+
+
+class _Strict:
+    """Strict decoding within one text, until too much of it was looked at in vain."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._attempts = _STRICT_ATTEMPTS
+        self._characters = _STRICT_CHARACTERS
+
+    @property
+    def spent(self) -> bool:
+        return self._attempts <= 0 or self._characters <= 0
+
+    def at(self, start: int) -> tuple[Any, int]:
+        """The value that begins at `start` and its end; (ABSENT, start) where there is none."""
+        value, end = decode_at(self._text, start)
+        if value is not ABSENT:
+            return value, end
+        self._attempts -= 1
+        self._characters -= end - start
+        return ABSENT, start
+
+
+def _walk(text: str, interest: Interest) -> Found:
+    fenced: list[Root] = []
+    free: list[Root] = []
+    walker = _Walker(text, interest)
+    for root, in_fence in walker.roots():
+        (fenced if in_fence else free).append(root)
+    groups = tuple(tuple(group) for group in (fenced, free) if group)
+    return Found(groups, text, walker.fences > 0, hint=walker.hint)
+
+
+class _Walker:
+    """One pass over a text without reasoning; `fences` and `hint` are known when `roots` is exhausted."""
+
+    def __init__(self, text: str, interest: Interest) -> None:
+        self.fences = 0
+        self.hint = False
+        self._text = text
+        self._interest = interest
+        self._strict = _Strict(text)
+        self._characters = _MENDED_CHARACTERS
+
+    def roots(self) -> Iterator[tuple[Root, bool]]:
+        pos = 0
+        while not self._strict.spent and (match := _FENCE_OR_OBJECT.search(self._text, pos)):
+            pos = match.end()
+            if match[0][0] in "`~":
+                self.fences += 1
+                continue
+            root, pos = self._root(match.start())
+            if root is not None:
+                yield root, self.fences % 2 == 1
+
+    def _root(self, start: int) -> tuple[Root | None, int]:
+        """The object at `start`, if there is one, and the offset to go on from."""
+        value, end = self._strict.at(start)
+        if value is not ABSENT:
+            return Root(value), end
+        if self._characters <= 0:
+            return None, start + 1
+        span = scan(self._text, start, self._characters)
+        self._characters -= span.end - start
+        value = decode(span.text)
+        if value is ABSENT and span.text:
+            value = mend(span.text)
+        if value is not ABSENT and self._interest.knows(value):
+            return Root(value, True, span.intact), span.end
+        if self._interest.mentions(self._text[start : span.end]):
+            self.hint = True
+        return None, start + 1

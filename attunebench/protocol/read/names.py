@@ -1,0 +1,62 @@
+"""Which item a key means: question IDs or their texts, indices of comparisons, emotions, branches.
+
+Exact names only, after levelling case, spaces and punctuation at the edges; where two items fit, none is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from attunebench.protocol.read.shapes import Namer
+from attunebench.protocol.read.values import plain
+
+_COMPARISON = re.compile(r"\s*(?:(?:comparison|pair|item|index)[\s_\-#:]*|#)?([0-9]{1,4})[\s.:]*", re.IGNORECASE)
+_QUESTION = re.compile(r"(?:question[\s_:]*)?([a-z]{1,4}[0-9]{1,4})(?![0-9a-z])[\s.:)\]–—-]*(.*)", re.DOTALL)
+
+
+def words(names: Iterable[str]) -> Namer:
+    """Names that are plain words ("Proud", "perceiving")."""
+    table = {plain(name): name for name in names}
+    return lambda key: table.get(plain(key))
+
+
+def comparisons(indices: Iterable[str]) -> Namer:
+    """Indices: `0`, `comparison_0`, `#0`."""
+    known = frozenset(indices)
+
+    def name(key: str) -> str | None:
+        if key in known:
+            return key
+        match = _COMPARISON.fullmatch(key)
+        return match[1] if match and match[1] in known else None
+
+    return name
+
+
+def questions(texts: Mapping[str, str]) -> Namer:
+    """Question IDs, alone or before their text, or the text alone where only one question has it."""
+    by_id = {key.casefold(): key for key in texts}
+    by_text: dict[str, str | None] = {}
+
+    def fill() -> None:
+        for key, text in texts.items():
+            levelled = plain(text)
+            if levelled:
+                by_text[levelled] = None if levelled in by_text else key
+
+    def name(key: str) -> str | None:
+        if key in texts:
+            return key
+        levelled = plain(key)
+        if levelled in by_id:
+            return by_id[levelled]
+        match = _QUESTION.fullmatch(levelled)
+        found = by_id.get(match[1]) if match else None
+        if match and found is not None:
+            return found if match[2] in ("", plain(texts[found])) else None
+        if not by_text:
+            fill()
+        return by_text.get(levelled)
+
+    return name

@@ -1,0 +1,153 @@
+"""One raw value → one answer: yes/no, letters, numbers, options, prose. Whole tokens, never substrings.
+
+Each reader takes any JSON value and gives the normal form, or None if the value is no answer. Knows no call and no key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+YES_NO: Mapping[str, Literal["yes", "no"]] = {
+    "yes": "yes", "y": "yes", "true": "yes", "1": "yes", "no": "no", "n": "no", "false": "no", "0": "no",
+}  # fmt: skip
+INTENSITY_WORDS: Mapping[str, int] = {"mild": 2, "moderate": 4, "intense": 6}
+
+_YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[^\W_]+(?:['’/-][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+")
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_NUMBER = re.compile(
+    r"(?P<value>[+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:\s*/\s*(?P<top>[0-9]{1,9}(?:\.0{1,9})?))?(?P<rest>$|[^\w.,/].*|[.,](?!\w).*)",
+    re.DOTALL,
+)
+_DIGIT = re.compile(r"\d")
+_MARKUP = " \t\r\n\"'`*_“”‘’"
+
+_NOUNS = frozenset({"response", "reply", "option", "candidate", "answer", "choice", "text", "version"})
+_NO_CHOICE = frozenset({"tie", "tied", "both", "neither", "either", "none", "equal", "equally", "draw", "same"})
+_TURNS_AWAY = frozenset({"not", "than", "over", "against", "versus", "vs", "nor", "beats", "isn", "t", "never"})
+_AFTER_NAME = frozenset(
+    {"is", "was", "because", "since", "as", "for", "by", "and", "it", "in", "on", "of", "would", "does", "has"}
+)
+_LABEL = re.compile(r"\breply[ _]*(\d{1,3})\b", re.IGNORECASE)
+
+
+def yes_no(value: Any) -> Literal["yes", "no"] | None:
+    """`"yes"` or `"no"`: the first token decides, unless one of the other polarity stands in the same value."""
+    if isinstance(value, (bool, int, float)) and value in (0, 1):
+        return "yes" if value else "no"
+    if not isinstance(value, str):
+        return None
+    plain = YES_NO.get(value)
+    if plain is not None:
+        return plain
+    tokens = _YES_NO_TOKEN.findall(value.casefold())
+    first = YES_NO.get(tokens[0]) if tokens else None
+    if first is None or any(YES_NO.get(token, first) != first for token in tokens):
+        return None
+    return first
+
+
+def letter(value: Any, sides: tuple[str, str] | None) -> Literal["A", "B"] | None:
+    """`"A"` or `"B"`. `sides`: the labels behind A and B ("Reply 2", "Reply 1"), where they are known."""
+    if not isinstance(value, str):
+        return None
+    core = _EDGES.sub("", value)
+    if core in ("A", "a"):
+        return "A"
+    if core in ("B", "b"):
+        return "B"
+    words = _WORD.findall(core)
+    if len(words) == 2 and words[0].casefold() in _NOUNS and words[1] in ("a", "b"):
+        return "A" if words[1] == "a" else "B"
+    named = _letters_named(core, words) | _labels_named(core, sides)
+    return named.pop() if len(named) == 1 else None  # type: ignore[return-value]
+
+
+def _letters_named(text: str, words: list[str]) -> set[str]:
+    """The capitals A and B among the words of running text; {"?"} with it where the sentence does not choose."""
+    lowered = [word.casefold() for word in words]
+    named = {word for word in words if word in ("A", "B")}
+    if not _NO_CHOICE.isdisjoint(lowered):
+        return {"?", "A"}
+    turned = any(word in ("A", "B") and i and lowered[i - 1] in _TURNS_AWAY for i, word in enumerate(words))
+    return {"?", *named} if turned or _is_article(text) else named
+
+
+def _is_article(text: str) -> bool:
+    """Whether the text begins with the article "A": a lower-case word follows that is no verb ("A warm reply …")."""
+    match = re.match(r"A\s+([a-z]+)", text)
+    if match is None or match[1] in _AFTER_NAME:
+        return False
+    return not match[1].endswith("s") or match[1].endswith(("ss", "us"))
+
+
+def _labels_named(text: str, sides: tuple[str, str] | None) -> set[str]:
+    """The sides that are named by label; {"?"} for a label behind neither or both."""
+    numbers = set(_LABEL.findall(text))
+    if not numbers:
+        return set()
+    names: set[str] = set()
+    for number in numbers:
+        behind = [side for side, label in zip("AB", sides or (), strict=False) if _same(label, f"Reply {number}")]
+        names.add(behind[0] if len(behind) == 1 else "?")
+    return names if "?" not in names else names | {"A", "B"}
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold().split() == other.casefold().split()
+
+
+def number(value: Any, low: int, high: int) -> float | None:
+    """A number in [low, high], an int where it is integral; fractions stay. Text may follow if it holds no digit."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        value = _number_in(value, high)
+    if not isinstance(value, (int, float)) or not math.isfinite(value) or not low <= value <= high:
+        return None
+    return int(value) if value == int(value) else value
+
+
+def _number_in(text: str, top: int) -> float | None:
+    match = _NUMBER.match(text.strip(_MARKUP).replace("−", "-"))
+    if match is None or "%" in match["rest"] or _DIGIT.search(match["rest"]):
+        return None
+    if match["top"] is not None and float(match["top"]) != top:
+        return None
+    return float(match["value"])
+
+
+def intensity(value: Any) -> float | None:
+    """A tag's intensity, 1–7: a number, or mild, moderate, intense."""
+    if isinstance(value, str):
+        word = INTENSITY_WORDS.get(_EDGES.sub("", value).casefold())
+        if word is not None:
+            return word
+    return number(value, 1, 7)
+
+
+def plain(text: str) -> str:
+    """A name for comparing: no case, no white space around or doubled, no quotes, markdown or final stop."""
+    return " ".join(text.casefold().split()).strip(_MARKUP + ".:")
+
+
+def squeezed(text: str) -> str:
+    """A text for comparing with an option: no case, no white space, no final stop."""
+    return "".join(text.casefold().split()).strip(_MARKUP + ".")
+
+
+def prose(value: Any) -> str | None:
+    """A text of the model's, trimmed; None if empty or no text. Lone surrogates, which no file holds, become U+FFFD."""
+    if not isinstance(value, str):
+        return None
+    trimmed = value.strip()
+    if not trimmed:
+        return None
+    try:
+        trimmed.encode("utf-8")
+    except UnicodeEncodeError:
+        return trimmed.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return trimmed
