@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, ConfigurationError
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     import httpx
@@ -236,7 +237,7 @@ def _what_it_said(url: str, response: httpx.Response, body: bytes) -> Finding:
 def _model_names(answer: Any) -> list[str]:
     entries = answer.get("data") if isinstance(answer, dict) else answer
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [printable(name) for name in names if isinstance(name, str)]
+    return [printable(name, 80) for name in names if isinstance(name, str)]
 
 
 def _without_secrets(url: str) -> str:
@@ -246,9 +247,3 @@ def _without_secrets(url: str) -> str:
     except ValueError:
         return "an address that cannot be read"
     return printable(urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")))
-
-
-def printable(text: str, most: int = 120) -> str:
-    """Text from outside as a terminal may show it: no control or format characters, at most `most` characters."""
-    shown = "".join(character for character in text if character.isprintable())
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

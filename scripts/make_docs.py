@@ -1,0 +1,133 @@
+"""Writes what the code knows better into the documentation: docs/cli.md, docs/metrics.md, the README's metrics table.
+
+python scripts/make_docs.py            write them
+python scripts/make_docs.py --check    exit 1 and name what is out of date
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN = "<!-- metrics: written by scripts/make_docs.py -->"
+END = "<!-- end of metrics -->"
+GROUPS = {
+    "turn": "Turn by turn",
+    "conversation": "Whole conversation",
+    "pillar": "Pillars and Composite",
+    "draft": "Drafted replies",
+    "diagnostic": "Diagnostics",
+}
+
+
+def main() -> int:
+    check = sys.argv[1:] == ["--check"]
+    stale = []
+    for path, text in pages().items():
+        if normalised(path.read_text("utf-8") if path.exists() else "") == normalised(text):
+            continue
+        stale.append(path.relative_to(ROOT))
+        if not check:
+            path.write_text(text, "utf-8")
+    for path in stale:
+        print(f"{'out of date' if check else 'written'}: {path}")
+    return 1 if check and stale else 0
+
+
+def normalised(text: str) -> str:
+    """Releases of the parser break the lines of a help text differently; that makes no page out of date."""
+    return " ".join(text.split())
+
+
+def pages() -> dict[Path, str]:
+    readme = ROOT / "README.md"
+    return {
+        ROOT / "docs" / "cli.md": cli_page(),
+        ROOT / "docs" / "metrics.md": metrics_page(),
+        readme: with_table(readme.read_text("utf-8"), short_table()),
+    }
+
+
+def cli_page() -> str:
+    parts = ["# The commands\n\nMade from `--help` by `scripts/make_docs.py`; edit the help texts, not this page.\n"]
+    for words in commands():
+        title = " ".join(("attune-bench", *words))
+        parts.append(f"## {title}\n\n```text\n{help_of(words).strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    from typer.main import get_command
+
+    from attunebench.cli.main import app
+
+    def below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield words
+        for name, inner in getattr(command, "commands", {}).items():
+            if not inner.hidden:
+                yield from below(inner, (*words, name))
+
+    yield from below(get_command(app), ())
+
+
+def help_of(words: tuple[str, ...]) -> str:
+    from attunebench.cli.main import app
+
+    os.environ.update(COLUMNS="80", TERMINAL_WIDTH="80", NO_COLOR="1")
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
+        app(args=[*words, "--help"], prog_name="attune-bench")
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
+
+
+def metrics_page() -> str:
+    from attunebench.metrics.registry import REGISTRY
+
+    parts = [
+        "# The metrics\n",
+        "Made from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one of them.\n",
+        "*Canonical* metrics enter the Composite, those *alongside* stand beside it, *diagnostic* ones need `--all`.\n",
+    ]
+    for group, title in GROUPS.items():
+        cards = [card for card in REGISTRY.values() if card.group == group]
+        parts.append(f"## {title}\n" if cards else "")
+        for card in cards:
+            direction = "higher" if card.higher_is_better else "lower"
+            chance = f", chance {card.chance:g}" if card.chance is not None else ""
+            parts.append(
+                f"**`{card.id}`** · {card.label} · {card.status}\n"
+                f"{card.meaning} *Range* {card.low:g} to {card.high:g} ({card.unit}), {direction} is better{chance}. "
+                f"*Definition* {card.definition} *Source* {card.source}.\n"
+            )
+    return "\n".join(part for part in parts if part)
+
+
+def short_table() -> str:
+    from attunebench.metrics.registry import REGISTRY
+
+    cards = [card for card in REGISTRY.values() if card.status == "canonical" or card.group == "pillar"]
+    rows = ["| metric | what it says | range |", "| --- | --- | --- |"]
+    rows += [f"| `{card.id}` | {cell(card.meaning)} | {card.low:g} to {card.high:g} |" for card in cards]
+    return "\n".join(rows)
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def with_table(readme: str, table: str) -> str:
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"README.md lacks the lines {BEGIN} and {END}")
+    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
