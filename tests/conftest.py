@@ -1,0 +1,15 @@
+"""Fixtures that several areas share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fake_server import FakeServer
+
+
+@pytest.fixture
+def fake_server() -> Iterator[FakeServer]:
+    """A running server that answers every call completely; give it a `script` to make it behave otherwise."""
+    with FakeServer() as server:
+        yield server
