@@ -5,8 +5,9 @@ Knows nothing of the rest of the file (see `reading`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import permutations, product
+from operator import itemgetter
 from typing import Any, TypeVar, get_args
 
 from attunebench.codebook import default_codebook
@@ -21,14 +22,16 @@ _CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
 _JUDGEMENT_KEYS = ("questionId", _OBSERVED[0], _PREFERRED[0])
+_JUDGEMENT_KEY = itemgetter(*_JUDGEMENT_KEYS)
 _COMPARISON_KEYS = ("questionId", "responseA", "responseB", "winner")
+_COMPARISON_KEY = itemgetter(*_COMPARISON_KEYS)
 
 # Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory.
-_JUDGEMENTS = {
+_JUDGEMENTS: dict[tuple[str, ...], BinaryJudgement] = {
     key: BinaryJudgement(question_id=key[0], observed=key[1], preferred=key[2])
     for key in product(_CODEBOOK.binary, get_args(YesNoNa), get_args(YesNoNa))
 }
-_COMPARISONS = {
+_COMPARISONS: dict[tuple[str, ...], Comparison] = {
     (question, a, b, winner): Comparison(question_id=question, a=a, b=b, winner=winner)
     for question in _CODEBOOK.pairwise
     for a, b in permutations(get_args(Variant), 2)
@@ -135,7 +138,7 @@ def _judgements(labels: Object, path: str, notes: Notes) -> tuple[BinaryJudgemen
         notes.warn(f"{path}.binaryJudgements", "there is no judgement in this turn", "count")
     found: dict[str, BinaryJudgement] = {}
     for index, entry in enumerate(given or ()):
-        judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEYS)
+        judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEY)
         if judgement is None:
             judgement = _judgement(entry, f"{path}.binaryJudgements[{index}]", notes)
         if judgement is None:
@@ -171,7 +174,7 @@ def _comparisons(labels: Object, path: str, notes: Notes) -> tuple[Comparison, .
         notes.warn(f"{path}.pairwiseComparisons", f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}", "count")
     found = []
     for index, entry in enumerate(given):
-        comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEYS)
+        comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEY)
         if comparison is None:
             comparison = _comparison(entry, f"{path}.pairwiseComparisons[{index}]", notes)
         if comparison is not None:
@@ -195,13 +198,12 @@ def _comparison(raw: Any, path: str, notes: Notes) -> Comparison | None:
     return Comparison(question_id=question, a=a, b=b, winner=winner, **extras)
 
 
-def _usual(known: Mapping[tuple[Any, ...], T], raw: Any, keys: tuple[str, ...]) -> T | None:
+def _usual(known: Mapping[tuple[str, ...], T], raw: Any, key: Callable[[Any], tuple[str, ...]]) -> T | None:
     """The shared object for an entry in the format's own spelling, without anything else in it; None for the rest."""
-    if type(raw) is not dict or len(raw) != len(keys):
-        return None
     try:
-        return known.get(tuple([raw[key] for key in keys]))
-    except (KeyError, TypeError):  # another spelling; or a list or an object where a value is due
+        values_in_order = key(raw)
+        return known.get(values_in_order) if len(raw) == len(values_in_order) else None
+    except (KeyError, TypeError):  # another spelling, no object at all, or a list or object where a value is due
         return None
 
 
