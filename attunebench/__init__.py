@@ -1,1 +1,34 @@
-"""AttuneBench."""
+"""AttuneBench measures how well a language model reads and serves a real person's feelings over a conversation.
+
+The functions here do what the commands do and print nothing. They are loaded when they are first used, so that
+importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attunebench._version import __version__
+
+if TYPE_CHECKING:
+    from attunebench.api import load_conversations, plan_calls, run, score
+    from attunebench.runner import ModelSettings, RunSettings
+
+__all__ = ["ModelSettings", "RunSettings", "__version__", "load_conversations", "plan_calls", "run", "score"]
+
+_HOMES = {
+    "load_conversations": "attunebench.api",
+    "plan_calls": "attunebench.api",
+    "run": "attunebench.api",
+    "score": "attunebench.api",
+    "ModelSettings": "attunebench.runner",
+    "RunSettings": "attunebench.runner",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'attunebench' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -39,12 +39,14 @@ class BackendError(AttuneBenchError):
 class TransientError(BackendError):
     """Trouble that may heal: time-outs, dropped connections, 408, 409, 425, 429, 5xx, an error body under status 200.
 
-    `retry_after` is the wait in seconds that the server asked for, or None.
+    `retry_after` is the wait in seconds that the server asked for, or None; `tries` counts the requests that were
+    sent for the call before it was given up.
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.tries = 1
 
 
 class ItemError(BackendError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from attunebench.conversations.schema import Conversation, Turn
@@ -54,7 +55,8 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
     result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "provider": facts.provider,
-        "source_file": conversation.source_file,
+        # The name alone: where the folder lay on somebody's disk is nobody's business.
+        "source_file": PurePath(conversation.source_file).name,
         "source_sha256": conversation.source_sha256,
         "em_model_reported": ", ".join(dict.fromkeys(name for record in own for name in record.models)) or None,
         "run_timestamp": facts.run_timestamp,
@@ -80,8 +82,8 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
 def add_votes(result: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str]) -> dict[str, Any]:
     """A result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
 
-    Votes and judges that the result has already stay, so a judge can be added to an older result. A judge that said
-    nothing about a turn is missing there. The single-judge fields hold the first judge of the file's list. What judges
+    Votes and judges that the result has already stay, so a judge can be added to an older result. A judge that was not
+    asked about a turn, or whose line failed, is missing there. The single-judge fields hold the first judge of the file's list. What judges
     took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
     """
     votes = [record for record in records if record.call.judge is not None]
@@ -173,17 +175,16 @@ def _block(answered: Mapping[str, _T] | None, asked: bool) -> dict[str, _T] | No
 def _votes_block(
     turn: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], judges: Sequence[str]
 ) -> dict[str, Any]:
-    """The four judge fields of a turn: what it had, and the new votes."""
+    """The four judge fields of a turn: what it had, and the new votes. A judge that was asked and said nothing usable
+    has empty entries, so that its vote counts as cast and is not owed; no entry at all is a vote that is owed."""
     scores = dict(turn.get("em_draft_judge_scores_by_model") or {})
     binary = dict(turn.get("em_draft_binary_assessment_by_model") or {})
     for record in records:
         if record.call.judge is None:
             continue
         judge, values = judge_models[record.call.judge], record.answer.values
-        if given := {key: values[key] for key in RATINGS if values.get(key) is not None}:
-            scores[judge] = given
-        if answers := values.get("draft_binary_assessment"):
-            binary[judge] = dict(answers)
+        scores[judge] = {key: values[key] for key in RATINGS if values.get(key) is not None}
+        binary[judge] = dict(values.get("draft_binary_assessment") or {})
     first = judges[0] if judges else ""
     return {
         "em_draft_judge_scores": scores.get(first, {}),

@@ -64,9 +64,7 @@ class RunSettings(BaseModel):
     limit: int | None = Field(default=None, gt=0)
     """Only the first so many conversations of the run order."""
     replace: bool = False
-    """Overwrite results that were made with other settings."""
-    retry_unanswered: bool = False
-    """Ask again what an earlier run could not get answered."""
+    """Make results anew that were made with other settings; those of the same settings stay."""
 
     @property
     def parameters(self) -> dict[str, Any]:

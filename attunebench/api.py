@@ -1,0 +1,105 @@
+"""The library's front door: what the commands do, as typed functions that print nothing.
+
+It joins parts that do not know each other: the runner asks for a conversation's scores, the scorer gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
+from attunebench.conversations import Conversation, ConversationSet, load_conversations
+from attunebench.protocol.calls import Call, Mode, PanasStrategy
+from attunebench.protocol.plan import plan_calls as _plan_calls
+from attunebench.results.parsing import parse_result
+from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
+from attunebench.scorer import score_conversation, score_folders
+from attunebench.scorer.scoring import Cluster
+from attunebench.scores import Scores
+
+__all__ = ["load_conversations", "plan_calls", "run", "score"]
+
+
+def plan_calls(
+    conversations: Sequence[Conversation] | ConversationSet,
+    modes: Sequence[Mode] = ("default",),
+    *,
+    judges: int = 0,
+    panas_strategy: PanasStrategy = "absolute",
+    codebook: Codebook | Path | None = None,
+) -> Iterator[Call]:
+    """Every call of these conversations, conversation by conversation: (4 + judges)·turns + 1 each and mode at most.
+
+    A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
+    `blind_delta` with an omniscient mode, DataError for a codebook that cannot be read.
+    """
+    return _plan_calls(
+        list(conversations), modes, _codebook(codebook), judges=judges, panas_strategy=panas_strategy
+    )
+
+
+def run(
+    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    settings: RunSettings,
+    *,
+    codebook: Codebook | Path | None = None,
+    observer: Observer | None = None,
+    run_again: str = "",
+    interruptible: bool = False,
+) -> RunSummary:
+    """Run a model over conversations (or a folder of them) and write one result file for each and mode.
+
+    The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
+    `attunebench.runner.run_conversations` for `observer`, `run_again`, `interruptible` and the errors.
+    """
+    if isinstance(conversations, (str, Path)):
+        codebook = codebook or codebook_for(Path(conversations))
+        conversations = load_conversations(conversations)
+    return run_conversations(
+        list(conversations),
+        settings,
+        _codebook(codebook),
+        observer=observer,
+        quick_scores=quick_scores,
+        run_again=run_again,
+        interruptible=interruptible,
+    )
+
+
+def score(
+    results: str | Path,
+    ground_truth: str | Path,
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+    cluster: Cluster | None = None,
+    skip_invalid: bool = False,
+    now: datetime | None = None,
+) -> Scores:
+    """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
+
+    Write it with `attunebench.scores.write_scores`. See `attunebench.scorer.score_folders` for the errors.
+    """
+    return score_folders(
+        results,
+        ground_truth,
+        seed=seed,
+        resamples=resamples,
+        cluster=cluster,
+        skip_invalid=skip_invalid,
+        now=now,
+    )
+
+
+def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mapping[str, float | None]:
+    """Metric id → value of one result as it was assembled, for the `scores` block of its file."""
+    return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
+
+
+def _codebook(given: Codebook | Path | None) -> Codebook:
+    if given is None:
+        return default_codebook()
+    return given if isinstance(given, Codebook) else load_codebook(given)

@@ -1,0 +1,79 @@
+"""Spellings that the parser does not know by itself, and the options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.errors import UsageError
+
+_MODE_WORDS = frozenset({"all", "default", "verbose", "omniscient", "verbose_omniscient"})
+
+
+def gather_modes(words: Sequence[str]) -> list[str]:
+    """Let `--modes default verbose` stand for `--modes default,verbose`, wherever it stands.
+
+    The word after `--modes` is its value in any case; further words are taken as long as they are mode names or comma
+    lists of them. A word that is none is left for the parser.
+    """
+    gathered: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        gathered.append(word)
+        if word == "--":
+            return gathered + rest
+        if word == "--modes" and rest and not rest[0].startswith("-"):
+            values = [rest.pop(0)]
+            while rest and _names_modes(rest[0]):
+                values.append(rest.pop(0))
+            gathered.append(",".join(values))
+    return gathered
+
+
+def _names_modes(word: str) -> bool:
+    parts = [part.strip() for part in word.split(",") if part.strip()]
+    return bool(parts) and all(part.lower() in _MODE_WORDS for part in parts)
+
+
+def one_folder(positional: Path | None, option: Path | None, what: str = "conversations folder") -> Path:
+    """A folder that may be given by position or by option. Raises UsageError where it is missing or given twice."""
+    if positional is not None and option is not None and positional != option:
+        raise UsageError(f"The {what} is given twice ({positional} and {option}); give it once.")
+    folder = positional or option
+    if folder is None:
+        raise UsageError(f"The {what} is missing; give it as an argument or with --conversations.")
+    return folder
+
+
+def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
+    """The words of a repeated option, each possibly a comma list; order kept, duplicates dropped."""
+    words = (word.strip() for value in values or () for word in value.split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+ConversationsOption = Annotated[
+    Path | None,
+    typer.Option("--conversations", "--ground-truth", "-d", help="The conversations folder.", show_default=False),
+]
+ScoresOption = Annotated[
+    Path | None, typer.Option("--scores", "-s", help="A scores.json.", show_default="scores.json")
+]
+ModesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--modes",
+        help="default, verbose, omniscient, verbose_omniscient (several words or a comma list) or all.",
+        show_default="default",
+    ),
+]
+CodebookOption = Annotated[
+    Path | None,
+    typer.Option("--codebook", help="An annotation codebook in place of the one beside the data or our own."),
+]
+SkipInvalidOption = Annotated[
+    bool, typer.Option("--skip-invalid", help="Go on without the conversations that do not validate; they are named.")
+]

@@ -1,0 +1,56 @@
+"""`attune-bench prompts show`: exactly what a model would be sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from attunebench.cli.arguments import CodebookOption
+from attunebench.errors import UsageError
+
+_app = typer.Typer(help="Read the prompts as a model gets them.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command group to the app."""
+    app.add_typer(_app, name="prompts")
+
+
+@_app.callback()
+def _group() -> None:
+    """Read the prompts as a model gets them."""
+
+
+@_app.command("show")
+def show(
+    conversation: Annotated[Path, typer.Option("--conversation", help="A conversation file.", show_default=False)],
+    turn: Annotated[int | None, typer.Option("--turn", help="The turn's number; `post` has none.")] = None,
+    call: Annotated[str, typer.Option("--call", help="draft, judge, review, binary_hp, pairwise or post.")] = "review",
+    mode: Annotated[str, typer.Option("--mode", help="One mode.")] = "default",
+    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta.")] = "absolute",
+    codebook: CodebookOption = None,
+) -> None:
+    """Print the messages of one call, under a line that names each message's role."""
+    from attunebench.cli.loading import choose_codebook
+    from attunebench.conversations import load_conversations
+    from attunebench.protocol.calls import KINDS, PanasStrategy
+    from attunebench.protocol.modes import parse_modes
+    from attunebench.protocol.show import show_prompt
+
+    kind = next((known for known in KINDS if known == call), None)
+    if kind is None:
+        raise UsageError(f"There is no call {call}; the calls are {', '.join(KINDS)}.")
+    strategies: tuple[PanasStrategy, ...] = get_args(PanasStrategy)
+    strategy = next((known for known in strategies if known == panas_strategy), None)
+    if strategy is None:
+        raise UsageError(f"There is no PANAS strategy {panas_strategy}; there are {', '.join(strategies)}.")
+    modes = parse_modes(mode)
+    if len(modes) != 1:
+        raise UsageError("One mode at a time can be shown.")
+    if not conversation.is_file():
+        raise UsageError(f"{conversation} is no conversation file; give one file, such as DIR/conversation_7.json.")
+    (loaded,) = load_conversations(conversation)
+    book = choose_codebook(conversation.parent, codebook)
+    typer.echo(show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy), nl=False)

@@ -1,0 +1,119 @@
+"""`attune-bench report`: scores to tables on stdout or in a file, and what a metric means.
+
+Parses, reads the scores, calls `attunebench.reports` and writes; decides nothing about what is shown.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import ScoresOption, comma_list
+from attunebench.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from attunebench.reports import Report
+
+_DEFAULT_SCORES = Path("scores.json")
+_FILE_WIDTH = 120
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+class _By(str, Enum):
+    branch = "branch"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("report")(report)
+
+
+def report(
+    scores: Annotated[Path | None, typer.Argument(help="A scores.json.", show_default=False)] = None,
+    scores_option: ScoresOption = None,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="How it is written.")] = _Format.terminal,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+    by: Annotated[_By | None, typer.Option("--by", help="Group by the branches of emotional intelligence.")] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Also draft metrics and diagnostics.")] = False,
+    explain: Annotated[
+        str | None, typer.Option("--explain", metavar="METRIC", help="Say what a metric means (or `all`), and stop.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Only this metric; repeat or use commas.")
+    ] = None,
+    width: Annotated[int | None, typer.Option("--width", min=60, help="Columns of the terminal tables.")] = None,
+) -> None:
+    """Show scores: Composite and pillars, turn by turn, conversation-wide; with n, intervals and coverage."""
+    from attunebench import reports
+    from attunebench.scores import read_scores
+
+    if explain is not None:
+        _emit(reports.explain(explain, width=width or _terminal_width(output)), output)
+        return
+    source = _source(scores, scores_option)
+    built = reports.build_report(
+        read_scores(source), metrics=comma_list(metric), show_all=show_all, by=by.value if by else None
+    )
+    colour = output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    no_color = bool(os.environ.get("NO_COLOR"))
+    text = reports.draw(built, format.value, width=width or _terminal_width(output), colour=colour, no_color=no_color)
+    _emit(text, output, protect=source)
+    if format is _Format.csv:
+        _say_warnings(built)
+
+
+def _source(positional: Path | None, option: Path | None) -> Path:
+    if positional is not None and option is not None and positional != option:
+        raise UsageError(f"The scores file is given twice ({positional} and {option}); give it once.")
+    return positional or option or _DEFAULT_SCORES
+
+
+def _terminal_width(output: Path | None) -> int:
+    """That of the terminal; a file gets one at which most tables are whole."""
+    return _FILE_WIDTH if output is not None else shutil.get_terminal_size((80, 24)).columns
+
+
+def _emit(text: str, output: Path | None, *, protect: Path | None = None) -> None:
+    """To stdout, or to a file that appears whole or not at all; never over a folder or the scores themselves."""
+    if output is None:
+        encoding = sys.stdout.encoding or "utf-8"
+        # A terminal that cannot show a dash or a rule gets a question mark, not a traceback.
+        typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        return
+    if protect is not None and protect.exists() and output.exists() and output.samefile(protect):
+        raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
+    if output.exists() and not output.is_file():
+        raise DataError(f"{output} is no file; name a file with -o.")
+    try:
+        handle, beside = tempfile.mkstemp(dir=output.parent, prefix=".report-", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            Path(beside).chmod(0o644)
+            Path(beside).replace(output)
+        except BaseException:
+            Path(beside).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DataError(f"{output} cannot be written ({error.strerror or error}); name another file with -o.") from None
+
+
+def _say_warnings(built: Report) -> None:
+    """A CSV has no room for them, and whoever reads its numbers should have met them."""
+    from attunebench.reports.text import clean
+
+    for warning in built.warnings:
+        typer.echo(f"! {clean(warning)}", err=True)

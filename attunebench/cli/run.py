@@ -1,0 +1,87 @@
+"""`attune-bench run`: ask a model (or a built-in baseline) and write one result file for each conversation and mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    CodebookOption,
+    ConversationsOption,
+    ModesOption,
+    SkipInvalidOption,
+    comma_list,
+    one_folder,
+)
+from attunebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from attunebench.runner import ModelSettings, RunSettings, RunSummary
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("run")(run)
+
+
+def run(
+    provider: Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")],
+    model: Annotated[str, typer.Argument(help="The provider's name of the model, or the baseline's name.")],
+    conversations: Annotated[Path | None, typer.Argument(help="The conversations folder.")] = None,
+    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    folder: ConversationsOption = None,
+    modes: ModesOption = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
+    judge_model: Annotated[
+        list[str] | None, typer.Option("--judge-model", "-M", help="A model that rates the drafts; may be repeated.")
+    ] = None,
+    judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
+    judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
+    judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of the server, e.g. http://localhost:8000/v1.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="Wins over the environment; better kept there.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
+    call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N conversations of the run order.")] = None,
+    structured: Annotated[str, typer.Option(help="auto, schema, object or text.")] = "auto",
+    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta.")] = "absolute",
+    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Limit of one reply; 4 x that after a cut one.")] = 4096,
+    seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
+    max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
+    codebook: CodebookOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and prompts; send and write nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Make results of other settings anew.")] = False,
+    skip_invalid: SkipInvalidOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
+) -> None:
+    """Ask a model what the participants felt, saw and preferred. Repeat the command to go on where it stopped."""
+    from attunebench.cli import running
+    from attunebench.protocol.modes import parse_modes
+
+    if extra:
+        parse_modes(extra)
+        raise UsageError(f"{' '.join(extra)} is left over; modes are given with --modes.")
+    judges = comma_list(judge_model)
+    em = running.model_settings(provider, model, base_url, api_key)
+    settings = running.settings(
+        em=em,
+        judges=[running.judge_settings(em, judge, judge_provider, judge_base_url, judge_api_key) for judge in judges],
+        modes=parse_modes(modes or ["default"]),
+        output=output,
+        concurrency=concurrency,
+        call_timeout=call_timeout,
+        limit=limit,
+        structured=structured,
+        panas_strategy=panas_strategy,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=seed,
+        max_reasks=max_reasks,
+        replace=replace,
+    )
+    where = one_folder(conversations, folder)
+    running.main(settings, where, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet)

@@ -1,0 +1,140 @@
+"""What `run` does once its options are read: load, plan, show, ask, say how it ended. Imported by `run` alone."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import SecretStr, ValidationError
+
+from attunebench import api
+from attunebench.cli.loading import load
+from attunebench.cli.progress import observer_for
+from attunebench.errors import UsageError
+from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, choose, estimate_run
+from attunebench.text import printable
+
+_SECRET_OPTIONS = ("--api-key", "--judge-api-key")
+
+
+def model_settings(provider: str, model: str, base_url: str | None, api_key: str | None) -> ModelSettings:
+    """Where the evaluated model is reached."""
+    return ModelSettings(
+        provider=provider, model=model, base_url=base_url, api_key=SecretStr(api_key) if api_key else None
+    )
+
+
+def judge_settings(
+    em: ModelSettings, model: str, provider: str | None, base_url: str | None, api_key: str | None
+) -> ModelSettings:
+    """Where a judge is reached: the run's own provider, address and key, as far as nothing else is said.
+
+    The run's address and key go to the judge's provider only where that is the run's own.
+    """
+    if provider in (None, em.provider):
+        inherited = em.api_key.get_secret_value() if em.api_key else None
+        # A judge at another address gets the run's key only by name: a key must not travel to a foreign host unasked.
+        key = api_key or (inherited if base_url in (None, em.base_url) else None)
+        return model_settings(em.provider, model, base_url or em.base_url, key)
+    return model_settings(provider, model, base_url, api_key)
+
+
+def settings(**values: Any) -> RunSettings:
+    """The run's settings. Raises UsageError in place of pydantic's report."""
+    try:
+        return RunSettings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = "--" + str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"{option}: {first['msg']}, not {first['input']!r}.") from None
+
+
+def main(
+    settings: RunSettings,
+    folder: Path,
+    *,
+    codebook: Path | None,
+    dry_run: bool,
+    skip_invalid: bool,
+    quiet: bool,
+) -> None:
+    """The whole of `run`; leaves by typer.Exit where the status is not 0."""
+    loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    if dry_run:
+        _show_estimate(estimate_run(loaded.conversations, settings, book), settings)
+        return
+    observer = observer_for(settings, quiet=quiet)
+    summary = api.run(
+        loaded.conversations,
+        settings,
+        codebook=book,
+        observer=observer,
+        run_again=run_again(sys.argv),
+        interruptible=True,
+    )
+    _tell(summary)
+    if summary.interrupted:
+        raise typer.Exit(130)
+    if summary.skipped or summary.votes_owed or loaded.skipped:
+        raise typer.Exit(1)
+
+
+def run_again(argv: Sequence[str]) -> str:
+    """The command as it was typed, without any key."""
+    words: list[str] = []
+    hide = False
+    for word in argv[1:]:
+        if hide or word.startswith(tuple(f"{option}=" for option in _SECRET_OPTIONS)):
+            hide = False
+        elif word in _SECRET_OPTIONS:
+            hide = True
+        else:
+            words.append(word)
+    return shlex.join(["attune-bench", *words])
+
+
+def _show_estimate(estimate: Estimate, settings: RunSettings) -> None:
+    """Counts on stdout: a table that is also easy to cut."""
+    typer.echo(
+        f"{estimate.jobs} to do, {estimate.complete} complete (conversations x modes), "
+        f"{estimate.calls} calls, nothing sent."
+    )
+    typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}")
+    for kind in estimate.kinds:
+        typer.echo(f"{kind.kind:<10}{kind.calls:>9,}{kind.characters:>14,}{kind.tokens:>15,}")
+    characters = sum(kind.characters for kind in estimate.kinds)
+    tokens = sum(kind.tokens for kind in estimate.kinds)
+    typer.echo(f"{'all':<10}{estimate.calls:>9,}{characters:>14,}{tokens:>15,}")
+    typer.echo(
+        "Prompt tokens are estimated at 4 characters each. Replies come on top, "
+        f"at most {settings.max_tokens:,} tokens a call; retries and reasks too."
+    )
+
+
+def _tell(summary: RunSummary) -> None:
+    """How the run ended, on stderr: stdout is for results."""
+    rate = summary.answered_rate
+    if rate is not None and rate < 0.95:
+        _say(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
+    _say(
+        f"{summary.written} results written to {summary.output}, {summary.complete_before} were complete before, "
+        f"{len(summary.skipped)} skipped."
+    )
+    for name, reason in list(summary.skipped.items())[:5]:
+        _say(f"  skipped {printable(name)}: {printable(reason)}")
+    if len(summary.skipped) > 5:
+        _say(f"  … and {len(summary.skipped) - 5} more, in the _skipped file there.")
+    if summary.votes_owed:
+        _say(f"{summary.votes_owed} judge votes are owed; the same command asks for them again.")
+    if summary.interrupted:
+        _say("Interrupted. What is written stays; the same command goes on with the rest.")
+    elif summary.skipped:
+        _say("The same command asks again for what was skipped.")
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

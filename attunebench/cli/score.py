@@ -1,0 +1,80 @@
+"""`attune-bench score`: result files and the people's labels in, scores.json out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import ConversationsOption, SkipInvalidOption
+from attunebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from attunebench.scores import Scores
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("score")(score)
+
+
+def score(
+    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
+    ground_truth: ConversationsOption = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("scores.json"),
+    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples behind each interval.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    cluster: Annotated[
+        str | None, typer.Option(help="participant: resample participants.", show_default="conversations")
+    ] = None,
+    skip_invalid: SkipInvalidOption = False,
+) -> None:
+    """Score results against the participants' labels. Needs no network and asks no model."""
+    from attunebench import api
+    from attunebench.scores import write_scores
+
+    if ground_truth is None:
+        raise UsageError("The conversations folder is missing; give it with --ground-truth.")
+    if cluster not in (None, "participant"):
+        raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
+    scores = api.score(
+        results,
+        ground_truth,
+        seed=seed,
+        resamples=resamples,
+        cluster="participant" if cluster else None,
+        skip_invalid=skip_invalid,
+    )
+    write_scores(output, scores)
+    left_out = _tell(scores)
+    typer.echo(f"Scores of {len(scores['conversations'])} results written to {output}.", err=True)
+    if left_out:
+        raise typer.Exit(1)
+
+
+def _tell(scores: Scores) -> int:
+    """Name on stderr what was not scored; how many results that are."""
+    from attunebench.text import printable
+
+    left_out = scores["left_out"]
+    for file in left_out["unreadable"]:
+        _say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
+    for result in left_out["not_in_ground_truth"]:
+        _say(f"Not scored, no such conversation in the ground truth: {printable(result['file'])}")
+    for duplicate in left_out["duplicates"]:
+        _say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
+    for invalid in left_out["invalid_conversations"]:
+        _say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
+    for group in scores["aggregates"]:
+        coverage = group["coverage"]
+        if coverage["scored"] < coverage["expected"]:
+            _say(
+                f"{printable(group['em_model'])} ({group['mode']}): {coverage['scored']} of {coverage['expected']} "
+                f"conversations scored, {len(coverage['skipped'])} skipped by the run."
+            )
+    return sum(map(len, (left_out[name] for name in left_out if name != "skipped")))
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,44 @@
+"""`attune-bench validate`: every error of a folder of conversations with its place, warnings apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import ConversationsOption, one_folder
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("validate")(validate)
+
+
+def validate(
+    conversations: Annotated[Path | None, typer.Argument(help="The conversations folder.")] = None,
+    folder: ConversationsOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only, without the warnings.")] = False,
+) -> None:
+    """Check conversation files: file, place in the JSON and what was expected, for every error. Changes nothing.
+
+    Exit status 1 where there is an error.
+    """
+    from attunebench.conversations import validate_folder
+    from attunebench.text import printable
+
+    report = validate_folder(one_folder(conversations, folder))
+    for issue in report.errors:
+        typer.echo(f"error    {printable(str(issue))}")
+    for issue in () if quiet else report.warnings:
+        typer.echo(f"warning  {printable(str(issue))}")
+    for passed in () if quiet else report.passed_over:
+        typer.echo(f"passed   {printable(passed.file)}: {printable(passed.reason)}")
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(report.warning_counts.items()))
+    typer.echo(
+        f"{report.n_conversations} valid conversations, {len(report.errors)} errors, {len(report.warnings)} warnings"
+        + (f" ({counts})." if counts else "."),
+        err=bool(report.errors),
+    )
+    if report.errors:
+        raise typer.Exit(1)

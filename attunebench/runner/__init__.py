@@ -1,0 +1,22 @@
+"""The engine: asks models the planned calls and writes result files. Knows no prompt's wording and no metric."""
+
+from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
+from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
+from attunebench.runner.run import QuickScores, choose, run_conversations
+from attunebench.runner.settings import ModelSettings, RunSettings, Structured
+
+__all__ = [
+    "Estimate",
+    "KindEstimate",
+    "ModelSettings",
+    "Observer",
+    "QuickScores",
+    "RunPlan",
+    "RunSettings",
+    "RunSummary",
+    "Silent",
+    "Structured",
+    "choose",
+    "estimate_run",
+    "run_conversations",
+]

@@ -1,0 +1,137 @@
+"""The output folder of a run: result files, the list of what was skipped, and whole files or none.
+
+Knows names and bytes; what a result means is settled by `identity.py`, what it holds by `protocol/assemble.py`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attunebench.errors import DataError
+
+Identity = tuple[str, str, str, str]
+"""(conversationId, provider, model, mode)"""
+
+_DISLIKED = re.compile(r"[^A-Za-z0-9._+@-]+")
+_LONGEST_NAME = 200
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write whole or not at all: beside the target, flushed to disk, renamed. Raises DataError where that fails."""
+    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                # A lone surrogate in a model's text is no reason to lose the answer: it is escaped.
+                file.write(text.encode("utf-8", "backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror}); give another folder with --output.") from error
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the output folder and try that it can be written. Raises DataError before anything has been paid for."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".attunebench-"):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"The output folder {folder} cannot be written ({reason}); give another with --output.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """A result file that is there already."""
+
+    path: Path
+    data: Mapping[str, Any]
+
+
+class ResultFolder:
+    """The result files of one folder by what they are, never by what they are called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._paths: dict[Identity, Path] = {}
+        self._names: dict[str, Identity | None] = {}
+        for path in sorted(folder.glob("*.json")):
+            self._names[path.name.casefold()] = None
+            data = _read(path)
+            if data is not None and (identity := identity_of(data)) is not None:
+                self._paths.setdefault(identity, path)
+                self._names[path.name.casefold()] = identity
+
+    def find(self, identity: Identity) -> Existing | None:
+        """The result of this conversation, provider, model and mode, if it is there."""
+        path = self._paths.get(identity)
+        data = _read(path) if path else None
+        return Existing(path, data) if path and data is not None else None
+
+    def write(self, identity: Identity, data: Mapping[str, Any]) -> Path:
+        """Write a result under its name, or under its own older one. Files of others are never touched."""
+        path = self._paths.get(identity) or self.folder / self._free_name(identity)
+        write_json(path, data)
+        self._paths[identity] = path
+        self._names[path.name.casefold()] = identity
+        return path
+
+    def _free_name(self, identity: Identity) -> str:
+        name = result_name(identity)
+        # Case is folded since some file systems do so; the hash is of the identity, so that a rerun finds the name again.
+        if self._names.get(name.casefold(), identity) == identity:
+            return name
+        return f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"
+
+
+def result_name(identity: Identity) -> str:
+    """`<conversationId>_<provider>_<model>_<mode>.json`, each part cleaned of what file systems or shells dislike."""
+    stem = "_".join(clean_name(part) for part in identity)
+    if len(stem) > _LONGEST_NAME:
+        stem = f"{stem[:_LONGEST_NAME]}_{_short_hash(identity)}"
+    return f"{stem}.json"
+
+
+def clean_name(part: str) -> str:
+    """One part of a file name: letters, digits and `._+@-`; anything else becomes `-`."""
+    return _DISLIKED.sub("-", part).strip(".") or "-"
+
+
+def identity_of(data: Mapping[str, Any]) -> Identity | None:
+    """Whose result this is, or None where the data is no result file."""
+    if "em_model" not in data or "conversationId" not in data:
+        return None
+    return (
+        str(data["conversationId"]),
+        str(data.get("provider", "unknown")),
+        str(data["em_model"]),
+        str(data.get("mode", "default")),
+    )
+
+
+def _short_hash(identity: Identity) -> str:
+    return hashlib.sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    """The object in a file, or None: somebody else's file in the folder is no reason to stop."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None

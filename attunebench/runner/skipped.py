@@ -1,0 +1,58 @@
+"""`_skipped_<model>.json`: what a run had to leave out, why, and how to go on. No file where nothing is left out.
+
+The file is a note for people and for coverage counts; a later run decides by the results that are there, not by it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from attunebench.runner.files import clean_name, write_json
+
+
+class SkippedFile:
+    """The entries of one model; each change is on disk before the call returns."""
+
+    def __init__(self, folder: Path, provider: str, model: str) -> None:
+        self.path = folder / f"_skipped_{clean_name(model)}.json"
+        self._provider = provider
+        self._model = model
+        self._entries: dict[tuple[str, str, str], dict[str, Any]] = {}
+        for entry in _stored(self.path):
+            key = (str(entry.get("provider")), str(entry.get("conversationId")), str(entry.get("mode")))
+            self._entries[key] = entry
+
+    def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
+        """Note what failed, when, after how many tries, and the command to run again."""
+        self._entries[(self._provider, conversation_id, mode)] = {
+            "provider": self._provider,
+            "model": self._model,
+            "conversationId": conversation_id,
+            "mode": mode,
+            "reason": reason,
+            "tries": tries,
+            "when": when,
+            "run_again": again,
+        }
+        self._save()
+
+    def remove(self, conversation_id: str, mode: str) -> None:
+        """The conversation has its result now."""
+        if self._entries.pop((self._provider, conversation_id, mode), None) is not None:
+            self._save()
+
+    def _save(self) -> None:
+        if self._entries:
+            write_json(self.path, {"schema_version": 1, "skipped": list(self._entries.values())})
+        else:
+            self.path.unlink(missing_ok=True)
+
+
+def _stored(path: Path) -> list[dict[str, Any]]:
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))["skipped"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []

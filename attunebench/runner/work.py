@@ -1,0 +1,123 @@
+"""What a run has to do, decided before anything is sent: what is complete, what is new, which votes are owed.
+
+Plans every conversation once to compare hashes, keeps no prompt, and plans a conversation again when its turn comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
+from attunebench.errors import DataError
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import Call, Mode
+from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.engine import Job
+from attunebench.runner.files import Existing, ResultFolder
+from attunebench.runner.identity import Stamp, calls_sha256, differences, missing_votes
+from attunebench.runner.settings import RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, for a result that is there."""
+
+    conversation: Conversation
+    mode: Mode
+    stamp: Stamp
+    n_calls: int
+    owed: Mapping[str, set[int]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that a run has to do, and how many (conversation, mode) pairs were complete before."""
+
+    todos: tuple[Todo, ...]
+    complete: int
+
+
+class Planner:
+    """Plans conversations under one run's settings."""
+
+    def __init__(self, settings: RunSettings, codebook: Codebook, folder: ResultFolder) -> None:
+        self._settings = settings
+        self._codebook = codebook
+        self._folder = folder
+        self._prompt_set = prompt_set_sha256()
+        self._judges = tuple(judge.model for judge in settings.judges)
+
+    def survey(self, conversations: Sequence[Conversation]) -> Work:
+        """What is to do, mode by mode. Raises DataError where results were made with other settings."""
+        todos: list[Todo] = []
+        differing: dict[str, int] = {}
+        pairs = [(conversation, mode) for mode in self._settings.modes for conversation in conversations]
+        for conversation, mode in pairs:
+            calls = self.calls(conversation, mode)
+            stamp = self._stamp(calls)
+            existing = self._find(conversation, mode)
+            named = differences(existing.data, stamp, judged=bool(self._judges)) if existing else []
+            if existing is None or (named and self._settings.replace):
+                todos.append(Todo(conversation, mode, stamp, len(calls)))
+            elif named:
+                differing.update({name: differing.get(name, 0) + 1 for name in named})
+            elif owed := missing_votes(existing.data, self._judges, (c.turn for c in calls if c.kind == "judge")):
+                todos.append(Todo(conversation, mode, stamp, sum(map(len, owed.values())), owed))
+        if differing:
+            raise DataError(self._refusal(differing))
+        return Work(tuple(todos), complete=len(pairs) - len(todos))
+
+    def jobs(self, todos: Sequence[Todo]) -> Iterator[Job]:
+        """The jobs, each planned when it is taken."""
+        for todo in todos:
+            calls: Sequence[Call] = self.calls(todo.conversation, todo.mode)
+            existing = self._find(todo.conversation, todo.mode) if todo.owed is not None else None
+            if existing is None or todo.owed is None:
+                yield Job(todo.conversation, todo.mode, calls)
+                continue
+            turns = [todo.owed.get(judge, set()) for judge in self._judges]
+            votes = [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
+            drafts = {turn["turnNumber"]: turn["em_drafted_response"] for turn in existing.data["turns"]}
+            yield Job(todo.conversation, todo.mode, votes, earlier=existing.data, drafts=drafts)
+
+    def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
+        """All calls of one conversation in one mode."""
+        return plan_conversation(
+            conversation,
+            mode,
+            self._codebook,
+            judges=len(self._judges),
+            panas_strategy=self._settings.panas_strategy,
+        )
+
+    def _stamp(self, calls: Sequence[Call]) -> Stamp:
+        return Stamp(
+            parameters=self._settings.parameters,
+            prompt_set_sha256=self._prompt_set,
+            codebook_sha256=self._codebook.sha256,
+            calls_sha256=calls_sha256(call for call in calls if call.judge is None),
+            # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
+            judge_calls_sha256=calls_sha256(call for call in calls if call.judge == 0) if self._judges else None,
+        )
+
+    def _find(self, conversation: Conversation, mode: Mode) -> Existing | None:
+        em = self._settings.em
+        return self._folder.find((conversation.conversation_id, em.provider, em.model, mode))
+
+    def _refusal(self, differing: Mapping[str, int]) -> str:
+        names = "; ".join(f"{name}, in {count} results" for name, count in differing.items())
+        return (
+            f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
+            f"{names}. Give another folder with --output, or --replace to make them anew."
+        )
+
+
+def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
+    """A result with the hashes by which a later run knows it again."""
+    marks = {"calls_sha256": stamp.calls_sha256}
+    if stamp.judge_calls_sha256 is not None:
+        marks["judge_calls_sha256"] = stamp.judge_calls_sha256
+    return {**result, **marks}

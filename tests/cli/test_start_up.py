@@ -1,0 +1,26 @@
+"""`--help` answers at once because nothing heavy is imported for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = ("openai", "httpx", "httpx2", "scipy", "numpy", "pydantic", "rich", "json_repair", "tenacity")
+
+
+def test_importing_the_command_line_leaves_heavy_modules_out() -> None:
+    code = (
+        "import sys, attunebench.cli.main; "
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "" == done.stdout.strip()
+
+
+def test_importing_the_metrics_loads_neither_network_nor_command_line() -> None:
+    code = (
+        "import sys, attunebench.metrics.registry; "
+        "print(*[name for name in ('openai', 'httpx', 'typer', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "" == done.stdout.strip()
