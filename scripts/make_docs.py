@@ -1,4 +1,4 @@
-"""Writes what the code knows better into the documentation: docs/cli.md, docs/metrics.md, the README's metrics table.
+"""Writes what the code knows better into the documentation: docs/cli.md, docs/metrics.md, and two parts of README.
 
 python scripts/make_docs.py            write them
 python scripts/make_docs.py --check    exit 1 and name what is out of date
@@ -10,13 +10,12 @@ import contextlib
 import io
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN = "<!-- metrics: written by scripts/make_docs.py -->"
-END = "<!-- end of metrics -->"
 GROUPS = {
     "turn": "Turn by turn",
     "conversation": "Whole conversation",
@@ -47,11 +46,10 @@ def normalised(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     readme = ROOT / "README.md"
-    return {
-        ROOT / "docs" / "cli.md": cli_page(),
-        ROOT / "docs" / "metrics.md": metrics_page(),
-        readme: with_table(readme.read_text("utf-8"), short_table()),
-    }
+    text = readme.read_text("utf-8")
+    for name, part in (("demo", demo_excerpt()), ("metrics", short_table())):
+        text = with_part(text, name, part)
+    return {ROOT / "docs" / "cli.md": cli_page(), ROOT / "docs" / "metrics.md": metrics_page(), readme: text}
 
 
 def cli_page() -> str:
@@ -121,12 +119,25 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def with_table(readme: str, table: str) -> str:
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"README.md lacks the lines {BEGIN} and {END}")
-    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
+def demo_excerpt() -> str:
+    """The head of what the demonstration prints: the Composite and its pillars."""
+    from attunebench.demo import run_demo
+    from attunebench.reports import render
+
+    with tempfile.TemporaryDirectory() as folder:
+        shown = render(run_demo(Path(folder)), width=125)
+    begin = shown.index("Composite and pillars")
+    return f"```text\n{shown[begin : shown.index('Composite (composite)')].rstrip()}\n```"
+
+
+def with_part(page: str, name: str, part: str) -> str:
+    """The page with what stands between the two marks of that name replaced."""
+    begin, end = f"<!-- {name}: written by scripts/make_docs.py -->", f"<!-- end of {name} -->"
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise SystemExit(f"README.md lacks the lines {begin} and {end}")
+    return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 
 if __name__ == "__main__":
