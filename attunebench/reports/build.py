@@ -1,0 +1,129 @@
+"""From the dict of scores.json to the table model: which metrics are shown, in which section, in which order.
+
+Owns the choice and the grouping of rows. Reads no file, draws nothing, computes no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from attunebench.metrics.registry import REGISTRY, Metric, metric
+from attunebench.reports import branches, notes
+from attunebench.reports.model import PRIMARY_MODE, Group, Report, Section, percent, plural
+from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
+from attunebench.reports.source import mapping, participants_of, read_groups
+
+By = Literal["branch"]
+
+_SECTIONS = {
+    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
+    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
+    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
+    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
+    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
+}
+_ALWAYS = ("pillar", "turn", "conversation")
+_ORIGIN = {"ground_truth": "labels", "results": "results", "attunebench_version": "scored by attunebench"}
+
+
+def build_report(
+    scores: Mapping[str, Any],
+    *,
+    metrics: Sequence[str] | None = None,
+    show_all: bool = False,
+    by: By | None = None,
+) -> Report:
+    """The report of a scores dict.
+
+    `metrics` restricts it to these ids, whatever their status; `show_all` adds the draft metrics and the diagnostics;
+    `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations. Raises
+    UsageError for an unknown metric id and DataError for scores that are not of the format.
+    """
+    groups = read_groups(scores)
+    chosen = [metric(metric_id) for metric_id in dict.fromkeys(metrics or ())]
+    metadata = mapping(scores.get("metadata"))
+    if by == "branch":
+        sections = branches.sections(groups, chosen=chosen, show_all=show_all)
+    else:
+        sections = _sections(groups, chosen, show_all)
+    return Report(
+        title="AttuneBench scores by branch" if by == "branch" else "AttuneBench scores",
+        summary=_summary(groups, scores, metadata),
+        warnings=notes.warnings_of(groups, scores),
+        notes=notes.notes_of(groups, scores),
+        groups=groups,
+        sections=tuple(section for section in sections if section.rows),
+    )
+
+
+def _sections(groups: Sequence[Group], chosen: Sequence[Metric], show_all: bool) -> list[Section]:
+    cards = chosen or tuple(REGISTRY.values())
+    placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
+    for card in cards:
+        placed[card.group if chosen else _place(card)].append(card)
+    sections = []
+    for name, members in placed.items():
+        if name in _ALWAYS or show_all or chosen:
+            sections.append(_section(name, members, groups, keep_empty=bool(chosen)))
+            if name == "turn" and not chosen:
+                sections.append(_pooled(groups, show_all))
+    return sections
+
+
+def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
+    """Yes/no answers counted over all turns: their F1 and MCC see what an accuracy over skewed answers hides."""
+    statistics = ("counts", "accuracy", "precision", "recall", "f1", "mcc") if show_all else ("f1", "mcc")
+    blocks = ("binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp") if show_all else ("binary_om", "binary_hp")
+    rows = [row for block in blocks for row in pooled_rows(groups, block, statistics)]
+    return Section(
+        "Turn by turn: yes/no answers pooled",
+        "All n judgements of all conversations counted together; not answered counts as the wrong answer.",
+        tuple(row for row in rows if row.measured),
+    )
+
+
+def _place(card: Metric) -> str:
+    return "turn" if stands_beside(card) else card.group
+
+
+def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
+    title, explanation = _SECTIONS[name]
+    rows = rows_of(cards, groups)
+    shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
+    absent = [row.label for row in rows if row not in shown]
+    remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
+    if name == "draft" and any(row.measured for row in shown):
+        remarks.insert(0, notes.judges_of(groups))
+    if name == "pillar" and (modes := notes.other_modes(groups)):
+        remarks.insert(0, modes)
+    return Section(title, explanation, shown, tuple(remarks), leaderboard=name == "pillar")
+
+
+def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    models = len({(group.provider, group.model) for group in groups})
+    modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
+    met = frozenset[str]().union(*(group.conversations for group in groups))
+    conversations = len(met) or max(group.n for group in groups)
+    people = participants_of(scores) or max(group.participants or 0 for group in groups)
+    of_people = f" of {plural(people, 'participant')}" if people else ""
+    scope = f"{plural(models, 'model')} · mode {', '.join(modes.values())}"
+    what = f"{scope} · {plural(conversations, 'conversation')}{of_people}"
+    origin = [f"{label} {metadata[key]}" for key, label in _ORIGIN.items() if isinstance(metadata.get(key), str)]
+    return tuple(line for line in (what, _coverage(groups), " · ".join(origin)) if line)
+
+
+def _coverage(groups: Sequence[Group]) -> str:
+    """How much was scored and answered, from the least to the most; the leaderboard has both by group."""
+    rates = [group.answered for group in groups if group.answered is not None]
+    counts = [group.n for group in groups]
+    parts = [f"scored {_span(str(min(counts)), str(max(counts)))}"]
+    if expected := {group.expected for group in groups if group.expected is not None}:
+        parts[0] += f" of {max(expected)}"
+    if rates:
+        parts.append(f"answered {_span(percent(min(rates)), percent(max(rates)))}")
+    return " · ".join(parts)
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

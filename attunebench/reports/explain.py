@@ -1,0 +1,83 @@
+"""Tells what a metric is, from its card alone: for people who have never seen the benchmark."""
+
+from __future__ import annotations
+
+import textwrap
+
+from attunebench.metrics.registry import REGISTRY, Metric, metric
+from attunebench.reports.rows import NEUTRAL
+
+_GROUPS = {
+    "pillar": "Composite and pillars",
+    "turn": "turn by turn",
+    "conversation": "conversation-wide",
+    "draft": "drafted replies",
+    "diagnostic": "diagnostics",
+}
+_STATUSES = {
+    "canonical": "canonical: it enters the Composite",
+    "alongside": "alongside: published beside the Composite, not part of it",
+    "diagnostic": "diagnostic: helps to understand other scores, not part of the Composite",
+}
+_LABEL_WIDTH = 12
+
+
+def explain(metric_id: str, *, width: int = 80) -> str:
+    """A metric's card in words, wrapped at `width`; `all` lists every metric with its one-line meaning.
+
+    Raises UsageError with near names for an unknown metric.
+    """
+    if metric_id.strip().lower() == "all":
+        return _list()
+    card = metric(metric_id)
+    facts = {
+        "Meaning": card.meaning,
+        "Definition": card.definition,
+        "Range": _range(card),
+        "How to read": _reading(card),
+        "Shown under": _GROUPS[card.group],
+        "Status": _STATUSES[card.status],
+        "Source": card.source,
+    }
+    lines = [f"{card.label} ({card.id})"]
+    for name, text in facts.items():
+        indent = " " * (_LABEL_WIDTH + 2)
+        lines += textwrap.wrap(f"{name:<{_LABEL_WIDTH}}  {text}", max(width, 40), subsequent_indent=indent)
+    return "\n".join(lines) + "\n"
+
+
+def _list() -> str:
+    widest = max(len(metric_id) for metric_id in REGISTRY)
+    blocks = []
+    for group, title in _GROUPS.items():
+        lines = [f"{card.id:<{widest}}  {card.meaning}" for card in REGISTRY.values() if card.group == group]
+        blocks.append("\n".join([title[0].upper() + title[1:], *(f"  {line}" for line in lines)]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _range(card: Metric) -> str:
+    return f"{card.low:g} to {card.high:g} ({card.unit})"
+
+
+def _reading(card: Metric) -> str:
+    parts = [_direction(card)]
+    if card.chance is not None:
+        parts.append(f"Blind guessing gets {card.chance:g}, so judge a score by its distance from that.")
+    if card.group == "diagnostic" and card.status == "alongside":
+        parts.append("Counted over everything that a model was asked, not averaged over conversations.")
+    elif card.level == "turn":
+        parts.append("Each turn is scored, a conversation is the mean of its turns, a model the mean of conversations.")
+    else:
+        parts.append("Each conversation is scored once, a model is the mean of its conversations.")
+    if card.group == "draft" and card.status == "alongside":
+        parts.append("It depends on the judge model: compare only values by the same judge.")
+    return " ".join(parts)
+
+
+def _direction(card: Metric) -> str:
+    if card.id == NEUTRAL:
+        return "Neither end is better: it describes the conversations, not the model."
+    if card.unit == "difference":
+        return "0 is no difference and the sign says which side is higher; neither end is better as such."
+    best, worst = (card.high, card.low) if card.higher_is_better else (card.low, card.high)
+    return f"{'Higher' if card.higher_is_better else 'Lower'} is better: {best:g} is the best, {worst:g} the worst."

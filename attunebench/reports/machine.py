@@ -1,0 +1,103 @@
+"""Writes a report for programs: JSON with everything, CSV with one line for each section, metric and group.
+
+Numbers are unrounded here; an undefined one is null in JSON and an empty cell in CSV.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from attunebench.reports.model import Cell, Group, Report, Row, Section
+from attunebench.reports.text import csv_cell
+
+SCHEMA_VERSION = 1
+
+_COLUMNS = (
+    *("section", "metric", "label", "status", "provider", "model", "mode"),
+    *("mean", "n", "se", "ci_low", "ci_high", "tp", "tn", "fp", "fn", "chance", "higher_is_better"),
+    *("scored", "expected", "participants", "answered_rate", "composite_incomplete", "judges"),
+)
+
+
+def render_json(report: Report) -> str:
+    """The table model as JSON in ASCII, so that no name can carry a control character to a terminal."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "title": report.title,
+        "summary": report.summary,
+        "warnings": report.warnings,
+        "notes": report.notes,
+        "groups": [_group(group) for group in report.groups],
+        "sections": [_section(section, report.groups) for section in report.sections],
+    }
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def render_csv(report: Report) -> str:
+    """A tidy table: a head and one line per section, metric and group."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for section in report.sections:
+        for row in section.rows:
+            for group, cell in zip(report.groups, row.cells, strict=True):
+                line = _line(section, row, group, cell)
+                writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
+    return file.getvalue()
+
+
+def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ...]:
+    counts = cell.counts or {}
+    return (
+        *(section.title, row.id, row.label, row.status, group.provider, group.model, group.mode),
+        *(cell.mean, cell.n, cell.se, cell.ci_low, cell.ci_high),
+        *(counts.get(name) for name in ("tp", "tn", "fp", "fn")),
+        *(row.chance, "yes" if row.higher_is_better else "no"),
+        *(group.n, group.expected, group.participants, group.answered, group.incomplete, "; ".join(group.judges)),
+    )
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "provider": group.provider,
+        "model": group.model,
+        "mode": group.mode,
+        "scored": group.n,
+        "expected": group.expected,
+        "unscored": group.unscored,
+        "participants": group.participants,
+        "answered_rate": group.answered,
+        "composite_incomplete": group.incomplete,
+        "judges": group.judges,
+        "settings": group.settings,
+    }
+
+
+def _section(section: Section, groups: tuple[Group, ...]) -> dict[str, Any]:
+    return {
+        "title": section.title,
+        "explanation": section.explanation,
+        "notes": section.notes,
+        "metrics": [_row(row, groups) for row in section.rows],
+    }
+
+
+def _row(row: Row, groups: tuple[Group, ...]) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "label": row.label,
+        "meaning": row.meaning,
+        "status": row.status,
+        "chance": row.chance,
+        "higher_is_better": row.higher_is_better,
+        "values": [_value(cell, group) for cell, group in zip(row.cells, groups, strict=True)],
+    }
+
+
+def _value(cell: Cell, group: Group) -> dict[str, Any]:
+    value: dict[str, Any] = {"provider": group.provider, "model": group.model, "mode": group.mode}
+    value |= {"mean": cell.mean, "n": cell.n, "se": cell.se, "ci_low": cell.ci_low, "ci_high": cell.ci_high}
+    return value if cell.counts is None else {**value, "counts": dict(cell.counts)}

@@ -1,0 +1,157 @@
+"""What a report is before it is drawn: sections of metrics (rows) by groups (columns), and what is said beside them.
+
+Owns how a number is rounded and an undefined one is written. Knows no metric's name and no output format.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+UNDEFINED = "–"
+PRIMARY_MODE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value. `mean` None is undefined, `n` counts what it is over, a bound is None where there is no interval.
+
+    `counts` (tp, tn, fp, fn) belong to pooled yes/no answers, whose n are judgements.
+    """
+
+    mean: float | None = None
+    n: int = 0
+    se: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    counts: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A column of the report: everything that was scored for one (provider, model, mode).
+
+    `expected` is None where the scores do not say it. `unscored`: reason ("skipped", "duplicated", "missing") → ids.
+    `answered` is in [0, 1] or None. `incomplete` counts the conversations whose Composite had to leave a term out.
+    `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
+    `conversations`: the ids that were scored.
+    """
+
+    provider: str
+    model: str
+    mode: str
+    n: int
+    participants: int | None = None
+    expected: int | None = None
+    unscored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    answered: float | None = None
+    incomplete: int = 0
+    judges: tuple[str, ...] = ()
+    settings: tuple[Mapping[str, Any], ...] = ()
+    conversations: frozenset[str] = frozenset()
+    values: Mapping[str, Cell] = field(default_factory=dict)
+    pooled: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} ({self.mode})"
+
+    @property
+    def scored_text(self) -> str:
+        """ "180/200", or "180" where nobody knows how many were expected."""
+        return str(self.n) if self.expected is None else f"{self.n}/{self.expected}"
+
+    @property
+    def answered_text(self) -> str:
+        return percent(self.answered)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A metric and its cells, one for each group of the report in the same order.
+
+    `digits` are those shown behind the point. `pooled`: the cells are over yes/no judgements of all conversations
+    together; `counting`: what is shown is their four counts. `n_shown` False: a row of counts beside it says the n.
+    """
+
+    id: str
+    label: str
+    meaning: str
+    status: str
+    cells: tuple[Cell, ...]
+    digits: int = 3
+    chance: float | None = None
+    higher_is_better: bool = True
+    pooled: bool = False
+    counting: bool = False
+    n_shown: bool = True
+
+    @property
+    def measured(self) -> bool:
+        return any(cell.mean is not None for cell in self.cells)
+
+    def value_text(self, cell: Cell) -> str:
+        """The value as people read it: "0.612", "–", or "300/50/30/32" (tp, tn, fp, fn) in a row of counts."""
+        if self.counting and cell.counts is not None:
+            return "/".join(str(count) for count in cell.counts.values())
+        return number(cell.mean, self.digits)
+
+    def interval_text(self, cell: Cell) -> str:
+        """ "[0.581, 0.643]", or "" where there is no interval."""
+        if cell.mean is None or cell.ci_low is None or cell.ci_high is None:
+            return ""
+        return f"[{number(cell.ci_low, self.digits)}, {number(cell.ci_high, self.digits)}]"
+
+    @property
+    def chance_text(self) -> str:
+        return "" if self.chance is None else number(self.chance, self.digits)
+
+    @property
+    def legend(self) -> str:
+        """The meaning, and the direction where it is not the usual one."""
+        return self.meaning if self.higher_is_better else f"{self.meaning} Lower is better."
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table with a heading and one line that says what it is. `leaderboard`: groups are ranked by its first row."""
+
+    title: str
+    explanation: str
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    leaderboard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that is shown. `warnings` must be read before the numbers, `notes` may be read after them."""
+
+    title: str
+    summary: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    groups: tuple[Group, ...]
+    sections: tuple[Section, ...]
+
+
+def number(value: float | None, digits: int) -> str:
+    """Rounded for display; undefined is a dash, and a negative zero loses its sign."""
+    if value is None:
+        return UNDEFINED
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage, rounded down so that 100.0 % means all of it."""
+    if share is None:
+        return UNDEFINED
+    return f"{math.floor(share * 1000 + 1e-9) / 10:.1f} %"
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 model", "11 models"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,172 @@
+"""What must be said beside the numbers: who was not scored, not answered, not comparable.
+
+Turns groups and metadata into sentences, warnings first. Shows no score and knows no layout.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attunebench.reports.model import PRIMARY_MODE, Group, percent, plural
+from attunebench.reports.source import mapping, strings
+
+ANSWERED_ENOUGH = 0.95
+_MUST_AGREE = {
+    "panas_strategy": "PANAS strategies",
+    "prompt_set_sha256": "prompt sets",
+    "codebook_sha256": "codebooks",
+}
+_LEFT_OUT = {
+    "unreadable": "unreadable result files",
+    "not_in_ground_truth": "results of conversations that are not in the labels",
+    "duplicates": "results that exist more than once",
+    "invalid_conversations": "invalid conversation files",
+}
+_NAMED_AT_MOST = 6
+_SHORT_HASH = 12
+
+
+def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
+    """Sentences to read before any number, the most misleading trouble first."""
+    metadata = mapping(scores.get("metadata"))
+    found = [
+        _unanswered(groups),
+        _demonstration(metadata),
+        _uncovered(groups),
+        _left_out(mapping(scores.get("left_out"))),
+        *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
+        _no_primary(groups),
+        _oracle(groups),
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
+    """Sentences to have at hand after the numbers."""
+    metadata = mapping(scores.get("metadata"))
+    found = [_different_conversations(groups), _incomplete(groups), _intervals(metadata)]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def judges_of(groups: Iterable[Group]) -> str:
+    """Who judged the drafts, in a sentence; to stand wherever a judge's score stands."""
+    by_judges: dict[tuple[str, ...], list[Group]] = defaultdict(list)
+    for group in groups:
+        by_judges[group.judges].append(group)
+    if len(by_judges) == 1:
+        judges = next(iter(by_judges))
+        return f"Judged by {', '.join(judges)}." if judges else "The scores do not say who judged."
+    parts = [f"{', '.join(judges) or 'no judge named'} for {_names(who)}" for judges, who in by_judges.items()]
+    return f"DIFFERENT JUDGES, so these numbers are not comparable with each other: {'; '.join(parts)}."
+
+
+def other_modes(groups: Iterable[Group]) -> str | None:
+    """That modes beside the primary one are not ranked with it; None without both."""
+    modes = dict.fromkeys(group.mode for group in groups)
+    if PRIMARY_MODE not in modes or len(modes) < 2:
+        return None
+    others = " and ".join(mode for mode in modes if mode != PRIMARY_MODE)
+    return f"The primary benchmark is the mode {PRIMARY_MODE}; {others}: for comparison, not ranked with it."
+
+
+def _unanswered(groups: Sequence[Group]) -> str | None:
+    low = [group for group in groups if group.answered is not None and group.answered < ANSWERED_ENOUGH]
+    if not low:
+        return None
+    rates = _names(low, lambda group: percent(group.answered))
+    return f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked: {rates}. The rest counts as wrong."
+
+
+def _demonstration(metadata: Mapping[str, Any]) -> str | None:
+    sources = strings(metadata.get("sources")) + strings(metadata.get("source"))
+    if metadata.get("synthetic_demo") is not True and "synthetic-demo" not in sources:
+        return None
+    return (
+        "These are demonstration conversations that the project wrote: no human data, and no score here is comparable "
+        "with published ones."
+    )
+
+
+def _uncovered(groups: Sequence[Group]) -> str | None:
+    partial = [group for group in groups if group.expected is not None and group.n < group.expected]
+    if not partial:
+        return None
+    return f"Not all conversations are scored: {_names(partial, _coverage)}."
+
+
+def _coverage(group: Group) -> str:
+    why = ", ".join(f"{len(ids)} {reason}" for reason, ids in group.unscored.items())
+    return f"{group.n} of {group.expected}" + (f" ({why})" if why else "")
+
+
+def _left_out(left_out: Mapping[str, Any]) -> str | None:
+    counts = {what: len(left_out[key]) for key, what in _LEFT_OUT.items() if isinstance(left_out.get(key), list)}
+    named = [f"{count} {what}" for what, count in counts.items() if count]
+    return f"Left out of the scores, and named in the scores file: {'; '.join(named)}." if named else None
+
+
+def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
+    users: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        for value in _setting(group, key):
+            users[value].append(group)
+    if len(users) < 2:
+        return None
+    most = max(users, key=lambda value: len(users[value]))
+    parts = [f"{value[:_SHORT_HASH]} ({_names(users[value])})" for value in users if value != most]
+    parts.append(f"{most[:_SHORT_HASH]} ({plural(len(users[most]), 'other group')})")
+    return f"DIFFERENT {what.upper()} stand side by side here, so compare with care: {'; '.join(parts)}."
+
+
+def _setting(group: Group, key: str) -> tuple[str, ...]:
+    values = (variant.get(key, mapping(variant.get("parameters")).get(key)) for variant in group.settings)
+    return tuple(dict.fromkeys(value for value in values if isinstance(value, str)))
+
+
+def _no_primary(groups: Sequence[Group]) -> str | None:
+    if any(group.mode == PRIMARY_MODE for group in groups):
+        return None
+    modes = " and ".join(dict.fromkeys(group.mode for group in groups))
+    return f"All results are of the mode {modes}: these are not numbers of the primary benchmark (mode {PRIMARY_MODE})."
+
+
+def _oracle(groups: Sequence[Group]) -> str | None:
+    if not any(group.provider == "baseline" for group in groups):
+        return None
+    oracle = any(group.provider == "baseline" and group.model == "oracle" for group in groups)
+    extra = " The oracle answers from the truth: it shows the ceiling and is no model." if oracle else ""
+    return f"Rows of the provider baseline are built-in reference answers.{extra}"
+
+
+def _different_conversations(groups: Sequence[Group]) -> str | None:
+    sets = {group.conversations for group in groups if group.conversations}
+    if len(sets) < 2:
+        return None
+    shared = frozenset.intersection(*sets)
+    return (
+        f"The groups were not scored on the same conversations ({plural(len(shared), 'conversation')} in common): "
+        "a difference between two of them may come from that."
+    )
+
+
+def _incomplete(groups: Sequence[Group]) -> str | None:
+    incomplete = [group for group in groups if group.incomplete]
+    if not incomplete:
+        return None
+    counts = _names(incomplete, lambda group: f"{group.incomplete} of {group.n}")
+    return f"Conversations whose Composite lacks a term (the other weights of its pillar are rescaled): {counts}."
+
+
+def _intervals(metadata: Mapping[str, Any]) -> str:
+    unit = "participants" if mapping(metadata.get("intervals")).get("unit") == "participant" else "conversations"
+    return f"[low, high] is the 95 % bootstrap interval over {unit}; – is undefined, which is not 0."
+
+
+def _names(groups: Sequence[Group], remark: Callable[[Group], str] | None = None) -> str:
+    """ "a (default) 91.0 %, b (verbose) 80.2 % and 7 more"."""
+    remarks = [remark(group) if remark else "" for group in groups]
+    named = [f"{group.name} {text}".rstrip() for group, text in zip(groups, remarks, strict=True)]
+    more = len(named) - _NAMED_AT_MOST
+    return ", ".join(named[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

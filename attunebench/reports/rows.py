@@ -1,0 +1,119 @@
+"""Rows of the table model: a metric's, from its card, and those of pooled yes/no answers, which have no card.
+
+Knows how a row is labelled and rounded; not where it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attunebench.metrics.registry import REGISTRY, Metric
+from attunebench.reports.model import Cell, Group, Row
+from attunebench.reports.source import mapping, pooled_cell
+
+_TAGGED = "_tagged"
+NEUTRAL = "neutral_turn_share"
+"""How many turns carry no emotion: the one metric that describes the data and not a model."""
+_WIDE_RANGE = 10
+"""Ranges wider than this (the Composite's 0–100) show one digit behind the point, all others three."""
+
+_BLOCKS = {
+    "binary_om": "Binary OM",
+    "binary_hp": "Binary HP",
+    "binary_om_hp": "Binary OM, person's phrasing",
+    "binary_hp_hp": "Binary HP, person's phrasing",
+}
+_STATISTICS = {
+    "counts": ("tp/tn/fp/fn", "Judgements by truth and answer: yes-yes, no-no, no-yes, yes-no."),
+    "accuracy": ("accuracy", "Share of the judgements that are right."),
+    "precision": ("precision", "Of the answers yes, how many are right."),
+    "recall": ("recall", "Of the judgements whose truth is yes, how many are answered yes."),
+    "f1": ("F1", "Precision and recall of yes in one number."),
+    "mcc": ("MCC", "Correlation of answer and truth, −1 to 1: constant answers get 0 however skewed the truth is."),
+}
+
+
+def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]:
+    """The rows of the metrics, one cell for each group; a metric that the scores lack is undefined."""
+    return tuple(
+        Row(
+            id=card.id,
+            label=card.label,
+            meaning=card.meaning,
+            status=card.status,
+            cells=tuple(group.values.get(card.id, Cell()) for group in groups),
+            digits=1 if card.high - card.low > _WIDE_RANGE else 3,
+            chance=card.chance,
+            higher_is_better=card.higher_is_better,
+        )
+        for card in _side_by_side(tuple(cards))
+    )
+
+
+def stands_beside(card: Metric) -> bool:
+    """Whether a diagnostic is shown with the metrics of a turn: the rule for turns without an emotion decides much of
+    the emotion averages, so their values over tagged turns and the share of neutral turns always go with them."""
+    plain = REGISTRY.get(card.id.removesuffix(_TAGGED))
+    return card.id == NEUTRAL or (card.id.endswith(_TAGGED) and plain is not None and plain.group == "turn")
+
+
+def _side_by_side(cards: Sequence[Metric]) -> list[Metric]:
+    """The cards in their order, but each `…_tagged` right behind its plain form."""
+    by_id = {card.id: card for card in cards}
+    ordered: list[Metric] = []
+    for card in cards:
+        plain = card.id.removesuffix(_TAGGED)
+        if plain != card.id and plain in by_id:
+            continue
+        ordered.append(card)
+        ordered += [by_id[card.id + _TAGGED]] if card.id + _TAGGED in by_id else []
+    return ordered
+
+
+def pooled_rows(
+    groups: Sequence[Group], block: str, statistics: Sequence[str], *, category: str | None = None
+) -> list[Row]:
+    """Rows of a pooled block ("binary_om" …), in all or of one question category.
+
+    Their ids are `<block>_<statistic>_pooled`, with `.<category>` behind; such values have no interval.
+    """
+    where = f".{category}" if category else ""
+    name = f"{_words(category)}: " if category else f"{_BLOCKS[block]} "
+    rows = []
+    for statistic in statistics:
+        label, meaning = _STATISTICS[statistic]
+        rows.append(
+            Row(
+                id=f"{block}_{statistic}_pooled{where}",
+                label=f"{name}{label}",
+                meaning=meaning,
+                status="alongside",
+                cells=tuple(pooled_cell(_block(group, block, category), statistic) for group in groups),
+                pooled=True,
+                digits=0 if statistic == "counts" else 3,
+                counting=statistic == "counts",
+                n_shown="counts" not in statistics,
+            )
+        )
+    return rows
+
+
+def pooled_categories(groups: Sequence[Group], block: str) -> list[str]:
+    """The question categories that any group has answers of, in alphabetical order."""
+    return sorted(
+        {str(name) for group in groups for name in mapping(mapping(group.pooled.get(block)).get("by_category"))}
+    )
+
+
+def block_label(block: str) -> str:
+    """ "Binary OM" for "binary_om"."""
+    return _BLOCKS[block]
+
+
+def _block(group: Group, block: str, category: str | None) -> object:
+    whole = mapping(group.pooled.get(block))
+    return mapping(whole.get("by_category")).get(category) if category else whole
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").capitalize()

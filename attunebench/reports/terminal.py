@@ -1,0 +1,140 @@
+"""Draws a report for a terminal with rich, at any width from about 60 columns.
+
+Owns looks alone: what is bold, what is dim, where a table is cut. Foreign names are cleaned, and no text is markup.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attunebench.reports import layout
+from attunebench.reports.model import Group, Report, Section
+from attunebench.reports.text import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from attunebench.reports.layout import Column, Grid
+
+_NARROWEST = 60
+_MEANING_NEEDS = 45
+_NARROW_LABEL = 20
+_KEY_SHARE = 0.38
+"""No more of the width than this is given to the longest name of a model."""
+
+
+def render(report: Report, *, width: int = 80, colour: bool = False, no_color: bool = False) -> str:
+    """The report as text of at most `width` columns. `colour` adds escape codes, `no_color` keeps bold and dim only."""
+    from rich.console import Console
+
+    width = max(width, _NARROWEST)
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=no_color,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
+    _heading(console, report)
+    for section in report.sections:
+        _section(console, section, report.groups)
+    _closing(console, report)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
+
+
+def _heading(console: Console, report: Report) -> None:
+    for warning in report.warnings:
+        _say(console, f"! {clean(warning)}", "yellow", indent="  ")
+    if report.warnings:
+        console.print()
+    _say(console, report.title, "bold")
+    for line in report.summary:
+        _say(console, clean(line), "dim", indent="  ")
+
+
+def _section(console: Console, section: Section, groups: Sequence[Group]) -> None:
+    console.print()
+    _say(console, section.title, "bold")
+    _say(console, section.explanation, "dim")
+    grids = _grids(section, groups, console.width)
+    explained = any(column.prose for column in grids[0].columns)
+    for grid in grids:
+        console.print()
+        _table(console, grid)
+    legend = [] if explained else [f"{row.label} ({row.id}): {row.legend}" for row in section.rows]
+    if legend or section.notes:
+        console.print()
+    for line in legend:
+        _say(console, line, "dim", indent="  ")
+    for note in section.notes:
+        _say(console, clean(note), "", indent="  ")
+
+
+def _grids(section: Section, groups: Sequence[Group], width: int) -> list[Grid]:
+    """Groups stand side by side where they all have room, else one below the other in as many tables as it takes."""
+    if len(groups) == 1:
+        return [_of_one_group(section, width)]
+    for widest_label in () if section.leaderboard else (None, _NARROW_LABEL):
+        grid = layout.by_metric(section, groups, clean, widest_label=widest_label)
+        if grid.width <= width:
+            return [grid]
+    return layout.by_group(section, groups, clean, widest_name=int(width * _KEY_SHARE)).cut(width)
+
+
+def _of_one_group(section: Section, width: int) -> Grid:
+    """With meanings in the table where they have room, else without; they then stand below it."""
+    grid = layout.of_one_group(section, explained=True)
+    others = sum(column.width + layout.GAP for column in grid.columns if not column.prose)
+    return grid if width - others >= _MEANING_NEEDS else layout.of_one_group(section, explained=False)
+
+
+def _table(console: Console, grid: Grid) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, layout.GAP - 1, 0, 0))
+    for column in grid.columns:
+        table.add_column(
+            _wrapped(column.head, column),
+            width=None if column.prose else column.width,
+            justify="right" if column.right else "left",
+            overflow="fold",
+            no_wrap=not column.prose,
+        )
+    for index, words in enumerate(grid.rows):
+        if index in grid.rules:
+            table.add_section()
+        table.add_row(*(_wrapped(word, column) for word, column in zip(words, grid.columns, strict=True)))
+    console.print(table)
+
+
+def _wrapped(word: str, column: Column) -> Text:
+    """Broken here and not by rich, which would break an interval as readily as a name."""
+    from rich.text import Text
+
+    lines = [word] if column.prose else textwrap.wrap(word, column.width, break_on_hyphens=False, drop_whitespace=False)
+    return Text("\n".join(line.rstrip() for line in lines).replace(layout.NO_BREAK, " "))
+
+
+def _closing(console: Console, report: Report) -> None:
+    console.print()
+    for note in report.notes:
+        _say(console, clean(note), "dim", indent="  ")
+
+
+def _say(console: Console, text: str, style: str, *, indent: str = "") -> None:
+    """One paragraph, its further lines indented."""
+    from rich.text import Text
+
+    lines = textwrap.wrap(text, console.width, subsequent_indent=indent, break_on_hyphens=False)
+    console.print(Text("\n".join(lines), style=style))

@@ -1,0 +1,120 @@
+"""How a report looks in each format: nothing cut, nothing invented, nothing dangerous."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from attunebench.errors import UsageError
+from attunebench.reports import FORMATS, Format, build_report, render
+
+MakeScores = Callable[..., dict[str, Any]]
+MODES = ("default", "verbose", "omniscient")
+NASTY = "\x1b[31m=evil|model\x07<b>"
+
+
+@pytest.fixture
+def many(make_scores: MakeScores) -> dict[str, Any]:
+    groups = [(f"lab-{i}/model-{i}", mode, 0.9 - i / 20) for i in range(11) for mode in MODES]
+    return make_scores(*groups)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("by", [None, "branch"])
+def test_two_renderings_are_the_same_bytes(many: dict[str, Any], format: Format, by: Any) -> None:
+    assert render(many, format=format, by=by, show_all=True) == render(many, format=format, by=by, show_all=True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(many: dict[str, Any], width: int) -> None:
+    lines = render(many, width=width, show_all=True).split("\n")
+    assert [] == [line for line in lines if len(line) > width]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_every_value_with_its_interval_stays_on_one_line(many: dict[str, Any], width: int) -> None:
+    text = render(many, width=width, show_all=True)
+    for section in build_report(many, show_all=True).sections:
+        for row in section.rows:
+            for cell in row.cells:
+                assert f"{row.value_text(cell)} {row.interval_text(cell)}".strip() in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_every_model_and_mode_is_named_in_full(many: dict[str, Any], width: int) -> None:
+    text = render(many, width=width)
+    assert [] == [f"lab-{i}/model-{i}" for i in range(11) if f"lab-{i}/model-{i}" not in text]
+    assert [] == [mode for mode in MODES if mode not in text]
+
+
+def test_one_model_has_its_metrics_down_the_side_and_meanings_where_there_is_room(make_scores: MakeScores) -> None:
+    wide, narrow = render(make_scores(), width=200), render(make_scores(), width=80)
+    assert "Meaning" in wide
+    assert "Meaning" not in narrow
+    assert "Emotion VA (emotion_va): How close" in narrow
+
+
+def test_chance_levels_close_a_table_of_models(many: dict[str, Any]) -> None:
+    lines = [line for line in render(many, width=200).split("\n") if line.startswith("chance")]
+    assert "0.500" in lines[0]
+    assert all(any(char.isdigit() for char in line) for line in lines)
+
+
+def test_n_is_in_the_cell_only_where_it_differs(make_scores: MakeScores) -> None:
+    scores = make_scores(("a", "default", 0.6), ("b", "default", 0.4))
+    assert "(n" not in render(scores, metrics=["composite", "emotion_f1"])
+    scores["aggregates"][0]["metrics"]["emotion_f1"]["n"] = 3
+    assert 1 == render(scores, metrics=["composite", "emotion_f1"]).count("(n 3)")
+
+
+def test_plain_text_has_no_escape_codes_and_colour_has(make_scores: MakeScores) -> None:
+    assert "\x1b" not in render(make_scores())
+    assert "\x1b" in render(make_scores(), colour=True)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_hostile_name_reaches_no_format_unharmed(make_scores: MakeScores, format: Format) -> None:
+    scores = make_scores((NASTY, "default", 0.6), (f"{NASTY}2", "verbose\x1b]0;x\x07", 0.6), provider=f"{NASTY}3")
+    scores["metadata"]["settings"][0]["variants"][0]["judge_models"] = [NASTY]
+    scores["aggregates"][0]["metrics"]["answered_rate"]["mean"] = 0.5
+    text = render(scores, format=format, show_all=True)
+    assert [] == [char for char in text if ord(char) < 32 and char != "\n"]
+    if format == "markdown":
+        assert "<b>" not in text.replace("\\<b\\>", "")
+
+
+def test_rich_markup_in_a_name_is_text(make_scores: MakeScores) -> None:
+    assert "[bold]m[/bold]" in render(make_scores(("[bold]m[/bold]", "default", 0.5), ("b", "default", 0.6)))
+
+
+def test_csv_has_a_line_per_metric_and_group_with_unrounded_numbers(make_scores: MakeScores) -> None:
+    scores = make_scores(("-a", "default", 1 / 3), ("b", "default", 0.25))
+    rows = list(csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["kendall_tau", "q1_goals"]))))
+    assert 4 == len(rows)
+    assert {"'-a", "b"} == {row["model"] for row in rows}
+    assert [str(-1 + 2 / 3), "-0.5"] == [row["mean"] for row in rows if row["metric"] == "kendall_tau"]
+
+
+def test_an_undefined_value_is_empty_in_csv_and_null_in_json(make_scores: MakeScores) -> None:
+    scores = make_scores()
+    scores["aggregates"][0]["metrics"]["q1_goals"] = {"mean": None, "n": 0}
+    [row] = csv.DictReader(io.StringIO(render(scores, format="csv", metrics=["q1_goals"])))
+    [section] = json.loads(render(scores, format="json", metrics=["q1_goals"]))["sections"]
+    assert ("", None) == (row["mean"], section["metrics"][0]["values"][0]["mean"])
+
+
+def test_markdown_tables_are_rectangular(many: dict[str, Any]) -> None:
+    blocks = render(many, format="markdown", show_all=True).split("\n\n")
+    tables = [block.split("\n") for block in blocks if block.startswith("|")]
+    assert tables
+    assert [] == [table for table in tables if len({line.count("|") for line in table}) != 1]
+
+
+def test_a_format_that_does_not_exist_is_a_usage_error(make_scores: MakeScores) -> None:
+    with pytest.raises(UsageError, match="terminal, markdown, csv, json"):
+        render(make_scores(), format="html")  # type: ignore[arg-type]

@@ -1,0 +1,73 @@
+"""Foreign text is harmless where it is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attunebench.reports.text import clean, csv_cell, markdown_text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07model", "model"),
+        ("\x9b2Jmodel", "model"),
+        ("a\nb\tc", "a b c"),
+        ("evil\u202egpj", "evilgpj"),
+        ("nul\x00l", "null"),
+        ("Qwen 模型", "Qwen 模型"),
+    ],
+)
+def test_clean_leaves_what_people_read(text: str, shown: str) -> None:
+    assert shown == clean(text)
+
+
+@given(st.text())
+def test_clean_text_holds_no_control_character(text: str) -> None:
+    assert not [char for char in clean(text) if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("+1+cmd", "'+1+cmd"),
+        ("-2+3", "'-2+3"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'=1"),
+        ("\x1b[0m=1", "'=1"),
+        ("-0.25", "-0.25"),
+        ("+1e3", "+1e3"),
+        ("gpt-5", "gpt-5"),
+    ],
+)
+def test_csv_cells_are_no_formulas(text: str, cell: str) -> None:
+    assert cell == csv_cell(text)
+
+
+@given(st.text())
+def test_no_text_becomes_a_formula(text: str) -> None:
+    cell = csv_cell(text)
+    if cell[:1] in ("=", "@", "+", "-"):
+        float(cell)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a|b", "a\\|b"),
+        ("<script>", "\\<script\\>"),
+        ("[x](http://y)", "\\[x\\](http://y)"),
+        ("em_model_x", "em_model_x"),
+        ("_x_", "\\_x\\_"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("&lt;", "&amp;lt;"),
+    ],
+)
+def test_markdown_shows_the_text_itself(text: str, shown: str) -> None:
+    assert shown == markdown_text(text)
