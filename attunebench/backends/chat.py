@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 
-from attunebench.backends.faults import Fault, at, error_for, fault_of_error, fault_of_exception
+from attunebench.backends.caught import fault_of_error, fault_of_exception, located
+from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Structured, Terms, adapted
 from attunebench.backends.wire import error_in, error_in_text, looks_like_html, parse_body, read_completion
 from attunebench.errors import ConfigurationError
@@ -56,7 +57,7 @@ class ChatBackend:
 
         Raises TransientError, ItemError or ConfigurationError; their texts hold no part of the key.
         """
-        terms = self._terms.learned(self._terms)
+        terms = self._terms
         while True:
             start = time.perf_counter()
             outcome = await self._send(request, terms)
@@ -69,7 +70,7 @@ class ChatBackend:
                     structured=terms.rung,
                     notes=terms.notes(request),
                 )
-            fault = at(outcome, answered=self._answered, reask=request.reask)
+            fault = located(outcome, self._endpoint, answered=self._answered, reask=request.reask)
             further = adapted(terms, request, fault)
             if further is None:
                 # The SDK's exception holds the request with its key, so it does not travel along as the cause.

@@ -1,22 +1,20 @@
 """Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised.
 
-Everything that can go wrong on the wire becomes a `Fault` (a status, the server's words, or a reason of the line's);
-`RULES` decides what it means and says it in a sentence for the user. Grow the table here and nowhere else. Which
-parameters a server can do without is `negotiation`'s business and has been tried before.
+Everything that can go wrong on the wire becomes a `Fault` (a status, the server's words, or a reason of the line's;
+see `caught`). `RULES` decides what it means and says it in a sentence for the user. Grow the table here and nowhere
+else. Which parameters a server can do without is `negotiation`'s business and has been tried before.
 """
 
 from __future__ import annotations
 
 import re
-import socket
-import ssl
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.backends.providers import PROVIDERS
 from attunebench.backends.waits import retry_after
-from attunebench.backends.wire import ServerError, error_in_text, tidy
+from attunebench.backends.wire import tidy
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 
 if TYPE_CHECKING:
@@ -69,18 +67,24 @@ def _pattern(expression: str) -> Callable[[Fault], bool]:
     return lambda fault: compiled.search(fault.text) is not None
 
 
+def _says(fault: Fault, pattern: Callable[[Fault], bool], *statuses: int) -> bool:
+    """Whether the server says it under one of these statuses, or in an error body under 200 that has no status."""
+    return (fault.status in statuses or (fault.status == 0 and fault.line == "error body")) and pattern(fault)
+
+
 _context = _pattern(
     r"context_length_exceeded|exceed_context_size|(maximum|available|model'?s?) context|context (length|window|size)"
     r"|input length exceeds|prompt is too long|input is too long|too many (input |prompt )?tokens"
 )
 _too_large = _pattern(r"request too large|payload too large|request entity too large")
 _no_quota = _pattern(
-    r"insufficient_quota|billing_hard_limit|billing_not_active|per[- ]day|daily limit|\bcredits?\b.*exhaust"
+    r"insufficient_quota|billing_hard_limit|billing_not_active|per[-_ ]?day|daily limit|\bcredits?\b.*exhaust"
 )
 _moderated = _pattern(r"content_filter|content_policy_violation|content management policy|flagged")
 _bad_key = _pattern(r"invalid_api_key|incorrect api key|api key not valid|invalid api key|invalid authentication")
 _no_model = _pattern(
-    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|not a valid model|invalid model|unknown model"
+    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|(not a valid|invalid|unknown) model"
+    r"|no endpoints found"
 )
 _privacy = _pattern(r"data policy|privacy|guardrail")
 _wrong_path = _pattern(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")
@@ -90,7 +94,7 @@ _RETRIED = frozenset((408, 409, 425, 429))
 RULES: tuple[Rule, ...] = (
     Rule(
         "too long",
-        lambda f: f.status != 401 and _context(f),
+        lambda f: _says(f, _context, 400, 413, 422, 500),
         "item",
         "The prompt is too long for {model} at {provider}{says}",
     ),
@@ -104,7 +108,7 @@ RULES: tuple[Rule, ...] = (
         "moderated",
         lambda f: (
             (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
-            or (f.status in (400, 403, 422) and _moderated(f))
+            or _says(f, _moderated, 400, 403, 422)
         ),
         "refused",
         "{provider}'s moderation refused the request to {model}{says}",
@@ -117,7 +121,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "money",
-        lambda f: f.status == 402 or (f.status in (403, 429) and _no_quota(f)),
+        lambda f: f.status == 402 or _says(f, _no_quota, 403, 429),
         "stop",
         "{provider} has no money or quota left for the key from {key_source}{says}. "
         "Top it up or wait for the next period, then repeat the command: finished calls are kept.",
@@ -131,7 +135,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "key wanted",
-        lambda f: f.status == 401 or (f.status in (400, 403) and _bad_key(f)),
+        lambda f: f.status == 401 or _says(f, _bad_key, 400, 403),
         "stop",
         "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}.",
     ),
@@ -149,13 +153,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "model",
-        lambda f: f.status in (400, 404, 422) and f.parsed and _no_model(f),
+        lambda f: f.parsed and _says(f, _no_model, 400, 404, 422),
         "stop",
         "{provider} at {url} has no model {model}: check the name{says}",
     ),
     Rule(
         "path",
-        lambda f: f.status in (404, 405) or (f.line == "error body" and _wrong_path(f)),
+        lambda f: f.status in (404, 405) or _says(f, _wrong_path),
         "stop",
         "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
         "{model}{says}",
@@ -188,13 +192,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "larger limit",
-        lambda f: f.status in (400, 422) and f.reask > 0 and _limit(f),
+        lambda f: f.reask > 0 and _says(f, _limit, 400, 422),
         "item",
         "{provider} takes no larger limit of tokens for {model}{says}",
     ),
     Rule(
         "limit",
-        lambda f: f.status in (400, 422) and _limit(f),
+        lambda f: _says(f, _limit, 400, 422),
         "stop",
         "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}",
     ),
@@ -227,7 +231,7 @@ def rule_for(fault: Fault) -> Rule:
 def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     """The error to raise (transient, item or configuration), in a sentence without any part of the key."""
     rule = rule_for(fault)
-    sentence = _scrubbed(rule.sentence.format_map(_words(fault, endpoint)), endpoint)
+    sentence = rule.sentence.format_map(_words(fault, endpoint))
     if not sentence.endswith((".", "…", "!", "?")):
         sentence += "."
     if rule.outcome == "stop":
@@ -253,124 +257,3 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         "key_remedy": remedy,
     }
-
-
-def _scrubbed(sentence: str, endpoint: Endpoint) -> str:
-    """Servers like to repeat the key in their errors, whole or with stars in its middle."""
-    key = endpoint.key.get_secret_value()
-    if endpoint.key_source != "none":
-        sentence = sentence.replace(key, "***")
-        if len(key) >= 16:
-            sentence = re.sub(rf"\S*{re.escape(key[:6])}\S*|\S*{re.escape(key[-6:])}\S*", "***", sentence)
-    return re.sub(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}", "***", sentence)
-
-
-def fault_of_error(error: ServerError, *, status: int, headers: Mapping[str, str], parsed: bool = True) -> Fault:
-    """A fault from a status and what its body says; the status inside an error body under 200 counts."""
-    return Fault(
-        status=error.status or 0 if 200 <= status < 300 else status,
-        line="error body" if 200 <= status < 300 else "",
-        message=error.message,
-        code=error.code,
-        param=error.param,
-        metadata=error.metadata,
-        headers=headers,
-        parsed=parsed,
-    )
-
-
-def fault_of_exception(error: Exception) -> Fault:
-    """A fault from an exception of the SDK or of the HTTP client: by the nearest class that `EXCEPTIONS` knows."""
-    for cls in type(error).__mro__:
-        if cls.__name__ in EXCEPTIONS:
-            return EXCEPTIONS[cls.__name__](error)
-    raise error
-
-
-def _status(error: Exception) -> Fault:
-    response: Any = getattr(error, "response", None)
-    content = response.content
-    headers = {str(name).lower(): str(value) for name, value in response.headers.items()}
-    said = error_in_text(content)
-    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
-    parsed = content.lstrip()[:1] in (b"{", b"[", b'"')
-    return fault_of_error(said, status=response.status_code, headers=headers, parsed=parsed)
-
-
-def _timeout(_: Exception) -> Fault:
-    return Fault(line="timeout")
-
-
-def _connection(error: Exception) -> Fault:
-    causes = list(_causes(error))
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        line: Line = "certificate"
-    elif any(isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN for cause in causes):
-        line = "unknown host"
-    elif any(type(cause).__name__ in ("UnsupportedProtocol", "InvalidURL", "LocalProtocolError") for cause in causes):
-        line = "address"
-    else:
-        line = "connection"
-    return Fault(line=line, message=_last_words(causes))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
-        current = current.__cause__ or current.__context__
-
-
-def _last_words(causes: list[BaseException]) -> str:
-    """The innermost cause that says something, with its kind where it says nothing."""
-    inner = causes[1:] or causes
-    said = next((text for cause in reversed(inner) if (text := tidy(str(cause)))), "")
-    return said or type(inner[-1]).__name__
-
-
-def _body(error: Exception) -> Fault:
-    return Fault(line="body", message=tidy(str(error)))
-
-
-def _client(error: Exception) -> Fault:
-    return Fault(line="client", message=tidy(str(error)))
-
-
-def _refused(_: Exception) -> Fault:
-    return Fault(status=400, code="content_filter")
-
-
-EXCEPTIONS: Mapping[str, Callable[[Exception], Fault]] = {
-    "APITimeoutError": _timeout,
-    "APIConnectionError": _connection,
-    "BadRequestError": _status,
-    "AuthenticationError": _status,
-    "OAuthError": _status,
-    "PermissionDeniedError": _status,
-    "NotFoundError": _status,
-    "ConflictError": _status,
-    "UnprocessableEntityError": _status,
-    "RateLimitError": _status,
-    "InternalServerError": _status,
-    "APIStatusError": _status,
-    "APIResponseValidationError": _body,
-    "APIError": _body,
-    "LengthFinishReasonError": _body,
-    "ContentFilterFinishReasonError": _refused,
-    "SubjectTokenProviderError": _client,
-    "InvalidWebhookSignatureError": _client,
-    "WebSocketConnectionClosedError": _connection,
-    "WebSocketQueueFullError": _client,
-    "OpenAIError": _client,
-    "TimeoutException": _timeout,
-    "InvalidURL": _connection,
-    "HTTPError": _connection,
-}
-"""Exception class of openai or httpx, by name since their releases differ in which they have → how to read it."""
-
-
-def at(fault: Fault, *, answered: bool, reask: int) -> Fault:
-    """The fault with what only the backend knows."""
-    return replace(fault, answered=answered, reask=reask)

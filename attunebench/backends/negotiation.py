@@ -32,7 +32,8 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
 }
 """What `Reply.notes` says of each concession."""
 
-_REJECTING = frozenset((400, 422, 500, 501))
+_REJECTING = frozenset((400, 404, 422, 500, 501))
+"""Statuses that servers use for a parameter they do not take: also 404 (no route to a model that takes it) and 500."""
 _FORMAT = re.compile(
     r"response_format|json_schema|json_object|json mode|json schema|structured output|grammar|guided", re.I
 )
@@ -113,7 +114,7 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
 
     Raises ConfigurationError where the server rejects what the user asked for by name (`--structured`).
     """
-    if fault.status not in _REJECTING and fault.line != "error body":
+    if fault.status not in _REJECTING and not (fault.status == 0 and fault.line == "error body"):
         return None
     limit = min(request.max_tokens, terms.ceiling or request.max_tokens)
     lower = _room(fault)

@@ -34,26 +34,26 @@ DRAFT = (
 class Majority(Baseline):
     """Looks at nothing but what is asked."""
 
-    def draft(self, scene: Scene) -> str:  # noqa: ARG002
+    def draft(self, scene: Scene) -> str:
         return DRAFT
 
-    def tags(self, scene: Scene) -> list[dict[str, Any]]:  # noqa: ARG002
+    def tags(self, scene: Scene) -> list[dict[str, Any]]:
         return []
 
-    def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:  # noqa: ARG002
+    def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:
         return "yes" if question in (WANTED_YES if wanted else OBSERVED_YES) else "no"
 
-    def winner(self, scene: Scene, index: str) -> Letter:  # noqa: ARG002
+    def winner(self, scene: Scene, index: str) -> Letter:
         # The letters say nothing about the variants, so any constant is as good as another.
         return "A"
 
-    def mood(self, scene: Scene) -> dict[str, float]:  # noqa: ARG002
+    def mood(self, scene: Scene) -> dict[str, float]:
         return dict.fromkeys(PANAS_ITEMS, MIDDLE)
 
-    def mood_change(self, scene: Scene) -> dict[str, float]:  # noqa: ARG002
+    def mood_change(self, scene: Scene) -> dict[str, float]:
         return dict.fromkeys(PANAS_ITEMS, 0)
 
-    def wide(self, scene: Scene) -> dict[str, Any]:  # noqa: ARG002
+    def wide(self, scene: Scene) -> dict[str, Any]:
         return {
             "q1_lookingFor": ["To help me understand or sort out my feelings"],
             "q2_emotionClarity": "Clear and explicitly stated",
@@ -62,5 +62,5 @@ class Majority(Baseline):
             "fourBranchScores": dict.fromkeys(BRANCHES, GOOD),
         }
 
-    def rating(self, scene: Scene, name: str) -> int:  # noqa: ARG002
+    def rating(self, scene: Scene, name: str) -> int:
         return MIDDLE
