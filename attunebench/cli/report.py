@@ -52,7 +52,7 @@ def report(
         str | None, typer.Option("--explain", metavar="METRIC", help="Say what a metric means (or `all`), and stop.")
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Only this metric; repeat or use commas.")
+        list[str] | None, typer.Option("--metric", metavar="METRIC", help="Only this metric; repeat or use commas.")
     ] = None,
     width: Annotated[int | None, typer.Option("--width", min=60, help="Columns of the terminal tables.")] = None,
 ) -> None:

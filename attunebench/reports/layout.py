@@ -17,6 +17,7 @@ GAP = 2
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Stands in heads and labels where a line must not end; whoever draws makes it a blank."""
 _WIDEST_HEAD = 24
+_WIDEST_MODE = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +117,14 @@ def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_
     with_chance = any(row.chance_text for row in section.rows)
     names = [*(clean(group.model) for group in groups), *(["chance"] if with_chance else [])]
     last = [""] if with_chance else []
+    other = None if widest_name is None else max(_WIDEST_MODE, widest_name // 2)
     columns = [Column("Model", tuple(names), key=True, limit=widest_name)]
     if several_providers(groups):
-        columns.append(Column("Provider", (*(clean(group.provider) for group in groups), *last), key=True))
-    columns.append(Column("Mode", (*(clean(group.mode) for group in groups), *last), key=True))
+        columns.append(Column("Provider", (*(clean(group.provider) for group in groups), *last), key=True, limit=other))
+    columns.append(Column("Mode", (*(clean(group.mode) for group in groups), *last), key=True, limit=other))
     values = [_metric_column(row, groups, with_chance) for row in section.rows]
     if section.leaderboard:
-        values[1:1] = [
-            Column("Scored", (*(group.scored_text for group in groups), *last), right=True),
-            Column("Answered", (*(group.answered_text for group in groups), *last), right=True),
-        ]
+        values[1:1] = _coverage_columns(groups, last)
     elif len({group.n for group in groups}) > 1:
         columns.append(Column("n", (*(str(group.n) for group in groups), *last), key=True, right=True))
     rules = {index for index in range(1, len(groups)) if groups[index].mode != groups[index - 1].mode}
@@ -135,6 +134,15 @@ def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_
 def several_providers(groups: Sequence[Group]) -> bool:
     """Whether a group's provider has to be named for it to be told apart."""
     return len({group.provider for group in groups}) > 1
+
+
+def _coverage_columns(groups: Sequence[Group], last: Sequence[str]) -> list[Column]:
+    """What was scored and answered, where groups differ in it; the heading says what they have in common."""
+    columns = (
+        Column("Scored", (*(group.scored_text for group in groups), *last), right=True),
+        Column("Answered", (*(group.answered_text for group in groups), *last), right=True),
+    )
+    return [column for column in columns if len(set(column.words[: len(groups)])) > 1]
 
 
 def _metric_column(row: Row, groups: Sequence[Group], with_chance: bool) -> Column:

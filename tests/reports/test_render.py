@@ -45,6 +45,13 @@ def test_every_value_with_its_interval_stays_on_one_line(many: dict[str, Any], w
                 assert f"{row.value_text(cell)} {row.interval_text(cell)}".strip() in text
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_absurdly_long_names_do_not_break_the_width(make_scores: MakeScores, width: int) -> None:
+    scores = make_scores(("m" * 500, "default", 0.6), ("b", "v" * 300, 0.4), ("c", "default", 0.5))
+    scores["aggregates"][1]["provider"] = "p" * 200
+    assert [] == [line for line in render(scores, width=width, show_all=True).split("\n") if len(line) > width]
+
+
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_every_model_and_mode_is_named_in_full(many: dict[str, Any], width: int) -> None:
     text = render(many, width=width)
@@ -70,6 +77,22 @@ def test_n_is_in_the_cell_only_where_it_differs(make_scores: MakeScores) -> None
     assert "(n" not in render(scores, metrics=["composite", "emotion_f1"])
     scores["aggregates"][0]["metrics"]["emotion_f1"]["n"] = 3
     assert 1 == render(scores, metrics=["composite", "emotion_f1"]).count("(n 3)")
+
+
+def test_the_leaderboard_has_coverage_and_answered_rates_where_groups_differ(make_scores: MakeScores) -> None:
+    scores = make_scores(("a", "default", 0.6), ("b", "default", 0.4))
+    assert "Scored" not in render(scores)
+    scores["aggregates"][0] |= {"n_conversations": 3}
+    scores["aggregates"][0]["metrics"]["answered_rate"]["mean"] = 0.9
+    line = next(line for line in render(scores, width=120).split("\n") if line.startswith("a "))
+    assert ["3/4", "90.0"] == [word for word in line.split() if word in ("3/4", "90.0")]
+
+
+def test_the_provider_is_named_where_there_are_several(make_scores: MakeScores) -> None:
+    scores = make_scores(("a", "default", 0.6), ("a", "default", 0.4))
+    assert "Provider" not in render(scores)
+    scores["aggregates"][1]["provider"] = "elsewhere"
+    assert "elsewhere" in render(scores)
 
 
 def test_plain_text_has_no_escape_codes_and_colour_has(make_scores: MakeScores) -> None:

@@ -93,3 +93,13 @@ def test_json_on_stdout_is_json(scores_file: Path) -> None:
 def test_metrics_may_be_a_comma_list(scores_file: Path) -> None:
     text = _report(scores_file, "--format", "csv", "--metric", "composite,four_branch")
     assert {"metric", "composite", "four_branch"} == {line.split(",")[1] for line in text.splitlines()}
+
+
+def test_csv_leaves_its_warnings_to_stderr(tmp_path: Path, make_scores: MakeScores) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(make_scores(n=3, expected=9)), encoding="utf-8")
+    app = typer.Typer()
+    register(app)
+    result = CliRunner().invoke(app, [str(path), "--format", "csv"])
+    assert "3 of 9" in result.stderr
+    assert "! " not in result.stdout
