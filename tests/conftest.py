@@ -6,6 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from fake_server import FakeServer
+from hypothesis import settings
+
+# A property is judged by its truth, never by the time that a busy machine takes for an example.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

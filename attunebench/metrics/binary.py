@@ -7,9 +7,12 @@ never asked is not passed to these functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from math import sqrt
+from operator import eq
 
 from attunebench.metrics.card import OURS, README, Metric
 
@@ -26,7 +29,12 @@ def binary_accuracy(truth: Truth, predicted: Predicted) -> float | None:
         return None
     if not predicted:
         return 0.0
-    return sum(predicted.get(question) == answer for question, answer in truth.items()) / len(truth)
+    return sum(_right(truth, predicted)) / len(truth)
+
+
+def _right(truth: Truth, predicted: Mapping[str, str]) -> Iterator[bool]:
+    """Whether each question of the truth is answered as it says."""
+    return map(eq, truth.values(), map(predicted.get, truth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +89,19 @@ def tally(turns: Iterable[tuple[Truth, Predicted]], categories: Mapping[str, str
 
     Categories without a question that has truth are left out.
     """
-    counts: dict[str, list[int]] = {}
+    counts: Counter[tuple[str, str, bool]] = Counter()
     for truth, predicted in turns:
-        answers = predicted or {}
-        for question, answer in truth.items():
-            cells = counts.setdefault(categories.get(question, UNCATEGORISED), [0, 0, 0, 0])
-            if answers.get(question) == answer:
-                cells[0 if answer == "yes" else 1] += 1
-            else:
-                cells[3 if answer == "yes" else 2] += 1
-    return {category: Confusion(*counts[category]) for category in sorted(counts)}
+        named = map(categories.get, truth, repeat(UNCATEGORISED))
+        counts.update(zip(named, truth.values(), _right(truth, predicted or {}), strict=True))
+    return {
+        category: Confusion(
+            tp=counts[category, "yes", True],
+            tn=counts[category, "no", True],
+            fp=counts[category, "no", False],
+            fn=counts[category, "yes", False],
+        )
+        for category in sorted({category for category, _, _ in counts})
+    }
 
 
 def total(tallies: Mapping[str, Confusion]) -> Confusion:

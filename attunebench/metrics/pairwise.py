@@ -7,11 +7,11 @@ comparisons were never asked is not passed to these functions.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import combinations
 from math import sqrt
+from operator import eq
 
 from attunebench.metrics.card import README, Metric
 
@@ -26,13 +26,16 @@ def pairwise_accuracy(winners: Letters, selections: Letters | None) -> float | N
     if not winners:
         return None
     chosen = selections or {}
-    return sum(chosen.get(index) == winner for index, winner in winners.items()) / len(winners)
+    right: int = sum(map(eq, winners.values(), map(chosen.get, winners)))
+    return right / len(winners)
 
 
 def wins(sides: Sides, letters: Letters) -> tuple[int, ...]:
     """How often each variant (original, alternate, human) was chosen. `sides`: index → (variant A, variant B)."""
-    counted = Counter(sides[index][0 if letter == "A" else 1] for index, letter in letters.items())
-    return tuple(counted[variant] for variant in VARIANTS)
+    counts = dict.fromkeys(VARIANTS, 0)
+    for index, letter in letters.items():
+        counts[sides[index][letter == "B"]] += 1
+    return tuple(counts.values())
 
 
 def kendall_tau(sides: Sides, winners: Letters, selections: Letters | None) -> float | None:

@@ -116,11 +116,11 @@ def _turn(turn: Mapping[str, Any], position: int) -> ResultTurn:
         present=frozenset(key for key in TURN_BLOCKS if key in turn),
         draft=values.text(turn.get("em_drafted_response")),
         tags=_tags(turn.get("em_emotion_tags")),
-        binary_om=_map(turn.get("em_binary_om_assessment"), values.yes_no),
-        binary_hp=_map(turn.get("em_binary_human_prediction"), values.yes_no),
-        binary_om_hp=_map(turn.get("em_binary_om_assessment_hp"), values.yes_no),
-        binary_hp_hp=_map(turn.get("em_binary_human_prediction_hp"), values.yes_no),
-        pairwise=_map(turn.get("em_pairwise_selections"), values.letter),
+        binary_om=_choices(turn.get("em_binary_om_assessment"), values.YES_NO, values.yes_no),
+        binary_hp=_choices(turn.get("em_binary_human_prediction"), values.YES_NO, values.yes_no),
+        binary_om_hp=_choices(turn.get("em_binary_om_assessment_hp"), values.YES_NO, values.yes_no),
+        binary_hp_hp=_choices(turn.get("em_binary_human_prediction_hp"), values.YES_NO, values.yes_no),
+        pairwise=_choices(turn.get("em_pairwise_selections"), values.LETTERS, values.letter),
         judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", values.rating),
         judge_binary=_by_judge(
             turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", values.yes_no
@@ -133,6 +133,14 @@ def _map(value: Any, read: Callable[[Any], T | None]) -> dict[str, T]:
     if not isinstance(value, dict):
         return {}
     return {key: known for key, raw in value.items() if (known := read(raw)) is not None}
+
+
+def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str | None]) -> dict[str, str]:
+    """As `_map`, in one go where all values are spelled as usual: a file holds hundreds of them."""
+    try:
+        return {key: spellings[raw] for key, raw in value.items()}
+    except (AttributeError, KeyError, TypeError):
+        return _map(value, read)
 
 
 def _by_judge(

@@ -1,8 +1,8 @@
 """A folder of result files → results, and a note of every file that is none.
 
 Owns which files count and what is said of the others. Never raises for a single file, never depends on its name except
-that `_skipped_*.json` holds what a run left undone, other names with a leading `_` are private to a run, and what begins with
-a dot is not looked at.
+that `_skipped_*.json` holds what a run left undone, other names with a leading `_` are private to a run, and what
+begins with a dot is not looked at.
 """
 
 from __future__ import annotations

@@ -9,26 +9,29 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_YES_NO: dict[str | int, str] = {
+YES_NO: dict[object, str] = {
     **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
     **dict.fromkeys(("no", "n", "false", "0"), "no"),
     True: "yes",
     False: "no",
 }
-_LETTERS = {"a": "A", "b": "B", "response_1": "A", "response_2": "B", "responsea": "A", "responseb": "B"}
+LETTERS: dict[object, str] = {
+    **dict.fromkeys(("A", "a", "response_1", "responsea"), "A"),
+    **dict.fromkeys(("B", "b", "response_2", "responseb"), "B"),
+}
 _INTENSITY_WORDS = {"mild": 2.0, "moderate": 4.0, "intense": 6.0}
 
 
 def yes_no(value: Any) -> str | None:
     """ "yes" or "no" from the word, a boolean, 1 or 0, in any letter case; None for all else."""
     if isinstance(value, str):
-        return _YES_NO.get(value.strip().lower())
-    return _YES_NO.get(value) if isinstance(value, (bool, int)) else None
+        return YES_NO.get(value.strip().lower())
+    return YES_NO.get(value) if isinstance(value, (bool, int)) else None
 
 
 def letter(value: Any) -> str | None:
     """ "A" or "B", in either case or as the side's key; None for all else."""
-    return _LETTERS.get(value.strip().lower()) if isinstance(value, str) else None
+    return LETTERS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 def number(value: Any, low: float, high: float) -> float | None:

@@ -5,7 +5,7 @@ The file's own counts are taken where they are sound; a file without them is cou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
@@ -83,13 +83,13 @@ def _counted(result: Result, pairs: Pairs) -> tuple[float, float]:
     return answered, expected
 
 
-def _among(asked: Sequence[str], answers: Mapping[str, object]) -> int:
-    return sum(item in answers for item in asked)
+def _among(asked: Set[str], answers: Mapping[str, object]) -> int:
+    return len(asked & answers.keys())
 
 
 def _answered_items(result: Result) -> int:
     """Items of PANAS that were answered; a side for which only the total is given counts as answered."""
     answered = 0
     for side, total in ((PANAS_POSITIVE, result.panas.positive), (PANAS_NEGATIVE, result.panas.negative)):
-        answered += len(side) if total is not None else _among([item.lower() for item in side], result.panas.items)
+        answered += len(side) if total is not None else _among({item.lower() for item in side}, result.panas.items)
     return answered

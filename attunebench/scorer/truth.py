@@ -32,9 +32,9 @@ class TruthTurn:
     winners: Mapping[str, str]
     wins: Mapping[str, int]
     variants: Mapping[str, frozenset[str]]
-    questions: tuple[str, ...]
+    questions: frozenset[str]
     """The binary questions that were asked, whichever side of their truth is known."""
-    comparisons: tuple[str, ...]
+    comparisons: frozenset[str]
     """The comparisons that were asked, with and without a winner."""
 
 
@@ -82,6 +82,6 @@ def _turn(turn: Turn) -> TruthTurn:
         winners=winners,
         wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
         variants={variant: tokens(text) for variant, text in texts.items()},
-        questions=turn.applicable_questions,
-        comparisons=tuple(asked),
+        questions=frozenset(turn.applicable_questions),
+        comparisons=frozenset(asked),
     )

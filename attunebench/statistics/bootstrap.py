@@ -49,11 +49,15 @@ def resample_weights(units: int, resamples: int, rng: np.random.Generator) -> Co
 def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) -> Floats:
     """Σ w·numerator / Σ w·denominator per resample and column: (resamples, columns); NaN where the latter is 0."""
     ratios = np.empty((weights.shape[0], numerators.shape[1]))
+    # Most columns are defined in the same rows, so the distinct denominators are few.
+    distinct, which = np.unique(denominators, axis=1, return_inverse=True)
+    which = which.reshape(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         for rows in _chunks(*weights.shape):
             drawn = weights[rows].astype(np.float64)
-            below = drawn @ denominators
-            ratios[rows] = np.where(below > 0, (drawn @ numerators) / below, np.nan)
+            below = drawn @ distinct
+            below[below <= 0] = np.nan
+            ratios[rows] = drawn @ numerators / below[:, which]
     return ratios
 
 
