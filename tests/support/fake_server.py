@@ -3,8 +3,9 @@
 Standard library only. In a test: `with FakeServer(script) as server: … server.url`. As a program:
 `python fake_server.py --port 0 --delay 0.25` prints its URL and serves until it is ended.
 
-A script is a function from what was asked (`Asked`) to what is done (`Answer`, `Status`, `Raw`, `Drip`, `Hang`), a
-list of such doings (one for each request, the last one for ever), or None: every request gets a complete answer.
+A script is a function from what was asked (`Asked`) to what is done (`Answer`, `Status`, `Raw`, `Drip`, `Together`,
+`Hang`), a list of such doings (one for each request, the last one for ever), or None: every request gets a complete
+answer.
 """
 
 from __future__ import annotations
@@ -85,11 +86,18 @@ class Drip:
 
 
 @dataclass(frozen=True)
+class Together:
+    """A good answer as soon as so many requests have been under way at once."""
+
+    count: int
+
+
+@dataclass(frozen=True)
 class Hang:
     """No answer until the server ends."""
 
 
-Doing = Answer | Status | Raw | Drip | Hang
+Doing = Answer | Status | Raw | Drip | Together | Hang
 Script = Callable[[Asked], Doing] | Sequence[Doing] | None
 
 
@@ -207,6 +215,10 @@ class FakeServer:
         if isinstance(doing, Hang):
             await self._stop.wait()
             return False
+        if isinstance(doing, Together):
+            while self.most_at_once < doing.count:
+                await asyncio.sleep(0.01)
+            doing = Answer()
         if isinstance(doing, Answer | Status | Raw) and doing.delay:
             await asyncio.sleep(doing.delay)
         if isinstance(doing, Raw):

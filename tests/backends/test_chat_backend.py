@@ -1,0 +1,477 @@
+"""The chat backend against a real HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from fake_server import Answer, Asked, Doing, FakeServer, Hang, Raw, Status, Together
+from pydantic import SecretStr
+
+from attunebench.backends import open_backend
+from attunebench.backends.base import Backend, Reply, Request
+from attunebench.backends.chat import is_loopback
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
+from attunebench.protocol.calls import Asked as CallAsked
+from attunebench.protocol.calls import Call, Message
+from attunebench.runner.settings import ModelSettings
+
+KEY = "sk-very-secret-0123456789"
+SCHEMA = {
+    "type": "object",
+    "properties": {"drafted_response": {"type": "string"}},
+    "required": ["drafted_response"],
+    "additionalProperties": False,
+}
+MESSAGES = (Message("system", "Answer in JSON."), Message("user", "Hello."))
+CALL = Call("c/default/1/draft", "c", "default", 1, "draft", MESSAGES, CallAsked("draft"), SCHEMA)
+T = TypeVar("T")
+
+
+def request(**changes: Any) -> Request:
+    defaults: dict[str, Any] = {"max_tokens": 100, "temperature": 0.0, "seed": 7, "timeout": 20.0}
+    return Request(CALL, **{"messages": MESSAGES, **defaults, **changes})
+
+
+def settings(server: FakeServer, provider: str = "local", key: str | None = KEY) -> ModelSettings:
+    secret = SecretStr(key) if key else None
+    return ModelSettings(provider=provider, model="some/model", base_url=server.url, api_key=secret)
+
+
+def with_backend(
+    server: FakeServer, use: Callable[[Backend], Coroutine[Any, Any, T]], provider: str = "local", **options: Any
+) -> T:
+    async def used() -> T:
+        backend = open_backend(settings(server, provider, options.pop("key", KEY)), **options)
+        try:
+            return await use(backend)
+        finally:
+            await backend.aclose()
+
+    return asyncio.run(used())
+
+
+def complete(server: FakeServer, *requests: Request, provider: str = "local", **options: Any) -> list[Reply]:
+    async def one_by_one(backend: Backend) -> list[Reply]:
+        return [await backend.complete(each) for each in requests or (request(),)]
+
+    return with_backend(server, one_by_one, provider, **options)
+
+
+def failure(server: FakeServer, *requests: Request, **options: Any) -> AttuneBenchError:
+    with pytest.raises(AttuneBenchError) as caught:
+        complete(server, *requests, **options)
+    return caught.value
+
+
+def rejecting(*parts: str, message: str = "Unsupported parameter: {}", status: int = 400) -> Callable[[Asked], Doing]:
+    """A server that refuses requests with any of these keys, naming the first."""
+
+    def script(asked: Asked) -> Doing:
+        refused = [part for part in parts if part in asked.body]
+        return Status(status, {"error": {"message": message.format(refused[0])}}) if refused else Answer()
+
+    return script
+
+
+def test_a_reply_has_text_usage_model_and_latency(fake_server: FakeServer) -> None:
+    [reply] = complete(fake_server)
+    assert {"drafted_response"} == set(json.loads(reply.text or ""))
+    assert ("stop", "some/model", "schema") == (reply.finish_reason, reply.model, reply.structured)
+    assert reply.usage.prompt_tokens is not None
+    assert reply.latency is not None
+    assert (None, {}) == (reply.cost, reply.notes)
+
+
+def test_the_request_is_openai_s(fake_server: FakeServer) -> None:
+    complete(fake_server)
+    json_schema = {"name": "attunebench_draft", "strict": True, "schema": SCHEMA}
+    assert {
+        "model": "some/model",
+        "messages": [{"role": "system", "content": "Answer in JSON."}, {"role": "user", "content": "Hello."}],
+        "max_tokens": 100,
+        "temperature": 0.0,
+        "seed": 7,
+        "response_format": {"type": "json_schema", "json_schema": json_schema},
+    } == fake_server.bodies[0]
+
+
+def test_what_is_not_set_is_not_sent(fake_server: FakeServer) -> None:
+    complete(fake_server, request(temperature=None, seed=None), structured="text")
+    assert {"model", "messages", "max_tokens"} == set(fake_server.bodies[0])
+
+
+def test_openai_s_own_name_of_the_limit_is_used_there(fake_server: FakeServer) -> None:
+    complete(fake_server, provider="openai")
+    assert 100 == fake_server.bodies[0]["max_completion_tokens"]
+
+
+@pytest.mark.parametrize("structured", ["schema", "object", "text"])
+def test_the_output_is_constrained_as_asked(structured: str, fake_server: FakeServer) -> None:
+    [reply] = complete(fake_server, structured=structured)
+    kinds = {"schema": "json_schema", "object": "json_object", "text": None}
+    assert kinds[structured] == fake_server.bodies[0].get("response_format", {}).get("type")
+    assert structured == reply.structured
+
+
+def test_a_text_that_no_encoding_carries_is_sent_mended(fake_server: FakeServer) -> None:
+    complete(fake_server, request(messages=(Message("user", "half \ud83d 😀"),)))
+    assert "half \ufffd 😀" == fake_server.bodies[0]["messages"][0]["content"]
+
+
+# Negotiation
+
+
+@pytest.mark.parametrize(
+    ("part", "message", "notes"),
+    [
+        ("temperature", "Unsupported value: '{}' does not support 0 with this model.", {"temperature": "not accepted"}),
+        ("seed", "{} is not supported", {"seed": "not accepted"}),
+        ("max_tokens", "Use 'max_completion_tokens' instead.", {"max_tokens": "sent under its other name"}),
+        ("max_tokens", "Unsupported parameter: '{}'", {"max_tokens": "sent under its other name"}),
+    ],
+)
+def test_a_rejected_parameter_is_left_out_at_once_and_for_good(
+    part: str, message: str, notes: dict[str, str], fake_server: FakeServer
+) -> None:
+    fake_server.script = rejecting(part, message=message)
+    replies = complete(fake_server, request(), request())
+    assert [notes, notes] == [reply.notes for reply in replies]
+    assert [True, False, False] == [part in body for body in fake_server.bodies]
+
+
+def test_a_parameter_may_be_named_by_param_alone(fake_server: FakeServer) -> None:
+    error = {"error": {"message": "Bad value", "param": "temperature"}}
+    fake_server.script = lambda asked: Status(400, error) if "temperature" in asked.body else Answer()
+    assert {"temperature": "not accepted"} == complete(fake_server)[0].notes
+
+
+def test_a_parameter_may_be_named_by_a_validator_s_location(fake_server: FakeServer) -> None:
+    error = {"detail": [{"loc": ["body", "seed"], "msg": "extra fields not permitted"}]}
+    fake_server.script = lambda asked: Status(422, error) if "seed" in asked.body else Answer()
+    assert {"seed": "not accepted"} == complete(fake_server)[0].notes
+
+
+def test_several_rejected_parameters_are_left_out_one_after_the_other(fake_server: FakeServer) -> None:
+    fake_server.script = rejecting("temperature", "seed", "max_tokens", "response_format")
+    [reply] = complete(fake_server)
+    assert {"messages", "model", "max_completion_tokens"} == set(fake_server.bodies[-1])
+    assert "text" == reply.structured
+
+
+@pytest.mark.parametrize("message", ["response_format is not supported", "json_schema: no", "Bad request"])
+def test_the_ladder_goes_from_schema_to_object_to_text(message: str, fake_server: FakeServer) -> None:
+    fake_server.script = rejecting("response_format", message=message)
+    first, second = complete(fake_server, request(), request())
+    kinds = [body.get("response_format", {}).get("type") for body in fake_server.bodies]
+    assert ["json_schema", "json_object", None, None] == kinds
+    assert ("text", "text") == (first.structured, second.structured)
+
+
+def test_the_ladder_stops_at_the_first_rung_that_holds(fake_server: FakeServer) -> None:
+    def script(asked: Asked) -> Doing:
+        kind = asked.body["response_format"]["type"]
+        return Status(400, {"error": "json_schema is not supported"}) if kind == "json_schema" else Answer("{}")
+
+    fake_server.script = script
+    [reply] = complete(fake_server)
+    assert ("object", {"response_format.json_schema": "not accepted"}) == (reply.structured, reply.notes)
+
+
+@pytest.mark.parametrize("structured", ["schema", "object"])
+def test_a_constraint_that_was_asked_for_by_name_is_not_given_up(structured: str, fake_server: FakeServer) -> None:
+    fake_server.script = rejecting("response_format")
+    error = failure(fake_server, structured=structured)
+    assert isinstance(error, ConfigurationError)
+    assert f"--structured {structured}" in str(error)
+    assert 1 == len(fake_server.bodies)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(400, "System role not supported"), (500, "Conversation roles must alternate user/assistant/user/assistant/...")],
+)
+def test_a_system_text_is_folded_into_the_user_s_message(status: int, message: str, fake_server: FakeServer) -> None:
+    def script(asked: Asked) -> Doing:
+        return (
+            Status(status, {"error": {"message": message}})
+            if asked.body["messages"][0]["role"] == "system"
+            else Answer()
+        )
+
+    fake_server.script = script
+    complete(fake_server)
+    assert [{"role": "user", "content": "Answer in JSON.\n\nHello."}] == fake_server.bodies[-1]["messages"]
+
+
+def test_a_limit_above_the_room_that_is_left_is_lowered_for_this_call_alone(fake_server: FakeServer) -> None:
+    message = "maximum context length is 4096 tokens. However, you requested 5000 tokens (3996 in the messages, 1004 in"
+
+    def script(asked: Asked) -> Doing:
+        return Status(400, {"error": {"message": message}}) if asked.body["max_tokens"] > 100 else Answer()
+
+    fake_server.script = script
+    replies = complete(fake_server, request(max_tokens=1004), request(max_tokens=50))
+    assert [{"max_tokens": "lowered to 100"}, {}] == [reply.notes for reply in replies]
+    assert [1004, 100, 50] == [body["max_tokens"] for body in fake_server.bodies]
+
+
+def test_a_prompt_that_leaves_no_room_is_an_item(fake_server: FakeServer) -> None:
+    message = "maximum context length is 4096 tokens. However, you requested 5000 tokens (4090 in the messages, 910 in"
+    fake_server.script = [Status(400, {"error": {"message": message}})]
+    assert isinstance(failure(fake_server), ItemError)
+
+
+def test_a_failure_after_a_guess_leaves_nothing_remembered(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(400, {"error": "Bad"}), Status(503), Answer()]
+
+    async def use(backend: Backend) -> str | None:
+        with pytest.raises(TransientError):
+            await backend.complete(request())
+        return (await backend.complete(request())).structured
+
+    assert "schema" == with_backend(fake_server, use)
+
+
+def test_a_rejection_that_nothing_cures_stops_the_run(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(400, {"error": {"message": "Bad request"}})]
+    error = failure(fake_server)
+    assert isinstance(error, ConfigurationError)
+    assert "local rejected the request to some/model (400): Bad request." == str(error)
+
+
+# Faults over the wire
+
+
+WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "doing",
+    [
+        Raw(b""),
+        Raw(b"HTTP/1.1 200"),
+        Raw(WHOLE + b"content-length: 500\r\n\r\n" + b'{"choices": ['),
+        Raw(WHOLE + b"transfer-encoding: chunked\r\n\r\n5\r\n{"),
+        Raw(WHOLE + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}"),
+        Raw(WHOLE + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b'{"choices": []}')[:-9]),
+        Raw(b"no http at all\r\n\r\n"),
+        Status(200, b""),
+        Status(200, b"  \n"),
+        Status(200, b'{"choices": [{"message": {"content": "hal'),
+        Status(200, {}),
+        Status(200, {"choices": []}),
+        Status(200, {"choices": None}),
+        Status(200, {"choices": [{"message": None}]}),
+        Status(200, {"id": None, "choices": None, "error": {"code": 429, "message": "slow down"}}),
+        Status(200, {"error": {"code": 502, "message": "upstream", "metadata": {}}}),
+        Status(503, "<html><title>503</title></html>"),
+        Status(204, b""),
+    ],
+)
+def test_trouble_on_the_wire_is_transient(doing: Doing, fake_server: FakeServer) -> None:
+    fake_server.script = [doing]
+    assert isinstance(failure(fake_server), TransientError)
+
+
+def test_a_silent_server_times_out(fake_server: FakeServer) -> None:
+    fake_server.script = [Hang()]
+    error = failure(fake_server, request(timeout=0.05))
+    assert isinstance(error, TransientError)
+    assert "in time" in str(error)
+
+
+def test_a_refused_connection_is_transient_and_says_so() -> None:
+    with FakeServer() as server:
+        pass
+    error = failure(server)
+    assert isinstance(error, TransientError)
+    assert server.url in str(error)
+
+
+def test_a_wait_that_the_server_asks_for_is_passed_on(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(429, {"error": {"message": "slow down"}}, {"Retry-After": "3"})]
+    error = failure(fake_server)
+    assert isinstance(error, TransientError)
+    assert 3.0 == error.retry_after
+
+
+def test_nothing_is_retried_here(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(503)]
+    failure(fake_server)
+    assert 1 == len(fake_server.asked)
+
+
+def test_a_web_page_in_place_of_an_api_stops_before_the_first_answer_only(fake_server: FakeServer) -> None:
+    page = Status(200, "<!DOCTYPE html><title>Welcome</title>")
+    fake_server.script = [page]
+    assert isinstance(failure(fake_server), ConfigurationError)
+    fake_server.asked.clear()
+    fake_server.script = [Answer(), page]
+    assert isinstance(failure(fake_server, request(), request()), TransientError)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed(status: int, fake_server: FakeServer) -> None:
+    with FakeServer() as other:
+        fake_server.script = [Status(status, b"", {"Location": f"{other.url}/chat/completions"})]
+        error = failure(fake_server)
+        assert isinstance(error, ConfigurationError)
+        assert f"redirects to {other.url}/chat/completions" in str(error)
+        assert [] == other.asked
+
+
+def test_a_refusal_and_reasoning_are_kept_beside_the_text(fake_server: FakeServer) -> None:
+    fake_server.script = [Answer("", message={"content": None, "refusal": "no", "reasoning": "hm"})]
+    [reply] = complete(fake_server)
+    assert (None, "no", "hm") == (reply.text, reply.refusal, reply.reasoning)
+
+
+def test_a_body_behind_a_bom_is_an_answer(fake_server: FakeServer) -> None:
+    body = b'\xef\xbb\xbf\n {"choices": [{"message": {"content": "yes"}}]}'
+    fake_server.script = [Status(200, body)]
+    assert "yes" == complete(fake_server)[0].text
+
+
+# Keys, environment, connections
+
+
+def test_no_error_log_or_repr_shows_the_key(fake_server: FakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    texts: list[str] = []
+    for status in (307, 400, 401, 402, 403, 404, 413, 429, 500, 200):
+        body = {"error": {"message": f"Incorrect API key provided: {KEY}. Or {KEY[:8]}***{KEY[-4:]}", "param": KEY}}
+        fake_server.script = [Status(status, body, {"Location": f"http://x/{KEY}"})]
+        error = failure(fake_server)
+        texts += [str(error), repr(error), repr(error.__cause__)]
+    fake_server.script = None
+    complete(fake_server)
+    text = "\n".join([*texts, caplog.text, repr(open_backend(settings(fake_server)))])
+    assert [] == [part for part in (KEY, KEY[:8], KEY[-4:]) if part in text]
+
+
+def test_requests_are_not_logged_at_info(fake_server: FakeServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    complete(fake_server)
+    assert [] == caplog.records
+
+
+def test_what_is_openai_s_in_the_environment_goes_to_no_other_provider(
+    fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", f"planted-{name}")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://planted.example/v1")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Planted: planted\nAuthorization: Bearer planted")
+    complete(fake_server, key=None)
+    complete(fake_server, provider="openrouter")
+    assert 2 == len(fake_server.asked)
+    for asked in fake_server.asked:
+        assert "planted" not in json.dumps([dict(asked.headers), asked.body]).lower()
+    assert ["Bearer no-key-needed", f"Bearer {KEY}"] == [asked.headers["authorization"] for asked in fake_server.asked]
+
+
+def test_openai_gets_its_own_organisation(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    complete(fake_server, provider="openai")
+    assert "org-1" == fake_server.asked[0].headers["openai-organization"]
+
+
+def test_prime_gets_its_team(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIME_TEAM_ID", "team-1")
+    complete(fake_server, provider="prime")
+    assert "team-1" == fake_server.asked[0].headers["x-prime-team-id"]
+
+
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_this_machine_s_servers_are_reached_without_the_proxy(
+    variable: str, fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    assert complete(fake_server)
+
+
+def test_other_hosts_are_reached_through_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "http_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with FakeServer() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+
+        async def use() -> Reply:
+            backend = open_backend(ModelSettings(provider="local", model="m", base_url="http://nowhere.invalid/v1"))
+            try:
+                return await backend.complete(request())
+            finally:
+                await backend.aclose()
+
+        assert asyncio.run(use()).text
+        assert "http://nowhere.invalid/v1/chat/completions" == proxy.asked[0].path
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ALL_PROXY", "socks9://me:secret@x:1"),
+        ("HTTPS_PROXY", "nonsense://secret"),
+        ("SSL_CERT_FILE", "/no/such/secret"),
+    ],
+)
+def test_a_broken_setting_of_the_network_is_told_by_its_variable(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=variable) as caught:
+        open_backend(ModelSettings(provider="local", model="m", base_url="https://host.example/v1"))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("0.0.0.0", True),
+        ("my.localhost", True),
+        ("192.168.0.1", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_this_machine_is_known_by_its_names(host: str, expected: bool) -> None:
+    assert expected is is_loopback(host)
+
+
+def test_as_many_connections_are_open_as_calls_may_be_under_way(fake_server: FakeServer) -> None:
+    async def use(backend: Backend) -> int:
+        replies = await asyncio.gather(*(backend.complete(request()) for _ in range(100)))
+        return len(replies)
+
+    fake_server.script = [Together(100)]
+    assert 100 == with_backend(fake_server, use, concurrency=100)
+
+
+def test_calls_that_meet_the_same_rejection_together_all_come_through(fake_server: FakeServer) -> None:
+    async def use(backend: Backend) -> set[str | None]:
+        replies = await asyncio.gather(*(backend.complete(request()) for _ in range(20)))
+        return {reply.structured for reply in replies}
+
+    fake_server.script = rejecting("response_format", "seed")
+    assert {"text"} == with_backend(fake_server, use)
+
+
+def test_a_cancelled_call_leaves_the_backend_usable(fake_server: FakeServer) -> None:
+    async def use(backend: Backend) -> str | None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(backend.complete(request()), 0.1)
+        fake_server.script = None
+        return (await backend.complete(request())).text
+
+    fake_server.script = [Hang()]
+    assert with_backend(fake_server, use, concurrency=1)
