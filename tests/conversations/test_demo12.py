@@ -318,7 +318,9 @@ def test_every_selectable_question_is_compared_somewhere(turns: list[Turn]) -> N
 
 
 def test_no_variant_sits_on_one_letter(turns: list[Turn]) -> None:
-    letters = Counter((variant, letter) for _, c in _comparisons(turns) for variant, letter in ((c.a, "A"), (c.b, "B")))
+    letters: Counter[tuple[str, str]] = Counter()
+    for _, comparison in _comparisons(turns):
+        letters.update([(comparison.a, "A"), (comparison.b, "B")])
     for variant in REPLY_VARIANTS:
         on_a, on_b = letters[variant, "A"], letters[variant, "B"]
         assert max(on_a, on_b) / (on_a + on_b) <= 0.65
