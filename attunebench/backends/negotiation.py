@@ -18,8 +18,8 @@ from attunebench.errors import ConfigurationError
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
     from attunebench.protocol.calls import Message
+    from attunebench.runner.settings import Structured
 
-Structured = Literal["auto", "schema", "object", "text"]
 Concession = Literal["schema", "object", "temperature", "seed", "limit", "system"]
 
 NOTES: Mapping[Concession, tuple[str, str]] = {
