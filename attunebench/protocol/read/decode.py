@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 CUT = "__cut__"
@@ -24,6 +24,7 @@ _DEEP = 10_000
 _MAX_DEPTH = 64
 _MAX_MENDED = 60_000
 
+_STAND_IN = re.compile(r"__text_([0-9]{1,6})__")
 _QUOTED_KEY = re.compile(r"""["'“”‘’]([^"'“”‘’\n]{1,80})["'“”‘’]\s*:""")
 
 
@@ -70,11 +71,14 @@ def decode_at(text: str, start: int) -> tuple[Any, int]:
         return ABSENT, start + _DEEP
 
 
-def mend(text: str) -> Any:
-    """The value that a repair library sees in `text`, else ABSENT; a pair that it had to choose is left out.
+def mend(text: str, strings: Sequence[str] = ()) -> Any:
+    """The value of `text`, by a repair library if it is no JSON, else ABSENT; `stand_in(i)` becomes `strings[i]`.
 
     The library keeps the last of two equal keys, so a key that the text has more often than the result is dropped.
     """
+    value = decode(text)
+    if value is not ABSENT:
+        return _as_pairs(value, _MAX_DEPTH, strings)
     if len(text) > _MAX_MENDED:
         return ABSENT
     from json_repair import repair_json
@@ -83,19 +87,29 @@ def mend(text: str) -> Any:
         repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     except Exception:  # foreign code on hostile text: whatever it raises means "not mended"
         return ABSENT
-    value = _as_pairs(repaired, _MAX_DEPTH)
+    value = _as_pairs(repaired, _MAX_DEPTH, strings)
     written = Counter(_QUOTED_KEY.findall(text))
     kept = Counter(_keys(value))
     lost = {key for key, times in kept.items() if written[key] > times}
     return _without(value, lost) if lost else value
 
 
-def _as_pairs(value: Any, depth: int) -> Any:
-    if depth and isinstance(value, dict):
-        return Obj((str(key), _as_pairs(item, depth - 1)) for key, item in value.items())
+def stand_in(index: int) -> str:
+    """What stands for a string while a text is mended, so that mending cannot change it."""
+    return f"__text_{index}__"
+
+
+def _as_pairs(value: Any, depth: int, strings: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        match = _STAND_IN.fullmatch(value)
+        index = int(match[1]) if match else len(strings)
+        return strings[index] if index < len(strings) else value
+    if depth and isinstance(value, (dict, Obj)):
+        pairs = value.items() if isinstance(value, dict) else value
+        return Obj((str(key), _as_pairs(item, depth - 1, strings)) for key, item in pairs)
     if depth and isinstance(value, (list, tuple)):
-        return [_as_pairs(item, depth - 1) for item in value]
-    return value if isinstance(value, (str, int, float)) else None
+        return [_as_pairs(item, depth - 1, strings) for item in value]
+    return value if isinstance(value, (int, float)) else None
 
 
 def _keys(value: Any) -> Iterator[str]:

@@ -109,7 +109,7 @@ def _without_reasoning(text: str) -> str | None:
 
 
 class _Strict:
-    """Strict decoding within one text, until too much of it was looked at in vain."""
+    """Strict decoding within one text, until it was tried too often or too much was looked at in vain."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -122,10 +122,10 @@ class _Strict:
 
     def at(self, start: int) -> tuple[Any, int]:
         """The value that begins at `start` and its end; (ABSENT, start) where there is none."""
+        self._attempts -= 1
         value, end = decode_at(self._text, start)
         if value is not ABSENT:
             return value, end
-        self._attempts -= 1
         self._characters -= end - start
         return ABSENT, start
 
@@ -171,11 +171,9 @@ class _Walker:
             return None, start + 1
         span = scan(self._text, start, self._characters)
         self._characters -= span.end - start
-        value = decode(span.text)
-        if value is ABSENT and span.text:
-            value = mend(span.text)
+        value = mend(span.text, span.strings) if span.text else ABSENT
         if value is not ABSENT and self._interest.knows(value):
-            return Root(value, True, span.intact), span.end
+            return Root(value, True, frozenset(span.strings)), span.end
         if self._interest.mentions(self._text[start : span.end]):
             self.hint = True
         return None, start + 1

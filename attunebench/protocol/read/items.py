@@ -53,10 +53,10 @@ def expected_items(asked: Asked, codebook: Codebook | None = None) -> tuple[str,
 
 
 def at(values: Mapping[str, Any], path: Path) -> Any:
-    """The value at `path`, or None."""
-    found: Any = values
+    """The value at `path` in nested dicts, or None."""
+    found: Any = dict(values) if not isinstance(values, dict) else values
     for key in path:
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = found.get(key) if isinstance(found, dict) else None
     return found
 
 

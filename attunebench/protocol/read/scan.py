@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from attunebench.protocol.read.decode import ABSENT, CUT, decode
+from attunebench.protocol.read.decode import ABSENT, CUT, decode, stand_in
 
 MAX_DEPTH = 32
 MAX_ODDITIES = 64
@@ -31,13 +31,14 @@ class Span:
     """An object or list in a text.
 
     `end`: offset behind it. `text`: as written where it was closed, else up to the last closed value and completed
-    with marks (empty if nothing was closed). `intact`: the strings whose two quotes leave no doubt.
+    with marks (empty if nothing was closed). `strings`: the values whose two quotes leave no doubt; `text` has a
+    stand-in for each.
     """
 
     end: int
     closed: bool
     text: str
-    intact: frozenset[str]
+    strings: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -50,7 +51,10 @@ class _Scanner:
     at_value: list[bool] = field(default_factory=list)
     safe: int = -1
     safe_stack: tuple[str, ...] = ()
-    intact: set[str] = field(default_factory=set)
+    safe_copy: tuple[int, int] = (0, 0)
+    strings: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    copied: int = 0
     oddities: int = 0
 
     def value_done(self, end: int) -> None:
@@ -59,7 +63,7 @@ class _Scanner:
         if not self.stack:
             return
         if self.at_value[-1]:
-            self.safe, self.safe_stack = end, tuple(self.stack)
+            self.safe, self.safe_stack, self.safe_copy = end, tuple(self.stack), (len(self.parts), self.copied)
         else:
             self.oddities += 1
         self.at_value[-1] = self.stack[-1] == "["
@@ -94,7 +98,7 @@ class _Scanner:
                     self.pos = match.end()
                     return True
                 if certain:
-                    self.remember(self.text[begin : match.start()])
+                    self.stand_in(begin, match.start())
                 self.value_done(match.end())
                 return True
             certain = False
@@ -103,10 +107,14 @@ class _Scanner:
                 return False
         return False
 
-    def remember(self, raw: str) -> None:
-        value = decode('"' + _BARE_INNER_QUOTE.sub(r"\"", raw.replace("\\'", "'")) + '"')
+    def stand_in(self, begin: int, end: int) -> None:
+        """Copy the text so far with a stand-in for the string between the quotes before `begin` and at `end`."""
+        raw = self.text[begin:end].replace("\\'", "'")
+        value = decode('"' + _BARE_INNER_QUOTE.sub(r"\"", raw) + '"')
         if value is not ABSENT:
-            self.intact.add(value)
+            self.parts.append(f'{self.text[self.copied : begin - 1]}"{stand_in(len(self.strings))}"')
+            self.strings.append(value)
+            self.copied = end + 1
 
     def bare(self) -> bool:
         """Take the bare word or number at `pos`; False if the text ends with it, since it may have been longer."""
@@ -158,7 +166,7 @@ class _Scanner:
 
 def scan(text: str, start: int, limit: int) -> Span:
     """The object or list that begins at `start`, looked at for at most `limit` characters; noise has an empty text."""
-    scanner = _Scanner(text, start, min(len(text), start + limit), start)
+    scanner = _Scanner(text, start, min(len(text), start + limit), pos=start, copied=start)
     scanner.open(text[start])
     alive = True
     while alive and scanner.stack:
@@ -166,15 +174,17 @@ def scan(text: str, start: int, limit: int) -> Span:
         scanner.pos = space.end() if space else scanner.pos
         alive = scanner.pos < scanner.end and scanner.step()
         if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES:
-            return Span(scanner.pos, False, "", frozenset())
+            return Span(scanner.pos, False, "", ())
     return _span(scanner)
 
 
 def _span(scanner: _Scanner) -> Span:
-    intact = frozenset(scanner.intact)
     if not scanner.stack:
-        return Span(scanner.pos, True, scanner.text[scanner.start : scanner.pos], intact)
+        text = "".join([*scanner.parts, scanner.text[scanner.copied : scanner.pos]])
+        return Span(scanner.pos, True, text, tuple(scanner.strings))
     if scanner.safe < 0:
-        return Span(scanner.end, False, "", intact)
-    closing = "".join(_CLOSE[bracket] for bracket in reversed(scanner.safe_stack))
-    return Span(scanner.end, False, scanner.text[scanner.start : scanner.safe] + closing, intact)
+        return Span(scanner.end, False, "", ())
+    count, copied = scanner.safe_copy
+    closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
+    text = "".join([*scanner.parts[:count], scanner.text[copied : scanner.safe], *closing])
+    return Span(scanner.end, False, text, tuple(scanner.strings))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, is_cut
@@ -180,7 +180,6 @@ class Tally:
 
     given: int = 0
     contradicted: int = 0
-    used: list[Root] = field(default_factory=list)
 
     def settle(self, groups: Iterable[Sequence[Given]], read: Callable[[Given], T | None]) -> T | None:
         """What the first group that says anything says; None if it is unreadable or says two things."""
@@ -189,6 +188,8 @@ class Tally:
             if not said:
                 continue
             self.given += 1
+            if len(said) == 1:
+                return read(said[0])
             readings = [read(given) for given in said]
             if all(_agree(reading, readings[0]) for reading in readings):
                 return readings[0]
