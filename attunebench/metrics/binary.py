@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import compress
 from math import sqrt
 from operator import eq
+from sys import intern
 
 from attunebench.metrics.card import OURS, README, Metric
 
 Truth = Mapping[str, str]
 Predicted = Mapping[str, str] | None
+Cells = tuple[str, ...]
 
 UNCATEGORISED = "other"
 """The category of a question that the codebook does not know."""
@@ -84,24 +86,26 @@ class Confusion:
         return numerator / denominator if denominator else 0.0
 
 
-def tally(turns: Iterable[tuple[Truth, Predicted]], categories: Mapping[str, str]) -> dict[str, Confusion]:
+def cells_of(truth: Truth, categories: Mapping[str, str]) -> Cells:
+    """Each question's "category/answer" in the order of the truth, made once for all models."""
+    return tuple(intern(f"{categories.get(question, UNCATEGORISED)}/{answer}") for question, answer in truth.items())
+
+
+def tally(turns: Iterable[tuple[Truth, Cells, Predicted]]) -> dict[str, Confusion]:
     """The counts over all turns by question category; not answered is fn where the truth is yes, fp where it is no.
 
-    Categories without a question that has truth are left out.
+    Each turn comes with the `cells_of` its truth. Categories without a question that has truth are left out.
     """
-    counts: Counter[tuple[str, str, bool]] = Counter()
-    for truth, predicted in turns:
-        named = map(categories.get, truth, repeat(UNCATEGORISED))
-        counts.update(zip(named, truth.values(), _right(truth, predicted or {}), strict=True))
-    return {
-        category: Confusion(
-            tp=counts[category, "yes", True],
-            tn=counts[category, "no", True],
-            fp=counts[category, "no", False],
-            fn=counts[category, "yes", False],
-        )
-        for category in sorted({category for category, _, _ in counts})
-    }
+    asked: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for truth, cells, predicted in turns:
+        asked.update(cells)
+        right.update(compress(cells, _right(truth, predicted or {})))
+    counts = {}
+    for category in sorted({cell.rpartition("/")[0] for cell in asked}):
+        yes, no = f"{category}/yes", f"{category}/no"
+        counts[category] = Confusion(tp=right[yes], tn=right[no], fp=asked[no] - right[no], fn=asked[yes] - right[yes])
+    return counts
 
 
 def total(tallies: Mapping[str, Confusion]) -> Confusion:

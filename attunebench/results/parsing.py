@@ -116,15 +116,13 @@ def _turn(turn: Mapping[str, Any], position: int) -> ResultTurn:
         present=frozenset(key for key in TURN_BLOCKS if key in turn),
         draft=values.text(turn.get("em_drafted_response")),
         tags=_tags(turn.get("em_emotion_tags")),
-        binary_om=_choices(turn.get("em_binary_om_assessment"), values.YES_NO, values.yes_no),
-        binary_hp=_choices(turn.get("em_binary_human_prediction"), values.YES_NO, values.yes_no),
-        binary_om_hp=_choices(turn.get("em_binary_om_assessment_hp"), values.YES_NO, values.yes_no),
-        binary_hp_hp=_choices(turn.get("em_binary_human_prediction_hp"), values.YES_NO, values.yes_no),
+        binary_om=_yes_no(turn.get("em_binary_om_assessment")),
+        binary_hp=_yes_no(turn.get("em_binary_human_prediction")),
+        binary_om_hp=_yes_no(turn.get("em_binary_om_assessment_hp")),
+        binary_hp_hp=_yes_no(turn.get("em_binary_human_prediction_hp")),
         pairwise=_choices(turn.get("em_pairwise_selections"), values.LETTERS, values.letter),
-        judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", values.rating),
-        judge_binary=_by_judge(
-            turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", values.yes_no
-        ),
+        judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", _ratings),
+        judge_binary=_by_judge(turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", _yes_no),
     )
 
 
@@ -143,15 +141,23 @@ def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str
         return _map(value, read)
 
 
+def _yes_no(value: Any) -> dict[str, str]:
+    return _choices(value, values.YES_NO, values.yes_no)
+
+
+def _ratings(value: Any) -> dict[str, float]:
+    return _map(value, values.rating)
+
+
 def _by_judge(
-    turn: Mapping[str, Any], many: str, single: str, read: Callable[[Any], T | None]
+    turn: Mapping[str, Any], many: str, single: str, read: Callable[[Any], dict[str, T]]
 ) -> dict[str, dict[str, T]]:
     """Judge → its readable votes, falling back to the field of the single judge where no judge is named."""
-    voted = {judge: _map(votes, read) for judge, votes in values.block(turn.get(many)).items()}
+    voted = {judge: read(votes) for judge, votes in values.block(turn.get(many)).items()}
     voted = {judge: votes for judge, votes in voted.items() if votes}
     if voted:
         return voted
-    votes = _map(turn.get(single), read)
+    votes = read(turn.get(single))
     return {UNNAMED_JUDGE: votes} if votes else {}
 
 

@@ -138,12 +138,11 @@ def _read_result(path: Path, name: str, findings: Findings) -> Result | None:
 def _content(path: Path) -> Any:
     """The JSON of a file; a NaN or an infinity in it is null. ValueError says in a clause why there is none."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
+        data = path.read_bytes()
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror or error})") from None
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
     try:
         return _DECODER.decode(data.decode("utf-8-sig"))
     except UnicodeDecodeError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attunebench.constants import BINARY_CATEGORY, PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
+from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
 from attunebench.metrics import binary, draft, emotion, four_branch, pairwise, panas, questions
 from attunebench.metrics.binary import Confusion
@@ -201,10 +201,15 @@ def _wide_values(truth: Truth, result: Result) -> Values:
     }
 
 
+def _with_cells(
+    block: str, truth: TruthTurn, answer: ResultTurn
+) -> tuple[Mapping[str, str], binary.Cells, Mapping[str, str]]:
+    labels, answers = _binary_sides(block, truth, answer)
+    return labels, truth.observed_cells if labels is truth.observed else truth.preferred_cells, answers
+
+
 def _pooled(pairs: list[tuple[TruthTurn, ResultTurn]], result: Result) -> Pooled:
     return {
-        block: binary.tally((_binary_sides(block, *pair) for pair in pairs), BINARY_CATEGORY)
-        if key in result.measured
-        else None
+        block: binary.tally(_with_cells(block, *pair) for pair in pairs) if key in result.measured else None
         for block, key in BINARY_BLOCKS.items()
     }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
@@ -30,14 +33,15 @@ def score_folders(
     """
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     findings = Findings()
-    scores = score(
-        truth.conversations,
-        read_results(results, findings),
-        seed=seed,
-        resamples=resamples,
-        cluster=cluster,
-        skipped=findings.skipped,
-    )
+    with _no_collection():
+        scores = score(
+            truth.conversations,
+            read_results(results, findings),
+            seed=seed,
+            resamples=resamples,
+            cluster=cluster,
+            skipped=findings.skipped,
+        )
     scores["left_out"]["unreadable"] = [asdict(file) for file in findings.unreadable]
     scores["left_out"]["invalid_conversations"] = [asdict(file) for file in truth.skipped]
     if not scores["conversations"]:
@@ -49,6 +53,18 @@ def score_folders(
         "results": str(results),
     }
     return scores
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Results and scores are trees: the cyclic collector would walk them over and over and free nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _nothing(results: Path, ground_truth: Path, scores: Scores) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from attunebench.constants import BINARY_CATEGORY
 from attunebench.conversations.schema import Comparison, Conversation, ConversationWide, Turn
+from attunebench.metrics.binary import Cells, cells_of
 from attunebench.metrics.emotion import Tags, as_tags
 from attunebench.metrics.pairwise import VARIANTS, wins
 from attunebench.metrics.text import tokens
@@ -36,6 +38,8 @@ class TruthTurn:
     """The binary questions that were asked, whichever side of their truth is known."""
     comparisons: frozenset[str]
     """The comparisons that were asked, with and without a winner."""
+    observed_cells: Cells
+    preferred_cells: Cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +77,19 @@ def _turn(turn: Turn) -> TruthTurn:
     decided: dict[str, Comparison] = {index: c for index, c in asked.items() if c.winner is not None}
     sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in decided.items()}
     winners: dict[str, str] = {index: c.winner for index, c in decided.items() if c.winner is not None}
+    observed = {j.question_id: str(j.observed) for j in turn.judgements if j.observed in ("yes", "no")}
+    preferred = {j.question_id: str(j.preferred) for j in turn.judgements if j.preferred in ("yes", "no")}
     return TruthTurn(
         number=turn.number,
         tags=None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
-        observed={j.question_id: j.observed for j in turn.judgements if j.observed in ("yes", "no")},
-        preferred={j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")},
+        observed=observed,
+        preferred=preferred,
         sides=sides,
         winners=winners,
         wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
         variants={variant: tokens(text) for variant, text in texts.items()},
         questions=frozenset(turn.applicable_questions),
         comparisons=frozenset(asked),
+        observed_cells=cells_of(observed, BINARY_CATEGORY),
+        preferred_cells=cells_of(preferred, BINARY_CATEGORY),
     )

@@ -55,7 +55,8 @@ def test_a_shared_name_without_intensity_earns_nothing_where_intensity_counts():
 
 
 def test_not_answered_is_a_miss_where_the_truth_is_yes_and_an_alarm_where_it_is_no():
-    counts = binary.tally([({"B1": "yes", "B2": "no"}, None), ({"B1": "yes"}, {"B1": "yes"})], {"B1": "perceiving"})
+    turns = [({"B1": "yes", "B2": "no"}, None), ({"B1": "yes"}, {"B1": "yes"})]
+    counts = binary.tally((truth, binary.cells_of(truth, {"B1": "perceiving"}), given) for truth, given in turns)
     assert {"perceiving": binary.Confusion(tp=1, fn=1), "other": binary.Confusion(fp=1)} == counts
     assert binary.Confusion(tp=1, fn=1, fp=1) == binary.total(counts)
 

@@ -27,7 +27,7 @@ similarity_tables = st.integers(1, 5).flatmap(
 def test_pooled_rates_are_those_of_scikit_learn(pairs):
     truth = {str(index): pair[0] for index, pair in enumerate(pairs)}
     given_answers = {str(index): pair[1] for index, pair in enumerate(pairs)}
-    counts = binary.total(binary.tally([(truth, given_answers)], {}))
+    counts = binary.total(binary.tally([(truth, binary.cells_of(truth, {}), given_answers)]))
     left, right = list(truth.values()), list(given_answers.values())
     options = {"pos_label": "yes", "zero_division": 0}
     assert sklearn_metrics.accuracy_score(left, right) == pytest.approx(counts.accuracy)
