@@ -17,6 +17,8 @@ from attunebench.protocol.read.scan import scan
 _TAG = re.compile(r"</?(?:think|thinking|reasoning)\b[^<>]{0,80}>", re.IGNORECASE)
 _TAG_OR_OBJECT = re.compile(rf"{_TAG.pattern}|\{{", re.IGNORECASE)
 _FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
+_OBJECT_BEGINS = re.compile(r"""\{\s*["'“][^"'“”\n]{1,80}["'”]\s*:""")
+"""Told from a brace in prose: its inside is not searched, since an object there stands in one of its strings."""
 _STRICT_ATTEMPTS = 1000
 _STRICT_CHARACTERS = 5_000_000
 _MENDED_CHARACTERS = 300_000
@@ -35,7 +37,7 @@ class Root:
 class Found:
     """What a reply holds. `groups`: roots, those in fences before the others. `prose`: text without reasoning.
 
-    `hint`: an object that names something asked began, though nothing of it could be kept.
+    `hint`: an object began, though nothing of it could be kept.
     """
 
     groups: tuple[tuple[Root, ...], ...] = ()
@@ -174,6 +176,7 @@ class _Walker:
         value = mend(span.text, span.strings) if span.text else ABSENT
         if value is not ABSENT and self._interest.knows(value):
             return Root(value, True, frozenset(span.strings)), span.end
-        if self._interest.mentions(self._text[start : span.end]):
+        meant = _OBJECT_BEGINS.match(self._text, start) is not None
+        if meant or self._interest.mentions(self._text[start : span.end]):
             self.hint = True
-        return None, start + 1
+        return None, span.end if meant else start + 1

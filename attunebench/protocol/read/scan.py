@@ -182,9 +182,10 @@ def _span(scanner: _Scanner) -> Span:
     if not scanner.stack:
         text = "".join([*scanner.parts, scanner.text[scanner.copied : scanner.pos]])
         return Span(scanner.pos, True, text, tuple(scanner.strings))
+    end = scanner.pos if scanner.text.startswith("```", scanner.pos) else scanner.end
     if scanner.safe < 0:
-        return Span(scanner.end, False, "", ())
+        return Span(end, False, "", ())
     count, copied = scanner.safe_copy
     closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
     text = "".join([*scanner.parts[:count], scanner.text[copied : scanner.safe], *closing])
-    return Span(scanner.end, False, text, tuple(scanner.strings))
+    return Span(end, False, text, tuple(scanner.strings))
