@@ -36,9 +36,7 @@ def plan_calls(
     A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
     `blind_delta` with an omniscient mode, DataError for a codebook that cannot be read.
     """
-    return _plan_calls(
-        list(conversations), modes, _codebook(codebook), judges=judges, panas_strategy=panas_strategy
-    )
+    return _plan_calls(list(conversations), modes, _codebook(codebook), judges=judges, panas_strategy=panas_strategy)
 
 
 def run(

@@ -2,8 +2,8 @@
 
 AttuneBenchError                 one sentence for the user; `exit_status` says how the command ends
 ├── UsageError          (2)      the user's: an unknown mode, provider or metric; options that exclude each other
-├── DataError           (2)      the user's: a folder, conversation, codebook or scores file that cannot be used as it is
-├── ConfigurationError  (2)      the set-up's: key, model name, URL, money or quota; the run stops at once, work is kept
+├── DataError           (2)      the user's: a folder, conversation, codebook or scores file that cannot be used
+├── ConfigurationError  (2)      the set-up's: key, model name, URL, money or quota; the run stops, work is kept
 └── BackendError                 one call's; these never leave the runner
     ├── TransientError           the line's or the server's: retried with backoff, then the conversation is skipped
     └── ItemError                this call can never succeed (too long for the model …): an unanswered item, not retried

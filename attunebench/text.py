@@ -1,12 +1,32 @@
-"""Text of models and data on its way to a terminal: untrusted, so nothing in it may steer the screen."""
+"""Text of models and data on its way to a screen: untrusted, so nothing in it may steer a terminal."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+# CSI and the string sequences (OSC, DCS, SOS, PM, APC) go as a whole: without the escape their rest would be noise.
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]).*?(?:\x07|\x1b\\|\x9c|$)"
+    r"|\x1b[ -/]*[0-~]?",
+    re.DOTALL,
+)
+_JOINERS = "\u200c\u200d"
+
+
+def clean(text: str) -> str:
+    """One line without control sequences, control characters and direction overrides; white space collapses."""
+    text = _SEQUENCES.sub("", text)
+    kept = (
+        " " if char.isspace() else char
+        for char in text
+        if char.isspace() or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    )
+    return " ".join("".join(kept).split())
 
 
 def printable(text: str, limit: int = 500) -> str:
-    """`text` on one line, without control, format (bidirectional marks too) and surrogate characters, cut at `limit`."""
-    line = " ".join(text[: limit * 4].split())
-    clean = "".join(character for character in line if unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co"))
-    return clean if len(clean) <= limit else f"{clean[: limit - 1]}…"
+    """`clean` text of at most `limit` characters, the last one an ellipsis where something was cut."""
+    cleaned = clean(text[: limit * 8])
+    return cleaned if len(cleaned) <= limit else f"{cleaned[: limit - 1]}…"

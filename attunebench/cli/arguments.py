@@ -59,13 +59,12 @@ ConversationsOption = Annotated[
     Path | None,
     typer.Option("--conversations", "--ground-truth", "-d", help="The conversations folder.", show_default=False),
 ]
-ScoresOption = Annotated[
-    Path | None, typer.Option("--scores", "-s", help="A scores.json.", show_default="scores.json")
-]
+ScoresOption = Annotated[Path | None, typer.Option("--scores", "-s", help="A scores.json.", show_default="scores.json")]
 ModesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--modes",
+        metavar="MODE…",
         help="default, verbose, omniscient, verbose_omniscient (several words or a comma list) or all.",
         show_default="default",
     ),

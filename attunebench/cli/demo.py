@@ -18,13 +18,15 @@ ABOUT = (
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("demo")(demo)
+    app.command("demo", short_help="Run, score and report baselines, offline.")(demo)
 
 
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Keep results and scores.json in this folder.", show_default="nothing kept"),
+        typer.Option(
+            "-o", "--output", help="Keep results and scores.json in this folder.", show_default="nothing kept"
+        ),
     ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Also draft metrics and diagnostics.")] = False,
 ) -> None:
@@ -44,4 +46,7 @@ def demo(
     if output is None:
         typer.echo("Nothing was kept; `attune-bench demo -o DIR` keeps the result files and scores.json.", err=True)
     else:
-        typer.echo(f"Results and scores.json are in {output}; try `attune-bench report -s {output}/scores.json --all`.", err=True)
+        typer.echo(
+            f"Results and scores.json are in {output}; try `attune-bench report -s {output}/scores.json --all`.",
+            err=True,
+        )

@@ -59,12 +59,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         status = app(args=gather_modes(words), standalone_mode=False)
     except AttuneBenchError as error:
         status = _fail(str(error), error.exit_status, debug)
-    except typer.Exit as ended:
-        status = ended.exit_code
-    except typer.TyperException as error:
-        # Usage errors of the parser know the command they belong to and print its usage line themselves.
-        error.show()
-        status = 2
     except (typer.Abort, KeyboardInterrupt):
         status = 130
     except BrokenPipeError:
@@ -72,9 +66,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except Exception as error:
+        if callable(show := getattr(error, "show", None)):
+            # A usage error of the parser, which knows the command that it belongs to and prints its usage line.
+            show()
+            sys.exit(2)
         if debug:
             raise
-        text = f"This is a bug of attune-bench ({type(error).__name__}: {error}); --debug shows where. Nothing was lost."
+        text = (
+            f"This is a bug of attune-bench ({type(error).__name__}: {error}); --debug shows where. Nothing was lost."
+        )
         status = _fail(text, 2, debug)
     sys.exit(status or 0)
 

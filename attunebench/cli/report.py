@@ -113,7 +113,7 @@ def _emit(text: str, output: Path | None, *, protect: Path | None = None) -> Non
 
 def _say_warnings(built: Report) -> None:
     """A CSV has no room for them, and whoever reads its numbers should have met them."""
-    from attunebench.reports.text import clean
+    from attunebench.text import clean
 
     for warning in built.warnings:
         typer.echo(f"! {clean(warning)}", err=True)

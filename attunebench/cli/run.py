@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,25 +17,23 @@ from attunebench.cli.arguments import (
 )
 from attunebench.errors import UsageError
 
-if TYPE_CHECKING:
-    from attunebench.runner import ModelSettings, RunSettings, RunSummary
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("run")(run)
+    app.command("run", short_help="Ask a model, write its results.", context_settings={"allow_extra_args": True})(run)
 
 
 def run(
+    context: typer.Context,
     provider: Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")],
     model: Annotated[str, typer.Argument(help="The provider's name of the model, or the baseline's name.")],
     conversations: Annotated[Path | None, typer.Argument(help="The conversations folder.")] = None,
-    extra: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
     judge_model: Annotated[
-        list[str] | None, typer.Option("--judge-model", "-M", help="A model that rates the drafts; may be repeated.")
+        list[str] | None,
+        typer.Option("--judge-model", "-M", metavar="MODEL", help="A model that rates the drafts; may be repeated."),
     ] = None,
     judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
@@ -53,7 +50,9 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
     max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
     codebook: CodebookOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls and prompts; send and write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count calls and prompts; send and write nothing.")
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Make results of other settings anew.")] = False,
     skip_invalid: SkipInvalidOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
@@ -62,9 +61,10 @@ def run(
     from attunebench.cli import running
     from attunebench.protocol.modes import parse_modes
 
-    if extra:
-        parse_modes(extra)
-        raise UsageError(f"{' '.join(extra)} is left over; modes are given with --modes.")
+    if context.args:
+        # A word too many is most often a mode that is misspelt: parse_modes names it.
+        parse_modes(context.args)
+        raise UsageError(f"{' '.join(context.args)} is left over; modes are given with --modes.")
     judges = comma_list(judge_model)
     em = running.model_settings(provider, model, base_url, api_key)
     settings = running.settings(

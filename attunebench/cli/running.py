@@ -15,7 +15,7 @@ from attunebench import api
 from attunebench.cli.loading import load
 from attunebench.cli.progress import observer_for
 from attunebench.errors import UsageError
-from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, choose, estimate_run
+from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run
 from attunebench.text import printable
 
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")

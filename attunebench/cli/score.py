@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("score")(score)
+    app.command("score", short_help="Score results against the participants' labels.")(score)
 
 
 def score(

@@ -12,7 +12,7 @@ from attunebench.cli.arguments import ConversationsOption, one_folder
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("validate")(validate)
+    app.command("validate", short_help="Check a folder of conversations.")(validate)
 
 
 def validate(

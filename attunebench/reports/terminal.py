@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attunebench.reports import layout
 from attunebench.reports.model import Group, Report, Section
-from attunebench.reports.text import clean
+from attunebench.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console

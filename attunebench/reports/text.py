@@ -1,35 +1,14 @@
-"""Makes foreign text harmless for the place where it is shown: a terminal, a CSV cell, a markdown table.
-
-Owns what is stripped and escaped; knows no report.
-"""
+"""Makes foreign text harmless where a report shows it: a CSV cell, a markdown table. Knows no report."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 
-# CSI and the string sequences (OSC, DCS, SOS, PM, APC) go as a whole: without the escape their rest would be noise.
-_SEQUENCES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f]).*?(?:\x07|\x1b\\|\x9c|$)"
-    r"|\x1b[ -/]*[0-~]?",
-    re.DOTALL,
-)
-_JOINERS = "\u200c\u200d"
+from attunebench.text import clean
+
 _FORMULA = tuple("=+-@＝＋－＠")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _MARKDOWN = re.compile(r"[\\`*<>\[\]|~&]|(?<![^\W_])_|_(?![^\W_])")
-
-
-def clean(text: str) -> str:
-    """One line without control sequences, control characters and direction overrides; white space collapses."""
-    text = _SEQUENCES.sub("", text)
-    kept = (
-        " " if char.isspace() else char
-        for char in text
-        if char.isspace() or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
-    )
-    return " ".join("".join(kept).split())
 
 
 def csv_cell(text: str) -> str:

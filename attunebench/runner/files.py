@@ -52,7 +52,9 @@ def prepare_folder(folder: Path) -> None:
             pass
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DataError(f"The output folder {folder} cannot be written ({reason}); give another with --output.") from error
+        raise DataError(
+            f"The output folder {folder} cannot be written ({reason}); give another with --output."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class ResultFolder:
 
     def _free_name(self, identity: Identity) -> str:
         name = result_name(identity)
-        # Case is folded since some file systems do so; the hash is of the identity, so that a rerun finds the name again.
+        # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
         if self._names.get(name.casefold(), identity) == identity:
             return name
         return f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"

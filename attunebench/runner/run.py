@@ -33,7 +33,7 @@ from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.work import Planner, Todo, Work, stamped
 
 if TYPE_CHECKING:
-    from attunebench.protocol.calls import Call, Record
+    from attunebench.protocol.calls import Record
 
 QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
 """(conversation, result) → metric id → value, for the `scores` block of a result file."""
@@ -166,9 +166,7 @@ class _Run:
             self._totals.add(record)
         if job.failed is not None:
             self._totals.skipped[f"{name} ({job.mode})"] = job.failed
-            self._skipped.add(
-                name, job.mode, reason=job.failed, tries=job.tries, when=_now(), again=self._run_again
-            )
+            self._skipped.add(name, job.mode, reason=job.failed, tries=job.tries, when=_now(), again=self._run_again)
             self._observer.skipped(name, job.mode, job.failed)
             return
         self._totals.votes_owed += len(job.owed)

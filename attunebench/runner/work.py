@@ -23,7 +23,7 @@ from attunebench.runner.settings import RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, for a result that is there."""
+    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, where there is a result."""
 
     conversation: Conversation
     mode: Mode

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from factory import write_conversations
 
 from attunebench.cli.main import main
-from factory import write_conversations
 
 
 @dataclass(frozen=True)

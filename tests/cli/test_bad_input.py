@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-
 from factory import make_conversation, write_conversations
 
 
-def refused(ended, *words: str) -> None:  # noqa: ANN001
+def refused(ended, *words: str) -> None:
     """Exit status 2, one line on stderr that has all the words, nothing on stdout, no traceback."""
     assert 2 == ended.status, ended
     assert "" == ended.out
@@ -26,82 +25,82 @@ def conversation_file(folder: Path, name: str = "conversation_1.json", **changes
     return path
 
 
-def test_an_empty_folder(cli, tmp_path: Path) -> None:  # noqa: ANN001
+def test_an_empty_folder(cli, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     refused(cli("run", "baseline", "majority", "empty"), "empty", "*.json")
 
 
-def test_a_folder_that_is_not_there(cli) -> None:  # noqa: ANN001
+def test_a_folder_that_is_not_there(cli) -> None:
     refused(cli("run", "baseline", "majority", "nowhere"), "nowhere")
 
 
-def test_a_file_that_is_no_json(cli, data: Path) -> None:  # noqa: ANN001
+def test_a_file_that_is_no_json(cli, data: Path) -> None:
     (data / "conversation_99.json").write_text("{oops")
     refused(cli("run", "baseline", "majority", data), "conversation_99.json", "--skip-invalid")
     assert not Path("results").exists()
 
 
-def test_a_conversation_without_turns(cli, tmp_path: Path) -> None:  # noqa: ANN001
+def test_a_conversation_without_turns(cli, tmp_path: Path) -> None:
     conversation_file(tmp_path / "d", turns=[])
     refused(cli("run", "baseline", "majority", "d"), "turns")
 
 
-def test_a_duplicate_id_names_both_files(cli, tmp_path: Path) -> None:  # noqa: ANN001
+def test_a_duplicate_id_names_both_files(cli, tmp_path: Path) -> None:
     conversation_file(tmp_path / "d", "conversation_1.json")
     conversation_file(tmp_path / "d", "conversation_2.json")
     refused(cli("run", "baseline", "majority", "d"), "conversation_1.json", "conversation_2.json")
 
 
-def test_an_unknown_provider(cli, data: Path) -> None:  # noqa: ANN001
+def test_an_unknown_provider(cli, data: Path) -> None:
     refused(cli("run", "opnai", "gpt", data), "opnai", "openrouter")
 
 
-def test_an_unknown_baseline(cli, data: Path) -> None:  # noqa: ANN001
+def test_an_unknown_baseline(cli, data: Path) -> None:
     refused(cli("run", "baseline", "magic", data), "magic", "majority")
 
 
-def test_a_missing_key_names_its_variable(cli, data: Path) -> None:  # noqa: ANN001
+def test_a_missing_key_names_its_variable(cli, data: Path) -> None:
     refused(cli("run", "openrouter", "some/model", data), "OPENROUTER_API_KEY", "--api-key")
     assert not Path("results").exists()
 
 
-def test_a_local_server_without_an_address(cli, data: Path) -> None:  # noqa: ANN001
+def test_a_local_server_without_an_address(cli, data: Path) -> None:
     refused(cli("run", "local", "m", data), "--base-url")
 
 
-def test_an_unknown_metric(cli, data: Path) -> None:  # noqa: ANN001
+def test_an_unknown_metric(cli, data: Path) -> None:
     refused(cli("report", "--explain", "emotion_vaa"), "emotion_va")
 
 
-def test_an_output_folder_that_cannot_be_written(cli, data: Path) -> None:  # noqa: ANN001
+def test_an_output_folder_that_cannot_be_written(cli, data: Path) -> None:
     Path("taken").write_text("a file of mine")
     refused(cli("run", "baseline", "majority", data, "-o", "taken"), "taken", "--output")
     assert "a file of mine" == Path("taken").read_text()
 
 
-def test_no_conversations_at_all(cli) -> None:  # noqa: ANN001
+def test_no_conversations_at_all(cli) -> None:
     refused(cli("run", "baseline", "majority"), "--conversations")
 
 
-def test_a_structured_level_that_does_not_exist(cli, data: Path) -> None:  # noqa: ANN001
+def test_a_structured_level_that_does_not_exist(cli, data: Path) -> None:
     refused(cli("run", "baseline", "majority", data, "--structured", "xml"), "--structured", "xml")
 
 
-def test_blind_delta_does_not_go_with_omniscient_modes(cli, data: Path) -> None:  # noqa: ANN001
+def test_blind_delta_does_not_go_with_omniscient_modes(cli, data: Path) -> None:
     refused(
         cli("run", "baseline", "majority", data, "--modes", "omniscient", "--panas-strategy", "blind_delta"),
         "blind_delta",
     )
 
 
-def test_a_results_folder_of_another_dataset(cli, data: Path, tmp_path: Path) -> None:  # noqa: ANN001
+def test_a_results_folder_of_another_dataset(cli, data: Path, tmp_path: Path) -> None:
     other = write_conversations(tmp_path / "other", 2, seed=99)
     cli("run", "baseline", "majority", data, "-q")
     refused(cli("score", "--ground-truth", other), "results", "other")
     assert not Path("scores.json").exists()
 
 
-def test_a_scores_file_of_a_newer_schema(cli, data: Path) -> None:  # noqa: ANN001
+def test_a_scores_file_of_a_newer_schema(cli, data: Path) -> None:
     cli("run", "baseline", "majority", data, "-q")
     cli("score", "--ground-truth", data)
     scores = json.loads(Path("scores.json").read_text())
@@ -109,36 +108,36 @@ def test_a_scores_file_of_a_newer_schema(cli, data: Path) -> None:  # noqa: ANN0
     refused(cli("report", "--scores", "newer.json"), "newer.json", "99.0")
 
 
-def test_scores_are_not_written_over_a_file_that_is_none(cli, data: Path) -> None:  # noqa: ANN001
+def test_scores_are_not_written_over_a_file_that_is_none(cli, data: Path) -> None:
     cli("run", "baseline", "majority", data, "-q")
     Path("thesis.json").write_text('{"chapter": 1}')
     refused(cli("score", "--ground-truth", data, "-o", "thesis.json"), "thesis.json")
     assert '{"chapter": 1}' == Path("thesis.json").read_text()
 
 
-def test_a_scores_file_that_is_not_there(cli) -> None:  # noqa: ANN001
+def test_a_scores_file_that_is_not_there(cli) -> None:
     refused(cli("report"), "scores.json", "attune-bench score")
 
 
-def test_nothing_to_score(cli, data: Path) -> None:  # noqa: ANN001
+def test_nothing_to_score(cli, data: Path) -> None:
     Path("results").mkdir()
     refused(cli("score", "--ground-truth", data), "results")
 
 
-def test_other_settings_are_named_and_nothing_is_overwritten(cli, data: Path) -> None:  # noqa: ANN001
+def test_other_settings_are_named_and_nothing_is_overwritten(cli, data: Path) -> None:
     cli("run", "baseline", "random", data, "-q", "--seed", "1")
     before = {path: path.read_bytes() for path in Path("results").iterdir()}
     refused(cli("run", "baseline", "random", data, "-q", "--seed", "2"), "seed (1 there, 2 now)", "--replace")
     assert before == {path: path.read_bytes() for path in Path("results").iterdir()}
 
 
-def test_replace_makes_results_of_other_settings_anew(cli, data: Path) -> None:  # noqa: ANN001
+def test_replace_makes_results_of_other_settings_anew(cli, data: Path) -> None:
     cli("run", "baseline", "random", data, "-q", "--seed", "1")
     assert 0 == cli("run", "baseline", "random", data, "-q", "--seed", "2", "--replace").status
     assert {2} == {json.loads(path.read_text())["parameters"]["seed"] for path in Path("results").glob("*.json")}
 
 
-def test_skip_invalid_goes_on_and_names_what_is_left_out(cli, data: Path) -> None:  # noqa: ANN001
+def test_skip_invalid_goes_on_and_names_what_is_left_out(cli, data: Path) -> None:
     (data / "conversation_99.json").write_text("{oops")
     ended = cli("run", "baseline", "majority", data, "--skip-invalid")
     assert 1 == ended.status
@@ -147,7 +146,7 @@ def test_skip_invalid_goes_on_and_names_what_is_left_out(cli, data: Path) -> Non
 
 
 @pytest.mark.parametrize("command", ["run", "score", "report", "demo", "validate", "prompts", "doctor"])
-def test_every_command_has_help(cli, command: str) -> None:  # noqa: ANN001
+def test_every_command_has_help(cli, command: str) -> None:
     ended = cli(command, "--help")
     assert 0 == ended.status
     assert "Usage:" in ended.out

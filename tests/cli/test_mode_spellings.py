@@ -52,25 +52,25 @@ def test_no_mode_is_lost_and_no_other_word_is_taken(modes: list[str], after: str
         ["--modes", "VERBOSE", "Default"],
     ],
 )
-def test_spellings_run_the_same_modes(cli, data: Path, words: list[str]) -> None:  # noqa: ANN001
+def test_spellings_run_the_same_modes(cli, data: Path, words: list[str]) -> None:
     ended = cli("run", *words, "baseline", "majority", data, "--limit", "1", "--quiet")
     assert 0 == ended.status, ended.err
     modes = {json.loads(path.read_text())["mode"] for path in Path("results").glob("*.json")}
     assert {"default", "verbose"} == modes
 
 
-def test_all_runs_the_four_modes(cli, data: Path) -> None:  # noqa: ANN001
+def test_all_runs_the_four_modes(cli, data: Path) -> None:
     assert 0 == cli("run", "baseline", "majority", data, "--modes", "all", "--limit", "1", "-q").status
     assert 4 == len(list(Path("results").glob("*.json")))
 
 
-def test_without_modes_the_default_one_runs(cli, data: Path) -> None:  # noqa: ANN001
+def test_without_modes_the_default_one_runs(cli, data: Path) -> None:
     cli("run", "baseline", "majority", data, "-q")
     assert {"default"} == {json.loads(path.read_text())["mode"] for path in Path("results").glob("*.json")}
 
 
 @pytest.mark.parametrize("words", [["--modes", "defualt"], ["--modes", "default", "--", "verbos"], ["verbos"]])
-def test_an_unknown_mode_is_named_with_those_there_are(cli, data: Path, words: list[str]) -> None:  # noqa: ANN001
+def test_an_unknown_mode_is_named_with_those_there_are(cli, data: Path, words: list[str]) -> None:
     ended = cli("run", "baseline", "majority", data, *words)
     assert 2 == ended.status
     assert "There is no mode" in ended.err

@@ -9,10 +9,7 @@ HEAVY = ("openai", "httpx", "httpx2", "scipy", "numpy", "pydantic", "rich", "jso
 
 
 def test_importing_the_command_line_leaves_heavy_modules_out() -> None:
-    code = (
-        "import sys, attunebench.cli.main; "
-        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
-    )
+    code = f"import sys, attunebench.cli.main; print(*[name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "" == done.stdout.strip()
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attunebench.reports.text import clean, csv_cell, markdown_text
+from attunebench.reports.text import csv_cell, markdown_text
+from attunebench.text import clean, printable
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,11 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 )
 def test_markdown_shows_the_text_itself(text: str, shown: str) -> None:
     assert shown == markdown_text(text)
+
+
+def test_a_long_text_is_cut_with_an_ellipsis() -> None:
+    assert "aaa…" == printable("a" * 10, limit=4)
+
+
+def test_a_short_text_stays_whole() -> None:
+    assert "a b" == printable(" a\x07\n b ")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from factory import write_conversations
+from fake_server import FakeServer
 from pydantic import SecretStr
 
 import attunebench
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
-from factory import write_conversations
-from fake_server import FakeServer
 
 TURNS = 3
 KEY = "sk-test-4f9c2b7d81e05a63"

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status
 
 from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.runner import RunSummary
-from fake_server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status
 
 T = 3
 KEY = "sk-test-4f9c2b7d81e05a63"
@@ -67,14 +67,24 @@ def test_a_repeated_run_does_the_missing_conversations_only(
     assert 2 == len(results())
 
 
-def test_transient_trouble_changes_no_prediction(run: Run, server: FakeServer, results: Results, tmp_path: Path) -> None:
+def test_transient_trouble_changes_no_prediction(
+    run: Run, server: FakeServer, results: Results, tmp_path: Path
+) -> None:
     run(output=tmp_path / "undisturbed")
     undisturbed = [json.loads(path.read_text()) for path in sorted((tmp_path / "undisturbed").glob("*.json"))]
     server.asked.clear()
-    server.script = lambda asked: Status(503) if asked.number % 5 == 0 else Answer()
+    tried: set[str] = set()
+
+    def first_try_fails(asked: Asked) -> Doing:
+        if asked.prompt in tried:
+            return Answer()
+        tried.add(asked.prompt)
+        return Status(503)
+
+    server.script = first_try_fails
     summary = run()
     assert predictions(undisturbed) == predictions(results())
-    assert summary.retries > 0
+    assert 2 * (4 * T + 1) == summary.retries
     assert 1.0 == summary.answered_rate
 
 

@@ -1,0 +1,107 @@
+"""Runs that are stopped in the middle, as a process of their own: nothing that was written is lost or asked again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factory import write_conversations
+from fake_server import Answer, Asked, Doing, FakeServer
+
+TURNS, CONVERSATIONS = 3, 4
+PER_CONVERSATION = 4 * TURNS + 1
+
+
+class Gate:
+    """A script that answers `free` requests and then holds every one, and says when the first is held."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.held = threading.Event()
+
+    def __call__(self, asked: Asked) -> Doing:
+        if asked.number < self.free:
+            return Answer()
+        self.held.set()
+        return Answer(delay=1.0)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_conversations(tmp_path / "data", CONVERSATIONS, seed=5, turns=TURNS)
+
+
+def start(server: FakeServer, data: Path, folder: Path) -> subprocess.Popen[str]:
+    words = ["run", "local", "m", str(data), "--base-url", server.url, "-o", "results", "--concurrency", "4"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "attunebench.cli.main", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+def written(folder: Path) -> dict[str, Any]:
+    return {path.name: json.loads(path.read_text()) for path in (folder / "results").glob("[!_.]*.json")}
+
+
+def stopped(server: FakeServer, data: Path, folder: Path, how: signal.Signals, free: int) -> tuple[int, str]:
+    """Exit status and stderr of a run that got the signal once `free` requests were answered and more were waiting."""
+    gate = Gate(free)
+    server.script = gate
+    process = start(server, data, folder)
+    assert gate.held.wait(60)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def test_after_ctrl_c_the_command_says_how_to_go_on(server: FakeServer, data: Path, tmp_path: Path) -> None:
+    status, err = stopped(server, data, tmp_path, signal.SIGINT, free=2 * PER_CONVERSATION)
+    assert 130 == status
+    assert "the same command goes on" in err
+    assert "Traceback" not in err
+
+
+def test_after_ctrl_c_nothing_new_is_sent(server: FakeServer, data: Path, tmp_path: Path) -> None:
+    stopped(server, data, tmp_path, signal.SIGINT, free=PER_CONVERSATION)
+    assert len(server.bodies) <= PER_CONVERSATION + 4
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+def test_a_run_that_was_stopped_goes_on_with_the_missing_conversations(
+    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    stopped(server, data, tmp_path, how, free=2 * PER_CONVERSATION)
+    before = written(tmp_path)
+    server.script = None
+    server.asked.clear()
+    process = start(server, data, tmp_path)
+    _, err = process.communicate(timeout=60)
+    assert 0 == process.returncode, err
+    assert CONVERSATIONS == len(written(tmp_path))
+    assert (CONVERSATIONS - len(before)) * PER_CONVERSATION == len(server.bodies)
+    assert before == {name: result for name, result in written(tmp_path).items() if name in before}
+
+
+@pytest.mark.parametrize("free", [3, PER_CONVERSATION + 5, 3 * PER_CONVERSATION - 1])
+def test_a_killed_run_leaves_only_whole_files(server: FakeServer, data: Path, tmp_path: Path, free: int) -> None:
+    stopped(server, data, tmp_path, signal.SIGKILL, free=free)
+    for result in written(tmp_path).values():
+        assert result["calls"]["expected_items"] == result["calls"]["answered_items"]
