@@ -148,18 +148,24 @@ def _base_url(
 
 
 def _checked_url(url: str) -> str:
-    """The address without a final slash. One that holds a password is refused unseen."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-        secret = "@" in parts.netloc
-    except ValueError:
-        usable, secret = False, "@" in url
-    if secret:
-        raise ConfigurationError("The base URL holds a user name or password; leave it out and give --api-key instead.")
-    if not usable or any(character.isspace() for character in url):
+    """The address without a final slash. One that may hold a secret is refused unseen."""
+    if "@" in url or "?" in url:
+        raise ConfigurationError(
+            "The base URL holds a user name, a password or a query; leave that out and give a key with --api-key."
+        )
+    if any(character.isspace() for character in url) or not _is_address(url):
         raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
-    return url.removesuffix("/chat/completions").rstrip("/")
+    return url.rstrip("/").removesuffix("/chat/completions")
+
+
+def _is_address(url: str) -> bool:
+    import httpx
+
+    try:
+        parts = httpx.URL(url)
+        return parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
+    except (httpx.InvalidURL, ValueError):
+        return False
 
 
 def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:

@@ -80,6 +80,13 @@ def test_a_missing_key_is_told_with_what_was_tried(provider: str, named: str, tm
         resolve(settings(provider), {"HOME": str(tmp_path)})
 
 
+@pytest.mark.parametrize(
+    "url", ["http://x/v1", "http://x/v1/", "http://x/v1/chat/completions", "http://x/v1/chat/completions/"]
+)
+def test_an_address_is_taken_as_people_paste_it(url: str) -> None:
+    assert "http://x/v1" == resolve(settings("local", base_url=url), {}).base_url
+
+
 def test_an_unknown_provider_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match=", ".join(PROVIDERS)):
         open_backend(settings("anthropic"))
@@ -98,15 +105,28 @@ def test_a_key_that_no_header_can_carry_is_refused_unseen(key: str) -> None:
     assert "--api-key" in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://[::1", "http://x:99999/", "a b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000/v1",
+        "ftp://x/v1",
+        "http://",
+        "http://[::1",
+        "http://x:99999/",
+        "a b",
+        "http://xn--a/",
+        "http://\ud800",
+    ],
+)
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="base URL"):
         resolve(settings("local", base_url=url), {})
 
 
-def test_an_address_with_a_password_is_refused_unseen() -> None:
+@pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret"])
+def test_an_address_that_may_hold_a_secret_is_refused_unseen(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        resolve(settings("local", base_url="http://me:secret@x/v1"), {})
+        resolve(settings("local", base_url=url), {})
     assert "secret" not in str(caught.value)
 
 
