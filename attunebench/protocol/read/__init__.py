@@ -12,9 +12,8 @@ items                   which items were asked, and which are missing
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.base import Reply
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.protocol.calls import Answer, Asked, Outcome
 from attunebench.protocol.read import items, names, values
@@ -23,6 +22,9 @@ from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.items import expected_items
 from attunebench.protocol.read.kinds import READERS, Reading
 from attunebench.protocol.read.shapes import Groups, fields, interest, key_name, sources
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Reply
 
 __all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
 

@@ -203,10 +203,17 @@ class Tally:
         answers: dict[str, T] = {}
         for item in order:
             given = [ballot[item] for ballot in ballots if item in ballot]
-            if given:
+            if not given:
+                continue
+            first = given[0][0].value
+            if len(given) == len(given[0]) == 1 and isinstance(first, str) and first:
+                # the usual reply, spared the ways round it: every item once, as a plain string
+                self.given += not first.isspace()
+                value = read(item, first)
+            else:
                 value = self.settle(given, lambda one, item=item: bare(one.value, lambda raw: read(item, raw)))  # type: ignore[misc]
-                if value is not None:
-                    answers[item] = value
+            if value is not None:
+                answers[item] = value
         return answers
 
 
