@@ -6,13 +6,12 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from attunebench.errors import DataError
+from attunebench.wholefile import whole_file
 
 SCHEMA_VERSION = "1.0"
 """Readers take any file of the same major version; a minor version only adds keys."""
@@ -135,7 +134,7 @@ def new_scores(
 
 
 def write_scores(path: str | Path, scores: Scores) -> None:
-    """Write the file whole or not at all: beside the target, flushed to disk, renamed.
+    """Write the file whole or not at all.
 
     DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
     """
@@ -143,17 +142,8 @@ def write_scores(path: str | Path, scores: Scores) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _refuse_foreign(target)
-        handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(_lines(scores))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(beside).chmod(0o644)
-            Path(beside).replace(target)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+        with whole_file(target) as file:
+            file.writelines(line.encode() for line in _lines(scores))
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None
 

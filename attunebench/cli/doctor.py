@@ -12,7 +12,7 @@ _MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("doctor")(doctor)
+    app.command("doctor", short_help="Say what is fit for a run, and what is not.")(doctor)
 
 
 def doctor(

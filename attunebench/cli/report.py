@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +16,7 @@ import typer
 
 from attunebench.cli.arguments import ScoresOption, comma_list
 from attunebench.errors import DataError, UsageError
+from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
     from attunebench.reports import Report
@@ -38,7 +38,7 @@ class _By(str, Enum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("report")(report)
+    app.command("report", short_help="Show scores as tables, or explain a metric.")(report)
 
 
 def report(
@@ -98,15 +98,8 @@ def _emit(text: str, output: Path | None, *, protect: Path | None = None) -> Non
     if output.exists() and not output.is_file():
         raise DataError(f"{output} is no file; name a file with -o.")
     try:
-        handle, beside = tempfile.mkstemp(dir=output.parent, prefix=".report-", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            Path(beside).chmod(0o644)
-            Path(beside).replace(output)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+        with whole_file(output) as file:
+            file.write(text.encode())
     except OSError as error:
         raise DataError(f"{output} cannot be written ({error.strerror or error}); name another file with -o.") from None
 

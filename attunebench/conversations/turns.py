@@ -126,8 +126,9 @@ def _tags(raw: Object, path: str, notes: Notes) -> tuple[Tag, ...] | None:
         if emotion is None:
             continue
         if emotion in tags:
-            notes.warn(f"{place}.emotion", f"{emotion} stands in this turn twice; the first one counts")
-            continue
+            notes.warn(f"{place}.emotion", f"{emotion} stands in this turn twice; the higher intensity counts")
+            if (intensity or 0) <= (tags[emotion].intensity or 0):
+                continue
         tags[emotion] = Tag(emotion=emotion, intensity=intensity, **extras_of(entry, ("emotion", "intensity"), Tag))
     return tuple(tags.values())
 

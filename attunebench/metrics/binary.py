@@ -147,6 +147,7 @@ def _gap_card(metric_id: str, label: str, meaning: str, definition: str, source:
         definition=definition,
         source=source,
         unit="difference",
+        higher_is_better=None,
     )
 
 

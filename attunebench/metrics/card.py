@@ -15,7 +15,8 @@ class Metric:
 
     `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics. `level` is where
     it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
-    `chance` is the score of blind guessing where that is a constant of the metric, else None.
+    `higher_is_better` is None where neither end is good: a difference, or a property of the data. `chance` is the score
+    of blind guessing where that is a constant of the metric, else None.
     """
 
     id: str
@@ -29,7 +30,7 @@ class Metric:
     definition: str
     source: str
     unit: str = "share"
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     chance: float | None = None
 
 

@@ -178,7 +178,7 @@ def _card(
     canonical: bool = False,
     high: float = 1.0,
     unit: str = "share",
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = True,
 ) -> Metric:
     return Metric(
         id=metric_id,
@@ -292,5 +292,6 @@ CARDS: tuple[Metric, ...] = (
         "How many of the person's turns carry no emotion: a property of the data, the same for every model.",
         "Turns whose truth is an empty tag list / turns with truth.",
         OURS,
+        higher_is_better=None,
     ),
 )

@@ -64,6 +64,8 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
         "prompt_set_sha256": facts.prompt_set_sha256,
         "codebook_sha256": facts.codebook_sha256,
         "parameters": dict(facts.parameters),
+        "structured_used": sorted({record.structured for record in own if record.structured}),
+        "adapted": {name: how for record in own for name, how in record.adapted.items()},
         "judge_models": [],
         "epoch": facts.epoch,
         "conversationId": conversation.conversation_id,
@@ -83,8 +85,8 @@ def add_votes(result: Mapping[str, Any], records: Iterable[Record], judge_models
     """A result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
 
     Votes and judges that the result has already stay, so a judge can be added to an older result. A judge that was not
-    asked about a turn, or whose line failed, is missing there. The single-judge fields hold the first judge of the file's list. What judges
-    took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
+    asked about a turn, or whose line failed, is missing there. The single-judge fields hold the first judge of the
+    file's list. What judges took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
     """
     votes = [record for record in records if record.call.judge is not None]
     judges = list(dict.fromkeys([*(result.get("judge_models") or ()), *judge_models]))

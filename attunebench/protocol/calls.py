@@ -126,3 +126,5 @@ class Record:
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     structured: str | None = None
+    adapted: Mapping[str, Any] = field(default_factory=dict)
+    """What the server did not take as it was asked, e.g. {"temperature": "not accepted"}."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 from attunebench.metrics.registry import REGISTRY, Metric, metric
-from attunebench.reports.rows import NEUTRAL
 
 _GROUPS = {
     "pillar": "Composite and pillars",
@@ -75,9 +74,9 @@ def _reading(card: Metric) -> str:
 
 
 def _direction(card: Metric) -> str:
-    if card.id == NEUTRAL:
-        return "Neither end is better: it describes the conversations, not the model."
     if card.unit == "difference":
         return "0 is no difference and the sign says which side is higher; neither end is better as such."
+    if card.higher_is_better is None:
+        return "Neither end is better: it describes the conversations, not the model."
     best, worst = (card.high, card.low) if card.higher_is_better else (card.low, card.high)
     return f"{'Higher' if card.higher_is_better else 'Lower'} is better: {best:g} is the best, {worst:g} the worst."

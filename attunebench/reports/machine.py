@@ -55,7 +55,7 @@ def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ..
         *(section.title, row.id, row.label, row.status, group.provider, group.model, group.mode),
         *(cell.mean, cell.n, cell.se, cell.ci_low, cell.ci_high),
         *(counts.get(name) for name in ("tp", "tn", "fp", "fn")),
-        *(row.chance, "yes" if row.higher_is_better else "no"),
+        *(row.chance, {True: "yes", False: "no", None: ""}[row.higher_is_better]),
         *(group.n, group.expected, group.participants, group.answered, group.incomplete, "; ".join(group.judges)),
     )
 

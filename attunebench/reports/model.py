@@ -83,7 +83,7 @@ class Row:
     cells: tuple[Cell, ...]
     digits: int = 3
     chance: float | None = None
-    higher_is_better: bool = True
+    higher_is_better: bool | None = True
     pooled: bool = False
     counting: bool = False
     n_shown: bool = True
@@ -111,7 +111,7 @@ class Row:
     @property
     def legend(self) -> str:
         """The meaning, and the direction where it is not the usual one."""
-        return self.meaning if self.higher_is_better else f"{self.meaning} Lower is better."
+        return f"{self.meaning} Lower is better." if self.higher_is_better is False else self.meaning
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 from tenacity.stop import stop_base
@@ -46,6 +46,7 @@ class _Tally:
     models: list[str] = field(default_factory=list)
     providers: list[str] = field(default_factory=list)
     structured: str | None = None
+    adapted: dict[str, Any] = field(default_factory=dict)
 
     def add(self, reply: Reply) -> None:
         self.usage += reply.usage
@@ -55,6 +56,7 @@ class _Tally:
             if name and name not in seen:
                 seen.append(name)
         self.structured = reply.structured or self.structured
+        self.adapted.update(reply.notes)
 
 
 class Asker:
@@ -119,6 +121,7 @@ class Asker:
             models=tuple(tally.models),
             providers=tuple(tally.providers),
             structured=tally.structured,
+            adapted=tally.adapted,
         )
 
     def _request(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError
+from attunebench.wholefile import whole_file
 
 Identity = tuple[str, str, str, str]
 """(conversationId, provider, model, mode)"""
@@ -25,21 +25,12 @@ _LONGEST_NAME = 200
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write whole or not at all: beside the target, flushed to disk, renamed. Raises DataError where that fails."""
+    """Write an object, whole or not at all. Raises DataError where the file cannot be written."""
     text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                # A lone surrogate in a model's text is no reason to lose the answer: it is escaped.
-                file.write(text.encode("utf-8", "backslashreplace"))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with whole_file(path) as file:
+            # Half a surrogate pair in a model's text is no reason to lose the answer: it is escaped.
+            file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror}); give another folder with --output.") from error
 

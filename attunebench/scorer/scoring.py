@@ -41,10 +41,17 @@ def score(
         raise UsageError("The number of resamples must be at least 1 and the seed at least 0.")
     if cluster not in (None, "participant"):
         raise UsageError(f"There is no cluster {cluster!r}; `participant` is the one there is.")
-    truths = {conversation.conversation_id: prepare(conversation) for conversation in conversations}
+    truths: dict[str, Truth] = {}
+    sources: set[str] = set()
+    for conversation in conversations:
+        truths[conversation.conversation_id] = prepare(conversation)
+        if source := conversation.metadata.get("source"):
+            sources.add(str(source))
     gathered = _gather(truths, results)
     resampling = Resampling(seed, resamples, by_participant=cluster is not None)
-    return _scores(truths, gathered, list(skipped), resampling)
+    scores = _scores(truths, gathered, list(skipped), resampling)
+    scores["metadata"]["sources"] = sorted(sources)
+    return scores
 
 
 @dataclass(slots=True)
