@@ -91,7 +91,7 @@ ID = "tiny/default"
 def test_a_file_has_the_keys_of_the_format() -> None:
     result = assemble(TALK, "default", records(TALK), FACTS)
     assert FILE_KEYS <= set(result)
-    assert {"judge_usage", "judge_api_cost"} == set(result) - FILE_KEYS
+    assert {"adapted", "judge_api_cost", "judge_usage", "structured_used"} == set(result) - FILE_KEYS
     assert {"review_reasoning"} == set(result["turns"][0]) ^ TURN_KEYS
     assert POST_KEYS == set(result["post_conversation"])
     assert result == json.loads(json.dumps(result, allow_nan=False))
@@ -203,7 +203,8 @@ def test_votes_stand_by_judge_and_the_first_judges_flat() -> None:
     [turn] = assemble(TALK, "default", found, FACTS)["turns"]
     assert {"overall_score": 2} == turn["em_draft_judge_scores"] == turn["em_draft_judge_scores_by_model"]["judge-one"]
     assert {"overall_score": 5, "helpfulness": 4} == turn["em_draft_judge_scores_by_model"]["judge-two"]
-    assert {"judge-two": {"B1": "yes", "B13": "yes"}} == turn["em_draft_binary_assessment_by_model"]
+    said_nothing, answered = {}, {"B1": "yes", "B13": "yes"}
+    assert {"judge-one": said_nothing, "judge-two": answered} == turn["em_draft_binary_assessment_by_model"]
     assert {} == turn["em_draft_binary_assessment"]
 
 
