@@ -33,5 +33,8 @@ Q3_NEGATIVE: tuple[str, ...] = _codebook.q3_negative
 FOLLOW_UP_OPTIONS: tuple[str, ...] = _codebook.follow_up_options
 BRANCHES: tuple[str, ...] = tuple(_codebook.branches)
 
+INTENSITY_WORDS: Mapping[str, int] = {"mild": 2, "moderate": 4, "intense": 6}
+"""Word for the intensity of an emotion → its place on the scale 1–7."""
+
 MODES = ("default", "verbose", "omniscient", "verbose_omniscient")
 REPLY_VARIANTS = ("original", "alternate", "human")

@@ -1,4 +1,7 @@
-"""Text of models and data on its way to a screen: untrusted, so nothing in it may steer a terminal."""
+"""Text of models, servers and data on its way out: nothing in it may steer a terminal or stop an encoder.
+
+Owns what is taken out of foreign text. Knows neither where the text comes from nor what it is put into.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,11 @@ def clean(text: str) -> str:
         if char.isspace() or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
     )
     return " ".join("".join(kept).split())
+
+
+def encodable(text: str) -> str:
+    """The text with halves of surrogate pairs, which no request and no file can carry, as U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def printable(text: str, limit: int = 500) -> str:

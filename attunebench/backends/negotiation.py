@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.backends.faults import Fault, rule_for
-from attunebench.backends.wire import without_surrogates
 from attunebench.errors import ConfigurationError
+from attunebench.text import encodable
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
@@ -181,7 +181,7 @@ def _concerns(given_up: Concession, request: Request) -> bool:
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": without_surrogates(message.content)} for message in messages]
+    return [{"role": message.role, "content": encodable(message.content)} for message in messages]
 
 
 def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:

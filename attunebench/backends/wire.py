@@ -14,6 +14,7 @@ from typing import Any
 
 from attunebench.backends.base import Reply
 from attunebench.protocol.calls import Usage
+from attunebench.text import encodable, printable
 
 LONGEST_SENTENCE = 300
 """Characters of a server's own words that are passed on to the user."""
@@ -100,18 +101,13 @@ def error_in_text(content: bytes) -> ServerError:
 
 
 def looks_like_html(content: bytes) -> bool:
+    """Whether a body begins as a web page does, behind a BOM and white space."""
     return content[:500].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<body"))
 
 
 def tidy(text: str) -> str:
-    """One printable line of bounded length."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * LONGEST_SENTENCE]).split())
-    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1].rstrip() + "…"
-
-
-def without_surrogates(text: str) -> str:
-    """The text with halves of surrogate pairs, which no encoding carries, replaced."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """A server's words as one printable line of at most `LONGEST_SENTENCE` characters."""
+    return printable(text, LONGEST_SENTENCE)
 
 
 def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
@@ -171,7 +167,7 @@ def _status(error: Mapping[str, Any]) -> int | None:
 def _content(content: Any) -> tuple[str | None, str | None]:
     """Answer and thoughts: the text parts of each kind in order."""
     if isinstance(content, str):
-        return without_surrogates(content), None
+        return encodable(content), None
     if not isinstance(content, list):
         return None, None
     parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
@@ -230,4 +226,4 @@ def _amount(value: Any) -> float | None:
 
 
 def _text(value: Any) -> str | None:
-    return without_surrogates(value) if isinstance(value, str) and value.strip() else None
+    return encodable(value) if isinstance(value, str) and value.strip() else None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from attunebench.codebook import default_codebook
+from attunebench.constants import INTENSITY_WORDS
 from attunebench.conversations.issues import Notes
 from attunebench.conversations.schema import Frozen, Letter, Variant, YesNoNa
 
@@ -22,8 +23,7 @@ _YES_NO: Mapping[Any, YesNoNa] = {
     "na": "na", "n/a": "na", "not_applicable": "na",
 }  # fmt: skip
 _WINNERS: Mapping[str, Letter] = {"a": "A", "b": "B", "response_1": "A", "response_2": "B"}
-_VARIANTS: Mapping[str, Variant] = {name: name for name in ("original", "alternate", "human")}
-_INTENSITY_WORDS = {"mild": 2.0, "moderate": 4.0, "intense": 6.0}
+_VARIANTS: Mapping[str, Variant] = {name: name for name in get_args(Variant)}
 _EMOTIONS = default_codebook().display_names
 
 
@@ -61,6 +61,7 @@ def entries(raw: Object, name: str, path: str, notes: Notes) -> list[Any] | None
 
 
 def joined(path: str, name: str) -> str:
+    """The path of a member; at the top of the file its name alone."""
     return f"{path}.{name}" if path else name
 
 
@@ -70,6 +71,7 @@ def word(value: Any) -> str:
 
 
 def yes_no(raw: Object, path: str, notes: Notes, *names: str) -> YesNoNa | None:
+    """The answer under the first of `names` that holds one; None is no truth."""
     name, value = pick(raw, *names)
     if isinstance(value, (str, bool, int, float)):
         answer = _YES_NO.get(value) or _YES_NO.get(word(value))
@@ -83,6 +85,7 @@ def yes_no(raw: Object, path: str, notes: Notes, *names: str) -> YesNoNa | None:
 
 
 def winner(raw: Object, path: str, notes: Notes) -> Letter | None:
+    """The side that won; a tie or nothing is no truth."""
     value = raw.get("winner")
     letter = _WINNERS.get(word(value))
     if letter is None:
@@ -94,6 +97,7 @@ def winner(raw: Object, path: str, notes: Notes) -> Letter | None:
 
 
 def variant(raw: Object, path: str, notes: Notes, *names: str) -> Variant | None:
+    """The reply variant under one of `names`; anything else, also nothing, is an error."""
     name, value = pick(raw, *names)
     found = _VARIANTS.get(word(value))
     if found is None:
@@ -102,6 +106,7 @@ def variant(raw: Object, path: str, notes: Notes, *names: str) -> Variant | None
 
 
 def known_id(raw: Object, path: str, notes: Notes, known: Mapping[str, Any], what: str) -> str | None:
+    """The `questionId`, which has to be one of `known`; `what` names these in the error."""
     value = raw.get("questionId")
     if isinstance(value, str) and value in known:
         return value
@@ -110,6 +115,7 @@ def known_id(raw: Object, path: str, notes: Notes, known: Mapping[str, Any], wha
 
 
 def emotion(raw: Object, path: str, notes: Notes) -> str | None:
+    """The display form of the PANAS item under `emotion`."""
     value = raw.get("emotion")
     name = _EMOTIONS.get(word(value))
     if name is None:
@@ -118,12 +124,13 @@ def emotion(raw: Object, path: str, notes: Notes) -> str | None:
 
 
 def intensity(raw: Object, path: str, notes: Notes) -> float | None:
+    """1–7, a number or one of the three words; None is unknown."""
     value = raw.get("intensity")
     if value is None:
         notes.no_truth(f"{path}.intensity")
         return None
-    known = _INTENSITY_WORDS.get(word(value))
-    return known if known is not None else bounded(value, 1, 7, f"{path}.intensity", notes)
+    known = INTENSITY_WORDS.get(word(value))
+    return float(known) if known is not None else bounded(value, 1, 7, f"{path}.intensity", notes)
 
 
 def bounded(value: Any, low: float, high: float, path: str, notes: Notes) -> float | None:

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
+from attunebench.text import encodable
+
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _CONDITION = re.compile(r"\[((?:!?[a-z]\w*)(?: !?[a-z]\w*)*)\] ?")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -39,7 +41,7 @@ def fence(tag: str, text: str) -> str:
     letters too, the tag carries the lowest number from 2 for which that is not so. Lone surrogates, which no request
     can carry, become U+FFFD.
     """
-    text = _encodable(text)
+    text = encodable(text)
     name = _free_tag(tag, text)
     return f"<{name}>\n{text}\n</{name}>"
 
@@ -118,11 +120,3 @@ def _free_tag(tag: str, text: str) -> str:
     while number in taken:
         number += 1
     return f"{tag}-{number}"
-
-
-def _encodable(text: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from attunebench.constants import INTENSITY_WORDS
+
 YES_NO: dict[object, str] = {
     **dict.fromkeys(("yes", "y", "true", "1"), "yes"),
     **dict.fromkeys(("no", "n", "false", "0"), "no"),
@@ -19,7 +21,6 @@ LETTERS: dict[object, str] = {
     **dict.fromkeys(("A", "a", "response_1", "responsea"), "A"),
     **dict.fromkeys(("B", "b", "response_2", "responseb"), "B"),
 }
-_INTENSITY_WORDS = {"mild": 2.0, "moderate": 4.0, "intense": 6.0}
 
 
 def yes_no(value: Any) -> str | None:
@@ -58,9 +59,8 @@ def panas_total(value: Any) -> float | None:
 
 def intensity(value: Any) -> float | None:
     """An intensity 1–7, also as one of the words mild, moderate, intense; else None."""
-    if isinstance(value, str) and value.strip().lower() in _INTENSITY_WORDS:
-        return _INTENSITY_WORDS[value.strip().lower()]
-    return rating(value)
+    known = INTENSITY_WORDS.get(value.strip().lower()) if isinstance(value, str) else None
+    return rating(value) if known is None else float(known)
 
 
 def amount(value: Any) -> float | None:

@@ -179,6 +179,7 @@ def test_a_page_s_title_is_its_sentence() -> None:
 
 def test_a_servers_words_are_bounded_and_printable() -> None:
     assert "a b c" == tidy("a\x1b\n b\tc")
+    assert "busy" == tidy("\x1b[31mbusy\x1b[0m")
     assert 300 == len(tidy("x" * 10_000))
 
 

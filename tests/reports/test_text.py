@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attunebench.reports.text import csv_cell, markdown_text
-from attunebench.text import clean, printable
+from attunebench.text import clean, encodable, printable
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,24 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 )
 def test_markdown_shows_the_text_itself(text: str, shown: str) -> None:
     assert shown == markdown_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("half \ud83d", "half \ufffd"),
+        ("\ude00 half", "\ufffd half"),
+        ("two \ud83d\ude00", "two 😀"),
+        ("\ufeffé", "\ufeffé"),
+    ],
+)
+def test_half_a_surrogate_pair_becomes_the_replacement_character(text: str, kept: str) -> None:
+    assert kept == encodable(text)
+
+
+@given(st.text())
+def test_a_text_that_can_be_encoded_stays_as_it_is(text: str) -> None:
+    assert text == encodable(text)
 
 
 def test_a_long_text_is_cut_with_an_ellipsis() -> None:

@@ -10,10 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from attunebench.constants import INTENSITY_WORDS
+from attunebench.text import encodable
+
 YES_NO: Mapping[str, Literal["yes", "no"]] = {
     "yes": "yes", "y": "yes", "true": "yes", "1": "yes", "no": "no", "n": "no", "false": "no", "0": "no",
 }  # fmt: skip
-INTENSITY_WORDS: Mapping[str, int] = {"mild": 2, "moderate": 4, "intense": 6}
 
 _YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[^\W_]+(?:['’/-][^\W_]+)*")
 _WORD = re.compile(r"[^\W_]+")
@@ -143,11 +145,4 @@ def prose(value: Any) -> str | None:
     """A text of the model's, trimmed; None if empty or no text. Lone surrogates, which no file holds, become U+FFFD."""
     if not isinstance(value, str):
         return None
-    trimmed = value.strip()
-    if not trimmed:
-        return None
-    try:
-        trimmed.encode("utf-8")
-    except UnicodeEncodeError:
-        return trimmed.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return trimmed
+    return encodable(value.strip()) or None
