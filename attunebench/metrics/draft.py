@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
+from attunebench.metrics.pairwise import VARIANTS
 from attunebench.metrics.text import jaccard
 
 Votes = Mapping[str, Mapping[str, float]]
 YesNoVotes = Mapping[str, Mapping[str, str]]
-VARIANTS = ("original", "alternate", "human")
 
 
 def draft_judge(has_draft: bool, votes: Votes) -> float | None:

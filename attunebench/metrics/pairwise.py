@@ -18,6 +18,7 @@ from attunebench.metrics.card import README, Metric
 Letters = Mapping[str, str]
 Sides = Mapping[str, tuple[str, str]]
 VARIANTS = ("original", "alternate", "human")
+"""The three candidate replies of a turn."""
 _OTHER = {"A": "B", "B": "A"}
 
 

@@ -13,11 +13,10 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from attunebench.conversations.schema import Conversation, Turn
-from attunebench.protocol.calls import Kind, Mode, Record, Usage
+from attunebench.protocol.calls import RATINGS, Kind, Mode, Record, Usage
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.post import post_block
 from attunebench.protocol.read import expected_items
-from attunebench.protocol.schemas import RATINGS
 
 SCHEMA_VERSION = "1.0"
 

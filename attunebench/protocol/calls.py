@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
 Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post"]
 PanasStrategy = Literal["absolute", "delta", "blind_delta"]
-Variant = Literal["original", "alternate", "human"]
 Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"]
 YesNo = Literal["yes", "no"]
-Letter = Literal["A", "B"]
 
-KINDS: tuple[Kind, ...] = ("draft", "judge", "review", "binary_hp", "pairwise", "post")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+"""What a judge rates 1–7 where there is a reference."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import get_args
 
-from attunebench.conversations.schema import Comparison, Conversation, Turn
-from attunebench.protocol.calls import Letter, Variant
+from attunebench.conversations.schema import Comparison, Conversation, Letter, Turn, Variant
 
 _ORDERS: tuple[tuple[Variant, ...], ...] = tuple(permutations(get_args(Variant)))
 

@@ -11,10 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import Asked, Kind, PanasStrategy
-
-RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
-"""What a judge rates 1–7 where there is a reference."""
+from attunebench.protocol.calls import RATINGS, Asked, Kind, PanasStrategy
 
 _Schema = dict[str, Any]
 _INTEGER: _Schema = {"type": "integer"}

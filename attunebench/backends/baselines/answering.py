@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Reply
+from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.protocol.calls import RATINGS
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
-    from attunebench.conversations.schema import Conversation, Turn
-    from attunebench.protocol.calls import Asked, Letter, YesNo
-
-RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+    from attunebench.conversations.schema import Conversation, Letter, Panas, Turn
+    from attunebench.protocol.calls import Asked, YesNo
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,17 @@ class Baseline(ABC):
         if scene.asked.panas == "absolute":
             return {"predicted_post_panas": {"items": self.mood(scene)}}
         return {"predicted_panas_delta": {"items": self.mood_change(scene)}}
+
+
+def mood_levels(panas: Panas) -> dict[str, float]:
+    """Display name → 1–7, known ones only; for an unknown item a tenth of its side's total stands in."""
+    levels: dict[str, float] = {}
+    for side, total in ((PANAS_POSITIVE, panas.positive), (PANAS_NEGATIVE, panas.negative)):
+        for item in side:
+            level = panas.items.get(item.lower(), None if total is None else total / len(side))
+            if level is not None:
+                levels[item] = level
+    return levels
 
 
 class BaselineBackend:

@@ -20,7 +20,8 @@ from attunebench.constants import (
 )
 
 if TYPE_CHECKING:
-    from attunebench.protocol.calls import Letter, YesNo
+    from attunebench.conversations.schema import Letter
+    from attunebench.protocol.calls import YesNo
 
 LETTERS: tuple[Letter, Letter] = ("A", "B")
 ANSWERS: tuple[YesNo, YesNo] = ("yes", "no")

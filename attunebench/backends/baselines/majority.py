@@ -13,7 +13,8 @@ from attunebench.backends.baselines.answering import Baseline, Scene
 from attunebench.constants import BRANCHES, PANAS_ITEMS
 
 if TYPE_CHECKING:
-    from attunebench.protocol.calls import Letter, YesNo
+    from attunebench.conversations.schema import Letter
+    from attunebench.protocol.calls import YesNo
 
 OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
 """What usual replies do; all else they do not."""

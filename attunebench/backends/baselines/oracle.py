@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.baselines.answering import Scene
+from attunebench.backends.baselines.answering import Scene, mood_levels
 from attunebench.backends.baselines.majority import MIDDLE, Majority
-from attunebench.constants import PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.constants import PANAS_ITEMS
 
 if TYPE_CHECKING:
-    from attunebench.conversations.schema import Panas
-    from attunebench.protocol.calls import Letter, YesNo
+    from attunebench.conversations.schema import Letter
+    from attunebench.protocol.calls import YesNo
 
 
 class Oracle(Majority):
@@ -45,13 +45,13 @@ class Oracle(Majority):
         return truth or super().winner(scene, index)
 
     def mood(self, scene: Scene) -> dict[str, float]:
-        known = _levels(scene.conversation.post_panas) if scene.conversation else {}
+        known = mood_levels(scene.conversation.post_panas) if scene.conversation else {}
         return {**super().mood(scene), **known}
 
     def mood_change(self, scene: Scene) -> dict[str, float]:
         if scene.conversation is None:
             return super().mood_change(scene)
-        before, after = _levels(scene.conversation.pre_panas), _levels(scene.conversation.post_panas)
+        before, after = mood_levels(scene.conversation.pre_panas), mood_levels(scene.conversation.post_panas)
         return {item: after[item] - before[item] if item in before and item in after else 0 for item in PANAS_ITEMS}
 
     def wide(self, scene: Scene) -> dict[str, Any]:
@@ -67,17 +67,6 @@ class Oracle(Majority):
         }
         known = {key: value for key, value in texts.items() if value is not None}
         return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
-
-
-def _levels(panas: Panas) -> dict[str, float]:
-    """Display name → 1–7, known ones only; for an unknown item a tenth of its side's total stands in."""
-    levels: dict[str, float] = {}
-    for side, total in ((PANAS_POSITIVE, panas.positive), (PANAS_NEGATIVE, panas.negative)):
-        for item in side:
-            level = panas.items.get(item.lower(), None if total is None else total / len(side))
-            if level is not None:
-                levels[item] = level
-    return levels
 
 
 def _or(value: float | None, other: float) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import Answer, Asked, Outcome
+from attunebench.protocol.calls import RATINGS, Answer, Asked, Outcome
 from attunebench.protocol.read import items, names, values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
@@ -31,7 +31,7 @@ __all__ = ["expected_items", "merge_answers", "read_reply", "read_text"]
 _REASONING = ("reasoning", "emotion_reasoning", "binary_reasoning")
 _KEYS: Mapping[str, tuple[str, ...]] = {
     "draft": ("drafted_response",),
-    "judge": (*items.RATINGS, items.JUDGE_MAP),
+    "judge": (*RATINGS, items.JUDGE_MAP),
     "review": ("emotion_tags", *items.BINARY_MAPS),
     "binary_hp": items.BINARY_MAPS,
     "pairwise": ("pairwise_selections",),

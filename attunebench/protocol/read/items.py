@@ -1,4 +1,4 @@
-"""What a call asks for, item by item: the paths that `missing` names, and how an answer's outcome follows from them.
+"""What a call asks for, item by item: the paths that `missing` names.
 
 Knows the answer formats of spec 3.2, and no text.
 """
@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import Asked
+from attunebench.protocol.calls import RATINGS, Asked
 
-RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
 JUDGE_MAP = "draft_binary_assessment"
 WIDE = "conversation_wide"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import Asked
+from attunebench.protocol.calls import RATINGS, Asked
 from attunebench.protocol.read import items as names_of
 from attunebench.protocol.read import names, values
 from attunebench.protocol.read.decode import Obj, is_cut
@@ -103,7 +103,7 @@ def judge(reading: Reading) -> dict[str, Any]:
     """The ratings 1–7, where there is a reference, and the map about the draft."""
     answer: dict[str, Any] = {}
     if reading.asked.rated:
-        for key in names_of.RATINGS:
+        for key in RATINGS:
             answer[key] = reading.one(fields(reading.groups, key_name(key)), lambda raw: values.number(raw, 1, 7))
     questions = reading.asked.questions
     answer[names_of.JUDGE_MAP] = reading.choices(
