@@ -161,17 +161,13 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
     url = endpoint.base_url
     headers = {"Authorization": f"Bearer {endpoint.key.get_secret_value()}"} if secret else {}
     try:
-        with httpx.Client(timeout=TIMEOUT, trust_env=not _is_this_machine(endpoint.host), headers=headers) as client:
+        with httpx.Client(timeout=TIMEOUT, trust_env=not endpoint.is_this_machine, headers=headers) as client:
             response, body = _get(client, f"{url}/models")
     except httpx.TimeoutException:
         return Finding("fail", f"{url}: no answer within {TIMEOUT:g} s; is the server still loading its model?")
     except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
         return Finding("fail", _why_no_connection(url, error))
     return _what_it_said(url, response, body)
-
-
-def _is_this_machine(host: str) -> bool:
-    return host == "localhost" or host == "::1" or host.startswith("127.")
 
 
 def _get(client: httpx.Client, url: str) -> tuple[httpx.Response, bytes]:

@@ -10,7 +10,6 @@ import logging
 import os
 import time
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx
@@ -122,7 +121,7 @@ def _http_client(endpoint: Endpoint, concurrency: int) -> httpx.AsyncClient:
     limits = httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     try:
         # A transport of our own keeps the client from reading the proxy variables.
-        transport = httpx.AsyncHTTPTransport(limits=limits) if is_loopback(endpoint.host) else None
+        transport = httpx.AsyncHTTPTransport(limits=limits) if endpoint.is_this_machine else None
         return httpx.AsyncClient(
             transport=transport,
             limits=limits,
@@ -173,13 +172,3 @@ def _quieten() -> None:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.WARNING)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the host is this machine by its name or address."""
-    if host in ("localhost", "0.0.0.0") or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

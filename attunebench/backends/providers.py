@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -72,6 +73,16 @@ class Endpoint:
     @property
     def host(self) -> str:
         return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def is_this_machine(self) -> bool:
+        """Whether the host is this machine by its name or address, so that no proxy stands between."""
+        if self.host in ("localhost", "0.0.0.0") or self.host.endswith(".localhost"):
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
 
 def provider_named(name: str) -> Provider:

@@ -15,7 +15,6 @@ from pydantic import SecretStr
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend, Reply, Request
-from attunebench.backends.chat import is_loopback
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
@@ -428,24 +427,6 @@ def test_a_broken_setting_of_the_network_is_told_by_its_variable(
     with pytest.raises(ConfigurationError, match=variable) as caught:
         open_backend(ModelSettings(provider="local", model="m", base_url="https://host.example/v1"))
     assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("localhost", True),
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("::1", True),
-        ("0.0.0.0", True),
-        ("my.localhost", True),
-        ("192.168.0.1", False),
-        ("localhost.example", False),
-        ("", False),
-    ],
-)
-def test_this_machine_is_known_by_its_names(host: str, expected: bool) -> None:
-    assert expected is is_loopback(host)
 
 
 def test_as_many_connections_are_open_as_calls_may_be_under_way(fake_server: FakeServer) -> None:

@@ -130,6 +130,25 @@ def test_an_address_that_may_hold_a_secret_is_refused_unseen(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("[::1]", True),
+        ("0.0.0.0", True),
+        ("my.localhost", True),
+        ("192.168.0.1", False),
+        ("localhost.example", False),
+        ("127.0.0.1.example", False),
+    ],
+)
+def test_this_machine_is_known_by_its_names(host: str, expected: bool) -> None:
+    endpoint = resolve(settings("local", base_url=f"http://{host}:8000/v1"), {})
+    assert expected is endpoint.is_this_machine
+
+
 def test_no_repr_shows_the_key() -> None:
     endpoint = resolve(settings("openai", KEY), {})
     assert KEY not in f"{endpoint!r} {endpoint} {settings('openai', KEY)!r} {open_backend(settings('openai', KEY))!r}"
