@@ -46,6 +46,8 @@ Pooled = dict[str, "PooledBlock | None"]
 
 
 class TurnEntry(TypedDict):
+    """One turn. `metrics` holds every id of the registry that is computed per turn."""
+
     turnNumber: int
     metrics: MetricValues
 

@@ -22,6 +22,8 @@ class Frozen(BaseModel):
 
 
 class Demographics(Frozen):
+    """What the participant told of themselves, in the words of the file; None or () is not told."""
+
     country: str | None = None
     education: str | None = None
     work_edu_background: tuple[str, ...] = ()

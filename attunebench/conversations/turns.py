@@ -42,6 +42,7 @@ T = TypeVar("T")
 
 
 def read_turns(raw: Object, notes: Notes) -> tuple[Turn, ...]:
+    """The turns in the order of their numbers, without what is no object; () where the list itself is unusable."""
     given = raw.get("turns")
     if given == []:
         notes.error("turns", "expected at least one turn, found an empty list")
