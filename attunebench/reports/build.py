@@ -24,7 +24,7 @@ _SECTIONS = {
     "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
 }
 _ALWAYS = ("pillar", "turn", "conversation")
-_ORIGIN = {"ground_truth": "labels", "results": "results", "attunebench_version": "scored by attunebench"}
+_ORIGIN = {"ground_truth": "labels from", "results": "results from", "attunebench_version": "scored by attunebench"}
 
 
 def build_report(
@@ -78,7 +78,7 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
     rows = [row for block in blocks for row in pooled_rows(groups, block, statistics)]
     return Section(
         "Turn by turn: yes/no answers pooled",
-        "All n judgements of all conversations counted together; not answered counts as the wrong answer.",
+        "The n answers of all conversations counted together; not answered counts as the wrong answer.",
         tuple(row for row in rows if row.measured),
     )
 

@@ -24,7 +24,7 @@ _WIDEST_MODE = 18
 class Column:
     """A column of a grid. `key` columns say what a row is; keys and `prose` may wrap, other words may not.
 
-    `limit`: the width that the words of a key may take at most.
+    A line break in `head` is one on the page. `limit`: the width that the words of a key may take at most.
     """
 
     head: str
@@ -175,6 +175,7 @@ def _aligned(parts: Sequence[tuple[str, str, str]]) -> tuple[str, ...]:
 
 
 def _head(group: Group, groups: Sequence[Group], clean: Clean) -> str:
-    provider = f"{clean(group.provider)} " if several_providers(groups) else ""
-    count = f" (n{NO_BREAK}{group.n})" if len({other.n for other in groups}) > 1 else ""
-    return f"{provider}{clean(group.model)} {clean(group.mode)}{count}"
+    """Model, provider, mode and n, each on a line of its own, so that columns side by side read alike."""
+    provider = [clean(group.provider)] if several_providers(groups) else []
+    count = [f"(n{NO_BREAK}{group.n})"] if len({other.n for other in groups}) > 1 else []
+    return "\n".join([clean(group.model), *provider, clean(group.mode), *count])

@@ -31,7 +31,7 @@ def _section(section: Section, groups: Sequence[Group]) -> list[str]:
         grid = layout.by_group(section, groups, markdown_text)
     else:
         grid = layout.by_metric(section, groups, markdown_text)
-    legend = "\n".join(f"- **{row.label}** (`{row.id}`): {markdown_text(row.legend)}" for row in section.rows)
+    legend = "\n".join(f"- **{name}** (`{ids}`): {markdown_text(text)}" for name, ids, text in section.legend)
     return [*blocks, _table(grid), legend, *_notes(section)]
 
 

@@ -74,6 +74,8 @@ class Row:
 
     `digits` are those shown behind the point. `pooled`: the cells are over yes/no judgements of all conversations
     together; `counting`: what is shown is their four counts. `n_shown` False: a row of counts beside it says the n.
+    `kind`: label and id without the block of questions, where rows of several blocks mean the same; a legend says it
+    once.
     """
 
     id: str
@@ -87,6 +89,7 @@ class Row:
     pooled: bool = False
     counting: bool = False
     n_shown: bool = True
+    kind: tuple[str, str] | None = None
 
     @property
     def measured(self) -> bool:
@@ -123,6 +126,11 @@ class Section:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     leaderboard: bool = False
+
+    @property
+    def legend(self) -> list[tuple[str, str, str]]:
+        """Label, id and meaning of its rows; rows of one kind are explained together."""
+        return list(dict.fromkeys((*(row.kind or (row.label, row.id)), row.legend) for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)

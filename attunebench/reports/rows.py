@@ -24,12 +24,16 @@ _BLOCKS = {
     "binary_hp_hp": "Binary HP, person's phrasing",
 }
 _STATISTICS = {
-    "counts": ("tp/tn/fp/fn", "Judgements by truth and answer: yes-yes, no-no, no-yes, yes-no."),
+    "counts": ("tp/tn/fp/fn", "Judgements by label and answer: yes-yes, no-no, no-yes, yes-no."),
     "accuracy": ("accuracy", "Share of the judgements that are right."),
     "precision": ("precision", "Of the answers yes, how many are right."),
-    "recall": ("recall", "Of the judgements whose truth is yes, how many are answered yes."),
-    "f1": ("F1", "Precision and recall of yes in one number."),
-    "mcc": ("MCC", "Correlation of answer and truth, −1 to 1: constant answers get 0 however skewed the truth is."),
+    "recall": ("recall", "Of the judgements whose label is yes, how many are answered yes."),
+    "f1": ("F1", "Harmonic mean of precision and recall of the answer yes."),
+    "mcc": (
+        "MCC",
+        "Matthews correlation of answers and labels, −1 to 1: the same answer to everything gets 0, however many "
+        "labels are yes.",
+    ),
 }
 
 
@@ -93,6 +97,7 @@ def pooled_rows(
                 digits=0 if statistic == "counts" else 3,
                 counting=statistic == "counts",
                 n_shown="counts" not in statistics,
+                kind=(label, f"…_{statistic}_pooled{where and '.…'}"),
             )
         )
     return rows
@@ -103,6 +108,15 @@ def pooled_categories(groups: Sequence[Group], block: str) -> list[str]:
     return sorted(
         {str(name) for group in groups for name in mapping(mapping(group.pooled.get(block)).get("by_category"))}
     )
+
+
+def explain_pooled(row_id: str) -> str | None:
+    """The meaning of a pooled row by its id, None for an id that is none of theirs."""
+    for block, name in _BLOCKS.items():
+        for statistic, (label, meaning) in _STATISTICS.items():
+            if row_id == f"{block}_{statistic}_pooled":
+                return f"{name} {label}, over the answers of all conversations together. {meaning}"
+    return None
 
 
 def block_label(block: str) -> str:

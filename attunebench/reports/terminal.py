@@ -71,7 +71,7 @@ def _section(console: Console, section: Section, groups: Sequence[Group]) -> Non
     for grid in grids:
         console.print()
         _table(console, grid)
-    legend = [] if explained else [f"{row.label} ({row.id}): {row.legend}" for row in section.rows]
+    legend = [] if explained else [f"{name} ({ids}): {text}" for name, ids, text in section.legend]
     if legend or section.notes:
         console.print()
     for line in legend:
@@ -122,8 +122,12 @@ def _wrapped(word: str, column: Column) -> Text:
     """Broken here and not by rich, which would break an interval as readily as a name."""
     from rich.text import Text
 
-    lines = [word] if column.prose else textwrap.wrap(word, column.width, break_on_hyphens=False, drop_whitespace=False)
+    lines = [word] if column.prose else [piece for line in word.split("\n") for piece in _pieces(line, column.width)]
     return Text("\n".join(line.rstrip() for line in lines).replace(layout.NO_BREAK, " "))
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width, break_on_hyphens=False, drop_whitespace=False)
 
 
 def _closing(console: Console, report: Report) -> None:

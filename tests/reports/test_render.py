@@ -66,6 +66,22 @@ def test_one_model_has_its_metrics_down_the_side_and_meanings_where_there_is_roo
     assert "Emotion VA (emotion_va): How close" in narrow
 
 
+def test_heads_of_models_side_by_side_have_the_same_lines(make_scores: MakeScores) -> None:
+    scores = make_scores(("m", "default", 0.6), ("a-model-with-a-long-name", "verbose", 0.4))
+    scores["aggregates"][1]["provider"] = "elsewhere"
+    text = render(scores, width=200, metrics=["kendall_tau"])
+    models, providers, modes = text.split("\n")[(end := text[: text.index("Metric ")].count("\n")) - 2 : end + 1]
+    assert ["m", "a-model-with-a-long-name"] == models.split()
+    assert [scores["aggregates"][0]["provider"], "elsewhere"] == providers.split()
+    assert ["Metric", "default", "verbose", "Chance"] == modes.split()
+
+
+def test_what_pooled_rows_mean_is_said_once(make_scores: MakeScores) -> None:
+    text = " ".join(render(make_scores(("a", "default", 0.6), ("b", "default", 0.4)), show_all=True).split())
+    assert 1 == text.count("Harmonic mean of precision and recall")
+    assert "F1 (…_f1_pooled): Harmonic" in text
+
+
 def test_chance_levels_close_a_table_of_models(many: dict[str, Any]) -> None:
     lines = [line for line in render(many, width=200).split("\n") if line.startswith("chance")]
     assert "0.500" in lines[0]
