@@ -86,22 +86,25 @@ def help_of(words: tuple[str, ...]) -> str:
 
 def metrics_page() -> str:
     from attunebench.metrics.registry import REGISTRY
+    from attunebench.reports.explain import SYMBOLS
 
     parts = [
         "# The metrics\n",
         "Made from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one of them.\n",
-        "*Canonical* metrics enter the Composite, those *alongside* stand beside it, *diagnostic* ones need `--all`.\n",
+        "*Canonical* metrics enter the Composite, those *alongside* stand beside it, *diagnostic* ones need `--all`. "
+        f"In definitions {SYMBOLS} “OM” is the original model, the one that the person talked with; “HP” is the person "
+        "(human participant).\n",
     ]
     for group, title in GROUPS.items():
         cards = [card for card in REGISTRY.values() if card.group == group]
         parts.append(f"## {title}\n" if cards else "")
         for card in cards:
-            direction = "higher" if card.higher_is_better else "lower"
+            better = {True: "higher is better", False: "lower is better", None: "neither end is better"}
             chance = f", chance {card.chance:g}" if card.chance is not None else ""
             parts.append(
-                f"**`{card.id}`** · {card.label} · {card.status}\n"
-                f"{card.meaning} *Range* {card.low:g} to {card.high:g} ({card.unit}), {direction} is better{chance}. "
-                f"*Definition* {card.definition} *Source* {card.source}.\n"
+                f"### `{card.id}`\n\n**{card.label}** ({card.status}). {card.meaning}\n\n"
+                f"- *Range:* {card.low:g} to {card.high:g} ({card.unit}), {better[card.higher_is_better]}{chance}.\n"
+                f"- *Definition:* {card.definition}\n- *Source:* {card.source}.\n"
             )
     return "\n".join(part for part in parts if part)
 

@@ -61,7 +61,9 @@ def report(
     from attunebench.scores import read_scores
 
     if explain is not None:
-        _emit(reports.explain(explain, width=width or _terminal_width(output)), output)
+        # Whoever pipes the list into grep wants a metric's meaning on the line of its name.
+        piped = output is not None or not sys.stdout.isatty()
+        _emit(reports.explain(explain, width=width or (None if piped else _terminal_width(output))), output)
         return
     source = _source(scores, scores_option)
     built = reports.build_report(

@@ -155,7 +155,7 @@ CARDS: tuple[Metric, ...] = (
     _accuracy_card(
         "binary_om_accuracy",
         "Binary OM",
-        "How often the model sees as the person did what the reply in the conversation did.",
+        "How often the model agrees with the person about what the reply of the original model (OM) did.",
         "em_binary_om_assessment",
         "observedBehavior",
         canonical=True,
@@ -163,7 +163,7 @@ CARDS: tuple[Metric, ...] = (
     _accuracy_card(
         "binary_hp_accuracy",
         "Binary HP",
-        "How often the model knows what the person would have wanted the reply to do.",
+        "How often the model knows what the person (HP, human participant) would have wanted the reply to do.",
         "em_binary_human_prediction",
         "preferredBehavior",
         canonical=True,

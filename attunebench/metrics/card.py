@@ -34,6 +34,6 @@ class Metric:
     chance: float | None = None
 
 
-README = "published README"
+README = "README of the published benchmark"
 PUBLIC_CODE = "another public implementation"
 OURS = "our choice"

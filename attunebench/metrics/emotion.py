@@ -207,7 +207,8 @@ CARDS: tuple[Metric, ...] = (
     _card(
         "emotion_va",
         "Emotion VA",
-        "How close the named emotions come to the felt ones, with credit for near misses such as distressed for upset.",
+        "How close the named emotions come to the felt ones in valence and arousal, with credit for near misses such "
+        "as distressed for upset.",
         "Best one-to-one matching by total valence-arousal similarity, over max(|G|, |P|); sim = 1 − distance/√2 "
         "rounded to 4 digits; both empty 1, exactly one empty 0; not answered 0.",
         canonical=True,

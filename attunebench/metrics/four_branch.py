@@ -48,7 +48,8 @@ CARDS: tuple[Metric, ...] = (
     _card(
         "four_branch",
         "Four Branch",
-        "How close the model comes to the person's own ratings of the replies on the four branches.",
+        "How close the model comes to the person's own ratings of the replies on the four branches of emotional "
+        "intelligence.",
         "1 − mean |Δ|/6 over the branches with truth; a branch not answered counts 6.",
         canonical=True,
     ),

@@ -31,5 +31,5 @@ def metric(metric_id: str) -> Metric:
     if card is not None:
         return card
     near = difflib.get_close_matches(metric_id.strip().lower(), REGISTRY, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`attune-bench report --help` says where they are listed."
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`attune-bench report --explain all` lists them."
     raise UsageError(f"There is no metric {metric_id!r}. {hint}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from attunebench.metrics.registry import REGISTRY, Metric, metric
+from attunebench.reports.rows import explain_pooled
 
 _GROUPS = {
     "pillar": "Composite and pillars",
@@ -19,19 +21,29 @@ _STATUSES = {
     "diagnostic": "diagnostic: helps to understand other scores, not part of the Composite",
 }
 _LABEL_WIDTH = 12
+_INDENT = 2
+_NARROWEST = 40
+_ONE_LINE = 1000
+SYMBOLS = "G is what the person gave, P what the model predicted, Δ their difference."
+_SYMBOL = re.compile(r"\bG\b|\bP\b|n_[GP]|Δ")
 
 
-def explain(metric_id: str, *, width: int = 80) -> str:
-    """A metric's card in words, wrapped at `width`; `all` lists every metric with its one-line meaning.
+def explain(metric_id: str, *, width: int | None = None) -> str:
+    """A metric's card in words, wrapped at `width` (80 for None); `all` lists every metric with its meaning, one a line
+    where `width` is None.
 
     Raises UsageError with near names for an unknown metric.
     """
     if metric_id.strip().lower() == "all":
-        return _list()
+        return _list(_ONE_LINE if width is None else max(width, _NARROWEST))
+    width = max(width or 80, _NARROWEST)
+    if (pooled := explain_pooled(metric_id)) is not None:
+        return textwrap.fill(pooled, width) + "\n"
     card = metric(metric_id)
     facts = {
         "Meaning": card.meaning,
         "Definition": card.definition,
+        **({"Symbols": SYMBOLS} if _SYMBOL.search(card.definition) else {}),
         "Range": _range(card),
         "How to read": _reading(card),
         "Shown under": _GROUPS[card.group],
@@ -41,17 +53,26 @@ def explain(metric_id: str, *, width: int = 80) -> str:
     lines = [f"{card.label} ({card.id})"]
     for name, text in facts.items():
         indent = " " * (_LABEL_WIDTH + 2)
-        lines += textwrap.wrap(f"{name:<{_LABEL_WIDTH}}  {text}", max(width, 40), subsequent_indent=indent)
+        lines += textwrap.wrap(f"{name:<{_LABEL_WIDTH}}  {text}", width, subsequent_indent=indent)
     return "\n".join(lines) + "\n"
 
 
-def _list() -> str:
-    widest = max(len(metric_id) for metric_id in REGISTRY)
+def _list(width: int) -> str:
+    """Ids in a column, meanings beside them; where that leaves too little room, below them."""
+    widest = max(len(metric_id) for metric_id in REGISTRY) + 2 * _INDENT
     blocks = []
     for group, title in _GROUPS.items():
-        lines = [f"{card.id:<{widest}}  {card.meaning}" for card in REGISTRY.values() if card.group == group]
-        blocks.append("\n".join([title[0].upper() + title[1:], *(f"  {line}" for line in lines)]))
+        lines = [title[0].upper() + title[1:]]
+        for card in (card for card in REGISTRY.values() if card.group == group):
+            lines += _item(card, widest if width >= 2 * widest else 2 * _INDENT, width)
+        blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
+
+
+def _item(card: Metric, indent: int, width: int) -> list[str]:
+    head = " " * _INDENT + card.id
+    meaning = textwrap.wrap(card.meaning, width, initial_indent=" " * indent, subsequent_indent=" " * indent)
+    return [head + meaning[0][len(head) :], *meaning[1:]] if len(head) < indent else [head, *meaning]
 
 
 def _range(card: Metric) -> str:

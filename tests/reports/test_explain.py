@@ -22,6 +22,31 @@ def test_all_lists_each_metric_on_one_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_list_of_all_keeps_to_the_width_and_loses_nothing(width: int) -> None:
+    text = explain("all", width=width)
+    assert [] == [line for line in text.split("\n") if len(line) > width]
+    assert [] == [i for i, card in REGISTRY.items() if f"{i} {card.meaning}" not in " ".join(text.split())]
+
+
+@pytest.mark.parametrize("metric_id", ["emotion_f1", "four_branch", "q3_follow_up"])
+def test_a_definition_in_symbols_says_what_they_stand_for(metric_id: str) -> None:
+    assert "G is what the person gave" in explain(metric_id)
+
+
+def test_a_definition_in_words_names_no_symbols() -> None:
+    assert "Symbols" not in explain("binary_om_accuracy")
+
+
+def test_ids_of_pooled_rows_are_explained_too() -> None:
+    assert explain("binary_hp_mcc_pooled").startswith("Binary HP MCC, over the answers of all conversations together.")
+
+
+def test_what_names_no_metric_by_far_is_told_where_they_are_listed() -> None:
+    with pytest.raises(UsageError, match="--explain all"):
+        explain("nonsense")
+
+
 def test_a_lower_is_better_metric_says_so() -> None:
     assert "Lower is better: 0 is the best" in explain("q3_fit_distance")
 
