@@ -13,7 +13,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-CUT = "__cut__"
+
+class _Mark(str):
+    """A text that is known by identity, so that a model that writes the same letters means no more than these."""
+
+    __slots__ = ()
+
+
+CUT = _Mark("__cut__")
 """A key (in an object) or a last entry (in a list) that says: the text ended before this was closed."""
 
 ABSENT: Any = object()
@@ -36,14 +43,14 @@ class Obj(tuple[tuple[str, Any], ...]):
     @property
     def cut(self) -> bool:
         """Whether the text ended inside this object."""
-        return bool(self) and self[-1][0] == CUT
+        return bool(self) and self[-1][0] is CUT
 
 
 def is_cut(value: Any) -> bool:
     """Whether `value` is a list or an object that the text did not close."""
     if isinstance(value, Obj):
         return value.cut
-    return isinstance(value, list) and bool(value) and value[-1] == CUT
+    return isinstance(value, list) and bool(value) and value[-1] is CUT
 
 
 def _integer(digits: str) -> float:
@@ -101,12 +108,14 @@ def stand_in(index: int) -> str:
 
 def _as_pairs(value: Any, depth: int, strings: Sequence[str]) -> Any:
     if isinstance(value, str):
+        if value == CUT:
+            return CUT
         match = _STAND_IN.fullmatch(value)
         index = int(match[1]) if match else len(strings)
         return strings[index] if index < len(strings) else value
     if depth and isinstance(value, (dict, Obj)):
         pairs = value.items() if isinstance(value, dict) else value
-        return Obj((str(key), _as_pairs(item, depth - 1, strings)) for key, item in pairs)
+        return Obj((CUT if key == CUT else str(key), _as_pairs(item, depth - 1, strings)) for key, item in pairs)
     if depth and isinstance(value, (list, tuple)):
         return [_as_pairs(item, depth - 1, strings) for item in value]
     return value if isinstance(value, (int, float)) else None

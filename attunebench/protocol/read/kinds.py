@@ -30,6 +30,8 @@ from attunebench.protocol.read.shapes import (
 )
 from attunebench.protocol.read.tags import tags
 
+NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
+"""A follow-up of such words alone says that nothing felt off."""
 _DRAFT_KEYS = frozenset({"draft", "draftresponse", "reply", "message"}) | WRAPPERS
 
 
@@ -199,7 +201,7 @@ def _options(raw: Any, options: Iterable[str]) -> list[str] | None:
 
 
 def _follow_up(reading: Reading, found: Groups, q3: str | None) -> list[str] | None:
-    """Free text entries. Left out beside a positive Q3 means that nothing felt off."""
+    """Free text entries. Left out beside a positive Q3, or a word such as "None", means that nothing felt off."""
     before = reading.tally.given
     known = frozenset(map(values.squeezed, reading.codebook.follow_up_options))
 
@@ -220,6 +222,8 @@ def _texts(raw: Any, trusted: Callable[[str], bool]) -> list[str] | None:
     if not entries:
         return entries
     texts = [entry for entry in entries if isinstance(entry, str) and entry.strip()]
+    if texts and all(values.plain(text) in NOTHING for text in texts):
+        return []
     if not all(map(trusted, texts)):
         return None
     return [text for entry in texts if (text := values.prose(entry)) is not None] or None

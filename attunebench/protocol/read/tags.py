@@ -17,8 +17,9 @@ _STRENGTH_KEYS = frozenset({"intensity", "score", "value", "rating", "strength"}
 def tags(value: Any, display: Mapping[str, str]) -> list[dict[str, Any]] | None:
     """`[{emotion, intensity}]` in the order given, [] for neutral, None if unreadable.
 
-    `display`: lower-case name → display form. An intensity that is no 1–7, or that two entries of one emotion give
-    differently, is None. Words outside `display` are dropped, but a list that holds nothing else is unreadable.
+    `display`: lower-case name → display form. An intensity that is no 1–7 is None; of an emotion that stands twice the
+    highest intensity counts, as it does in the labels. Words outside `display` are dropped, but a list that holds
+    nothing else is unreadable.
     """
     if is_cut(value) or not isinstance(value, (str, list, Obj)):
         return None
@@ -33,8 +34,8 @@ def tags(value: Any, display: Mapping[str, str]) -> list[dict[str, Any]] | None:
     for name, strength in said:
         emotion = display.get(name)
         if emotion is not None:
-            level = values.intensity(strength)
-            found[emotion] = level if found.get(emotion, level) == level else None
+            levels = (found.get(emotion), values.intensity(strength))
+            found[emotion] = max((level for level in levels if level is not None), default=None)
     return [{"emotion": emotion, "intensity": level} for emotion, level in found.items()] or None
 
 
@@ -46,7 +47,7 @@ def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
         if any(key_name(key) in _NAME_KEYS for key, _ in value):
             yield _field(value, _NAME_KEYS), _field(value, _STRENGTH_KEYS)
         else:
-            yield from ((key, item) for key, item in value if key != CUT)
+            yield from ((key, item) for key, item in value if key is not CUT)
     else:
         for entry in value:
             if isinstance(entry, (str, Obj)):

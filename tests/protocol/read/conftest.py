@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.protocol.calls import KINDS, Answer, Asked
 from attunebench.protocol.read import read_text
+from attunebench.protocol.read.kinds import NOTHING
+from attunebench.protocol.read.values import plain
 
 Reader = Callable[..., Answer]
 
@@ -60,7 +62,8 @@ def _post(kind: str, scale: st.SearchStrategy[int], text: st.SearchStrategy[str]
         "q1_lookingFor": st.lists(st.sampled_from(_BOOK.q1_options), unique=True),
         "q2_emotionClarity": st.sampled_from(_BOOK.q2_options),
         "q3_modelFit": st.sampled_from(_BOOK.q3_options),
-        "q3_followUp_whatFeltOff": st.lists(text, max_size=2),
+        # "None" and its like alone are an empty follow-up (see test_read_examples).
+        "q3_followUp_whatFeltOff": st.lists(text.filter(lambda entry: plain(entry) not in NOTHING), max_size=2),
         "fourBranchScores": st.fixed_dictionaries(dict.fromkeys(_BOOK.branches, scale)),
     }
     items = st.fixed_dictionaries(dict.fromkeys(_BOOK.panas, change))

@@ -61,6 +61,12 @@ def test_a_list_that_was_cut_is_no_answer(read: Reader) -> None:
     assert [] == read("review", '{"emotion_tags": [], "bi').values["emotion_tags"]
 
 
+def test_words_that_look_like_the_mark_of_a_cut_are_words(read: Reader) -> None:
+    wide = {"q3_followUp_whatFeltOff": ["__cut__"], "__cut__": None}
+    for text in (json.dumps({"conversation_wide": wide}), json.dumps({"conversation_wide": wide})[:-1] + ",}"):
+        assert ["__cut__"] == read("post", text).values["conversation_wide"]["q3_followUp_whatFeltOff"]
+
+
 @pytest.mark.parametrize(
     ("tags", "expected"),
     [
@@ -75,8 +81,8 @@ def test_a_list_that_was_cut_is_no_answer(read: Reader) -> None:
         ([{"emotion": "Proud", "intensity": 9}], [{"emotion": "Proud", "intensity": None}]),
         ([{"Proud": 5}, {"emotion": ["Upset"]}], [{"emotion": "Proud", "intensity": 5}]),
         (
-            [{"emotion": "Proud", "intensity": 2}, {"emotion": "proud", "intensity": 5}],
-            [{"emotion": "Proud", "intensity": None}],
+            [{"emotion": "Proud", "intensity": 2}, {"emotion": "proud", "intensity": 5}, "Proud"],
+            [{"emotion": "Proud", "intensity": 5}],
         ),
     ],
 )
@@ -104,6 +110,9 @@ def test_a_text_that_two_questions_share_names_neither(read: Reader) -> None:
         ({}, None),
         ({"q3_modelFit": "Mostly well-matched", "q3_followUp_whatFeltOff": [7]}, None),
         ({"q3_followUp_whatFeltOff": [" Too long ", ""]}, ["Too long"]),
+        ({"q3_followUp_whatFeltOff": "None."}, []),
+        ({"q3_followUp_whatFeltOff": ["N/A"]}, []),
+        ({"q3_followUp_whatFeltOff": ["None of it helped"]}, ["None of it helped"]),
     ],
 )
 def test_the_follow_up_is_left_out_only_beside_a_positive_q3(wide: Any, expected: Any, read: Reader) -> None:
