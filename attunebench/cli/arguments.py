@@ -16,8 +16,8 @@ _MODE_WORDS = frozenset({"all", "default", "verbose", "omniscient", "verbose_omn
 def gather_modes(words: Sequence[str]) -> list[str]:
     """Let `--modes default verbose` stand for `--modes default,verbose`, wherever it stands.
 
-    The word after `--modes` is its value in any case; further words are taken as long as they are mode names or comma
-    lists of them. A word that is none is left for the parser.
+    The word after `--modes` (or behind `--modes=`) is its value in any case; further words are taken as long as they
+    are mode names or comma lists of them. A word that is none is left for the parser.
     """
     gathered: list[str] = []
     rest = list(words)
@@ -27,10 +27,11 @@ def gather_modes(words: Sequence[str]) -> list[str]:
         if word == "--":
             return gathered + rest
         if word == "--modes" and rest and not rest[0].startswith("-"):
-            values = [rest.pop(0)]
-            while rest and _names_modes(rest[0]):
-                values.append(rest.pop(0))
-            gathered.append(",".join(values))
+            gathered.append(rest.pop(0))
+        elif not word.startswith("--modes="):
+            continue
+        while rest and _names_modes(rest[0]):
+            gathered[-1] += f",{rest.pop(0)}"
     return gathered
 
 
@@ -57,16 +58,30 @@ def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
 
 ConversationsOption = Annotated[
     Path | None,
-    typer.Option("--conversations", "--ground-truth", "-d", help="The conversations folder.", show_default=False),
+    typer.Option("--conversations", "--ground-truth", "-d", help="The same folder, as an option.", show_default=False),
 ]
-ScoresOption = Annotated[Path | None, typer.Option("--scores", "-s", help="A scores.json.", show_default="scores.json")]
+GroundTruthOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--ground-truth",
+        "--conversations",
+        "-d",
+        help="Folder of the conversations with their labels.  [required]",
+        show_default=False,
+    ),
+]
+ScoresOption = Annotated[
+    Path | None, typer.Option("--scores", "-s", help="The same file, as an option.", show_default=False)
+]
 ModesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--modes",
         metavar="MODE…",
-        help="default, verbose, omniscient, verbose_omniscient (several words or a comma list) or all.",
-        show_default="default",
+        help="default (the primary benchmark), verbose (reasons first), omniscient (knows the person's profile), "
+        "verbose_omniscient, or all; several words or a comma "
+        "list. Without it default alone.",
+        show_default=False,
     ),
 ]
 CodebookOption = Annotated[
@@ -74,5 +89,5 @@ CodebookOption = Annotated[
     typer.Option("--codebook", help="An annotation codebook in place of the one beside the data or our own."),
 ]
 SkipInvalidOption = Annotated[
-    bool, typer.Option("--skip-invalid", help="Go on without the conversations that do not validate; they are named.")
+    bool, typer.Option("--skip-invalid", help="Leave out conversations that do not validate, and name them.")
 ]

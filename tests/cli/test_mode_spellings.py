@@ -22,6 +22,7 @@ from attunebench.protocol.modes import MODES
         ("run p m d --modes all", "run p m d --modes all"),
         ("run p m d --modes default --modes verbose", "run p m d --modes default --modes verbose"),
         ("run p m d --modes=default", "run p m d --modes=default"),
+        ("run p --modes=default verbose m d", "run p --modes=default,verbose m d"),
         ("run p m d --modes VERBOSE, default -o x", "run p m d --modes VERBOSE,,default -o x"),
         ("run p m d --modes -o x", "run p m d --modes -o x"),
         ("run p m d --modes", "run p m d --modes"),
