@@ -172,8 +172,8 @@ def _total(block: Object, path: str, items: Mapping[str, float], side: tuple[str
         if stated is not None and abs(stated - sum(known)) > 1e-6:
             notes.warn(path, f"the file says {stated:g}, its items sum to {sum(known):g}; the items count", "total")
         return sum(known)
-    if known:
-        notes.warn(path, f"{len(side) - len(known)} of the ten items are unknown, so the file's total counts", "total")
+    if known and stated is not None:
+        notes.warn(path, f"only {len(known)} of the ten items are known, so the file's total counts", "total")
     if stated is None and value is None:
         notes.no_truth(path, "neither all ten items nor a total")
     return stated

@@ -149,8 +149,11 @@ def test_the_total_of_the_file_counts_where_an_item_is_missing(raw: Json) -> Non
     del raw["prePanas"]["responses"]["proud"]
     raw["prePanas"]["totalPositiveAffect"] = 60
     assert 60 == read(raw).pre_panas.positive
+    assert ["prePanas.totalPositiveAffect"] == warnings(raw, "total")
     del raw["prePanas"]["totalPositiveAffect"]
     assert read(raw).pre_panas.positive is None
+    assert [] == warnings(raw, "total")
+    assert ["prePanas.totalPositiveAffect"] == warnings(raw, "no truth")
 
 
 @pytest.mark.parametrize(
