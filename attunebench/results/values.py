@@ -44,7 +44,10 @@ def number(value: Any, low: float, high: float) -> float | None:
             return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
         return None
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits, below an infinite bound
+        return None
 
 
 def rating(value: Any) -> float | None:

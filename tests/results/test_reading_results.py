@@ -137,7 +137,7 @@ def test_a_folder_is_read_recursively_and_other_files_are_passed_over(folder):
         (b"{", "is not valid JSON"),
         (b"", "is not valid JSON"),
         (b"\xff", "is not UTF-8"),
-        (b"[" * 100_000, "is nested too deeply"),
+        (b"[" * 100_000, "is nested deeper than 64 levels"),
         (b'{"em_model": "m", "turns": []}', "conversationId is missing"),
         (b'{"em_model": "m", "conversationId": "c", "turns": [3]}', "turns is missing or is not a list of objects"),
     ],
@@ -148,6 +148,11 @@ def test_an_unreadable_result_is_named_with_its_reason_and_stops_nothing(folder,
     assert 1 == len(found.results)
     assert ["bad.json"] == [file.file for file in found.unreadable]
     assert reason in found.unreadable[0].reason
+
+
+def test_counts_and_costs_beyond_any_float_are_unknown():
+    result = parsed(api_cost=10**400, duration_seconds="9" * 400)
+    assert (None, None) == (result.api_cost, result.duration_seconds)
 
 
 def test_a_byte_order_mark_and_a_nan_do_no_harm(tmp_path):
