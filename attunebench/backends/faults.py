@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
         "money",
         lambda f: f.status == 402 or _says(f, _no_quota, 403, 429),
         "stop",
-        "{provider} has no money or quota left for the key from {key_source}{says}. "
+        "{provider} has no money or quota left for your key ({key_state}){says}. "
         "Top it up or wait for the next period, then repeat the command: finished calls are kept.",
     ),
     Rule(
@@ -253,7 +253,6 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "status": str(fault.status),
         "says": f": {says}" if says else "",
         "location": tidy(fault.headers.get("location", "")).split("?")[0] or "another address",
-        "key_source": endpoint.key_source,
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         "key_remedy": remedy,
     }

@@ -156,6 +156,13 @@ def test_a_key_that_the_server_repeats_is_not_passed_on(status: int, echo: str) 
     assert not any(part in text for part in (KEY[:10], KEY[-8:], "cdef", "abcdefgh"))
 
 
+def test_no_money_without_a_key_names_no_key_that_is_not_there() -> None:
+    keyless = Endpoint("local", "m", "http://127.0.0.1:1/v1", SecretStr("none"), "none")
+    text = str(error_for(Fault(status=402, message="Pay"), keyless))
+    assert "from none" not in text
+    assert "none was given" in text
+
+
 def test_the_key_is_not_in_a_redirect_s_address() -> None:
     text = str(raised(said(302, "", headers={"location": f"https://other.example/{KEY}"})))
     assert KEY not in text
