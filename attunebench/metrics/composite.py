@@ -5,12 +5,12 @@ Works on values by metric id and nothing else; a value that is None or missing i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from attunebench.metrics.card import PUBLIC_CODE, README, Metric
-from attunebench.metrics.panas import mean_defined
+from attunebench.metrics.means import mean_defined, weighted_mean
 
 PILLAR_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"emotion_tracking": 0.24, "evaluation_quality": 0.49, "holistic_comprehension": 0.27}
@@ -18,7 +18,6 @@ PILLAR_WEIGHTS: Mapping[str, float] = MappingProxyType(
 QUESTIONS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up")
 
 Values = Mapping[str, float | None]
-Terms = Sequence[tuple[float, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +26,6 @@ class Composite:
 
     values: dict[str, float | None]
     complete: bool
-
-
-def weighted_mean(terms: Terms) -> float | None:
-    """Mean of the defined values of (weight, value) pairs, their weights rescaled to 1; None without a defined one."""
-    defined = [(weight, value) for weight, value in terms if value is not None]
-    if not defined:
-        return None
-    return sum(weight * value for weight, value in defined) / sum(weight for weight, _ in defined)
 
 
 def panas_term(adjusted: float | None, *, nothing_moved: bool) -> float | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from attunebench.metrics.card import PUBLIC_CODE, README, Metric
+from attunebench.metrics.means import mean_defined
 
 TOTAL_SPAN = 60.0
 ITEM_SPAN = 6.0
@@ -72,12 +73,6 @@ def panas_item_normalized(truth: Mapping[str, float], predicted: Mapping[str, fl
 def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: float) -> float | None:
     errors = [span if guess is None else abs(value - guess) for value, guess in pairs if value is not None]
     return 1 - sum(errors) / len(errors) / span if errors else None
-
-
-def mean_defined(values: Sequence[float | None]) -> float | None:
-    """Mean of the values that are not None; None where there are none."""
-    defined = [value for value in values if value is not None]
-    return sum(defined) / len(defined) if defined else None
 
 
 def _card(metric_id: str, label: str, meaning: str, definition: str, low: float, source: str) -> Metric:

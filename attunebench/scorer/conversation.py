@@ -14,6 +14,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.metrics import binary, draft, emotion, four_branch, pairwise, panas, questions
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.composite import composite
+from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import REGISTRY
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import Result, ResultTurn
@@ -111,7 +112,7 @@ def score_prepared(truth: Truth, result: Result) -> ConversationScore:
 
 
 def _means(turns: list[Values]) -> Values:
-    return {metric_id: panas.mean_defined([turn[metric_id] for turn in turns]) for metric_id in TURN_METRICS}
+    return {metric_id: mean_defined([turn[metric_id] for turn in turns]) for metric_id in TURN_METRICS}
 
 
 def _turn_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Values:

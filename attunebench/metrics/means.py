@@ -1,0 +1,19 @@
+"""Means over what is defined: a value that is None is left out, never counted as 0. Knows no metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def mean_defined(values: Sequence[float | None]) -> float | None:
+    """Mean of the values that are not None; None where there are none."""
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else None
+
+
+def weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:
+    """Mean of the defined values of (weight, value) pairs, their weights rescaled to 1; None without a defined one."""
+    defined = [(weight, value) for weight, value in terms if value is not None]
+    if not defined:
+        return None
+    return sum(weight * value for weight, value in defined) / sum(weight for weight, _ in defined)
