@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from attunebench.metrics.card import OURS, Metric
 
+ANSWERED_ENOUGH = 0.95
+"""An answered rate below this is said aloud: part of such a score is formatting rather than understanding."""
+
 
 def rate(part: float | None, whole: float | None) -> float | None:
     """part / whole, in [0, 1]; None where either is unknown or the whole is 0. Source: spec 3.5."""

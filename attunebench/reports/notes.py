@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.reports.model import PRIMARY_MODE, Group, percent, plural
 from attunebench.reports.source import mapping, strings
 
-ANSWERED_ENOUGH = 0.95
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",
     "prompt_set_sha256": "prompt sets",

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attunebench.constants import MODES
 from attunebench.errors import DataError
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group
 
-_MODES = (PRIMARY_MODE, "verbose", "omniscient", "verbose_omniscient")
 _REASONS = ("skipped", "duplicated", "missing")
 _COUNTS = ("tp", "tn", "fp", "fn")
 _Key = tuple[str, str, str]
@@ -135,7 +135,7 @@ def _count(value: Any) -> int | None:
 
 
 def _rank(group: Group) -> tuple[int, str, float, str, str]:
-    mode = _MODES.index(group.mode) if group.mode in _MODES else len(_MODES)
+    mode = MODES.index(group.mode) if group.mode in MODES else len(MODES)
     composite = group.values["composite"].mean if "composite" in group.values else None
     return mode, group.mode, math.inf if composite is None else -composite, group.model, group.provider
 
