@@ -21,7 +21,8 @@ from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.calls import Call, Mode
-from attunebench.protocol.plan import MODES, plan_conversation
+from attunebench.protocol.modes import MODES
+from attunebench.protocol.plan import plan_conversation
 
 
 def characters(calls: Sequence[Call]) -> int:

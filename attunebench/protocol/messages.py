@@ -51,10 +51,12 @@ def background(conversation: Conversation, codebook: Codebook) -> str:
 
 
 def draft_step(turn: Turn, asked: Asked) -> str:
+    """Asks for a reply of the model's own."""
     return render("draft", {"verbose": asked.verbose}, number=str(turn.number))
 
 
 def review_step(turn: Turn, asked: Asked, codebook: Codebook) -> str:
+    """Asks for the emotions of the turn and about the reply, in the observer's words."""
     return render(
         "review",
         {"verbose": asked.verbose, "questions": bool(asked.questions)},
@@ -65,10 +67,12 @@ def review_step(turn: Turn, asked: Asked, codebook: Codebook) -> str:
 
 
 def binary_hp_step(turn: Turn, asked: Asked) -> str:
+    """Asks about the reply again, in the words that the participant read."""
     return render("binary_hp", {"verbose": asked.verbose}, number=str(turn.number), questions=_listed(asked.questions))
 
 
 def pairwise_step(conversation: Conversation, turn: Turn, asked: Asked, codebook: Codebook) -> str:
+    """Shows the unmarked candidates and asks for the preferred side of each comparison."""
     labels, texts = reply_assignment(conversation, turn).reply_labels, turn.variants
     return render(
         "pairwise",
@@ -80,6 +84,7 @@ def pairwise_step(conversation: Conversation, turn: Turn, asked: Asked, codebook
 
 
 def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> str:
+    """Asks for the mood afterwards and about the whole talk."""
     wide, mood = codebook.wide, conversation.pre_panas
     return render(
         "post",
@@ -102,6 +107,7 @@ def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> s
 
 
 def judge_step(turn: Turn, asked: Asked) -> str:
+    """Asks a judge for ratings and for what a draft does; the draft itself is put in behind it."""
     return render(
         "judge",
         {"reference": asked.rated, "questions": bool(asked.questions)},

@@ -16,21 +16,9 @@ from attunebench.errors import UsageError
 from attunebench.prompts import fence, render
 from attunebench.protocol import messages as show
 from attunebench.protocol.calls import Asked, Call, Kind, Message, Mode, PanasStrategy
-from attunebench.protocol.candidates import Assignment, askable_comparisons, reply_assignment
-from attunebench.protocol.modes import MODES, is_omniscient, is_verbose, parse_modes
+from attunebench.protocol.candidates import askable_comparisons, reply_assignment
+from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import schema_for
-
-__all__ = [
-    "MODES",
-    "Assignment",
-    "parse_modes",
-    "plan_calls",
-    "plan_conversation",
-    "plan_warnings",
-    "reask",
-    "reply_assignment",
-    "with_draft",
-]
 
 
 def plan_calls(

@@ -36,7 +36,6 @@ class Span:
     """
 
     end: int
-    closed: bool
     text: str
     strings: tuple[str, ...]
 
@@ -174,18 +173,18 @@ def scan(text: str, start: int, limit: int) -> Span:
         scanner.pos = space.end() if space else scanner.pos
         alive = scanner.pos < scanner.end and scanner.step()
         if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES:
-            return Span(scanner.pos, False, "", ())
+            return Span(scanner.pos, "", ())
     return _span(scanner)
 
 
 def _span(scanner: _Scanner) -> Span:
     if not scanner.stack:
         text = "".join([*scanner.parts, scanner.text[scanner.copied : scanner.pos]])
-        return Span(scanner.pos, True, text, tuple(scanner.strings))
+        return Span(scanner.pos, text, tuple(scanner.strings))
     end = scanner.pos if scanner.text.startswith("```", scanner.pos) else scanner.end
     if scanner.safe < 0:
-        return Span(end, False, "", ())
+        return Span(end, "", ())
     count, copied = scanner.safe_copy
     closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
     text = "".join([*scanner.parts[:count], scanner.text[copied : scanner.safe], *closing])
-    return Span(end, False, text, tuple(scanner.strings))
+    return Span(end, text, tuple(scanner.strings))

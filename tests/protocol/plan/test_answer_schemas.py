@@ -10,7 +10,8 @@ from talks import talk
 
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import PanasStrategy
-from attunebench.protocol.plan import MODES, plan_conversation
+from attunebench.protocol.modes import MODES
+from attunebench.protocol.plan import plan_conversation
 
 CODEBOOK = default_codebook()
 

@@ -12,7 +12,8 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.protocol.calls import Call, Mode
-from attunebench.protocol.plan import MODES, plan_calls, plan_conversation, plan_warnings, with_draft
+from attunebench.protocol.modes import MODES
+from attunebench.protocol.plan import plan_calls, plan_conversation, plan_warnings, with_draft
 
 CODEBOOK = default_codebook()
 
