@@ -58,6 +58,21 @@ class _Tally:
         self.structured = reply.structured or self.structured
         self.adapted.update(reply.notes)
 
+    def record(self, call: Call, answer: Answer, *, reasks: int, seconds: float) -> Record:
+        return Record(
+            call=call,
+            answer=answer,
+            requests=self.requests,
+            reasks=reasks,
+            usage=self.usage,
+            cost=self.cost,
+            seconds=seconds,
+            models=tuple(self.models),
+            providers=tuple(self.providers),
+            structured=self.structured,
+            adapted=self.adapted,
+        )
+
 
 class Asker:
     """Asks one model. `observer` hears of every retry and reask; `rng` spreads the waits (full jitter)."""
@@ -110,19 +125,7 @@ class Asker:
                 max_tokens *= LENGTH_FACTOR
             else:
                 messages = reask(call, answer.missing)
-        return Record(
-            call=call,
-            answer=answer,
-            requests=tally.requests,
-            reasks=reasks,
-            usage=tally.usage,
-            cost=tally.cost,
-            seconds=loop.time() - start,
-            models=tuple(tally.models),
-            providers=tuple(tally.providers),
-            structured=tally.structured,
-            adapted=tally.adapted,
-        )
+        return tally.record(call, answer, reasks=reasks, seconds=loop.time() - start)
 
     def _request(
         self, call: Call, messages: tuple[Message, ...], max_tokens: int, reasks: int, conversation: Conversation

@@ -30,7 +30,8 @@ from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.work import Planner, Todo, Work, stamped
+from attunebench.runner.stamps import Stamp, stamped
+from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Record
@@ -112,7 +113,7 @@ class _Run:
         self._quick_scores = quick_scores
         self._run_again = run_again
         self._totals = _Totals()
-        self._stamps: dict[tuple[str, str], Todo] = {}
+        self._stamps: dict[tuple[str, str], Stamp] = {}
 
     async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
         settings, started = self._settings, time.monotonic()
@@ -154,7 +155,7 @@ class _Run:
     def _begin(self, work: Work, chosen: Sequence[Conversation], n_all: int) -> None:
         for warning in plan_warnings(chosen, self._codebook):
             self._observer.warned(warning)
-        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo for todo in work.todos}
+        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
         order = "in file order" if len(chosen) == n_all else f"the first {len(chosen)} of {n_all} in file order"
         jobs = len(work.todos) + work.complete
         self._observer.started(RunPlan(jobs, work.complete, sum(todo.n_calls for todo in work.todos), order))
@@ -184,14 +185,13 @@ class _Run:
             result = add_votes(job.earlier, job.records.values(), judges)
         else:
             result = assemble(job.conversation, job.mode, job.records, self._facts(judges))
-        stamp = self._stamps[(job.conversation.conversation_id, job.mode)].stamp
-        result = stamped(result, stamp)
+        result = stamped(result, self._stamps[(job.conversation.conversation_id, job.mode)])
         if self._quick_scores is not None:
             result["scores"] = dict(self._quick_scores(job.conversation, result))
         return result
 
     def _facts(self, judges: tuple[str, ...]) -> RunFacts:
-        stamp = next(iter(self._stamps.values())).stamp
+        stamp = next(iter(self._stamps.values()))  # its prompt set and codebook are the whole run's
         return RunFacts(
             provider=self._settings.em.provider,
             em_model=self._settings.em.model,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
@@ -17,8 +16,8 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.engine import Job
 from attunebench.runner.files import Existing, ResultFolder
-from attunebench.runner.identity import Stamp, calls_sha256, differences, missing_votes
 from attunebench.runner.settings import RunSettings
+from attunebench.runner.stamps import Stamp, calls_sha256, differences, missing_votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ class Planner:
                 continue
             turns = [todo.owed.get(judge, set()) for judge in self._judges]
             votes = [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
-            drafts = {turn["turnNumber"]: turn["em_drafted_response"] for turn in existing.data["turns"]}
+            drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in existing.data["turns"]}
             yield Job(todo.conversation, todo.mode, votes, earlier=existing.data, drafts=drafts)
 
     def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
@@ -113,11 +112,3 @@ class Planner:
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
             f"{names}. Give another folder with --output, or --replace to make them anew."
         )
-
-
-def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
-    """A result with the hashes by which a later run knows it again."""
-    marks = {"calls_sha256": stamp.calls_sha256}
-    if stamp.judge_calls_sha256 is not None:
-        marks["judge_calls_sha256"] = stamp.judge_calls_sha256
-    return {**result, **marks}

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from attunebench.protocol.calls import Call
@@ -35,11 +36,21 @@ def calls_sha256(calls: Iterable[Call]) -> str:
     return digest.hexdigest()
 
 
+def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
+    """A result with the hashes by which a later run knows it again."""
+    marks = {"calls_sha256": stamp.calls_sha256}
+    if stamp.judge_calls_sha256 is not None:
+        marks["judge_calls_sha256"] = stamp.judge_calls_sha256
+    return {**result, **marks}
+
+
 def differences(found: Mapping[str, Any], wanted: Stamp, *, judged: bool) -> list[str]:
     """The settings in which an existing result differs from what this run would make, each with both values.
 
     Empty means that the result is this run's own. Votes matter only where the run has judges and the file has votes.
     """
+    if not _is_whole(found):
+        return ["turns (damaged in the file)"]
     theirs = found.get("parameters")
     theirs = theirs if isinstance(theirs, Mapping) else {}
     named = [
@@ -52,6 +63,30 @@ def differences(found: Mapping[str, Any], wanted: Stamp, *, judged: bool) -> lis
     if judged and found.get("judge_models") and found.get("judge_calls_sha256") != wanted.judge_calls_sha256:
         named.append("judge prompts or reference replies")
     return named
+
+
+def _is_whole(found: Mapping[str, Any]) -> bool:
+    """Whether a file that somebody may have edited still has the shape that votes can be added to."""
+    turns, judges, usage = found.get("turns"), found.get("judge_models") or [], found.get("judge_usage") or {}
+    if not (isinstance(turns, list) and isinstance(judges, list) and isinstance(usage, Mapping)):
+        return False
+    return (
+        all(isinstance(turn, Mapping) and _is_whole_turn(turn) for turn in turns)
+        and len({turn["turnNumber"] for turn in turns}) == len(turns)
+        and all(isinstance(judge, str) for judge in judges)
+        and all(type(count) in (int, NoneType) for count in usage.values())
+        and type(found.get("judge_api_cost")) in (int, float, NoneType)
+    )
+
+
+def _is_whole_turn(turn: Mapping[str, Any]) -> bool:
+    draft = turn.get("em_drafted_response")
+    votes = [turn.get(f"em_draft_{what}_by_model") for what in ("judge_scores", "binary_assessment")]
+    return (
+        type(turn.get("turnNumber")) is int
+        and (draft is None or isinstance(draft, str))
+        and all(block is None or isinstance(block, Mapping) for block in votes)
+    )
 
 
 def _why_calls_differ(found: Mapping[str, Any], wanted: Stamp) -> list[str]:
