@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status
+from fake_server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status, Together
 
 from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
@@ -228,6 +228,24 @@ def test_a_judge_whose_line_is_broken_costs_no_conversation_and_owes_its_votes(
     assert strip == [{k: v for k, v in turn.items() if "judge" not in k and "draft_binary" not in k} for turn in now]
 
 
+@pytest.mark.parametrize("status", [400, 401, 402, 404])
+def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
+    status: int, run: Run, server: FakeServer, results: Results
+) -> None:
+    refusal = Status(status, {"error": {"message": "Not this way"}})
+    server.script = lambda asked: refusal if asked.body["model"] == "judge" else Answer()
+    heard = Heard()
+    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard)
+    assert ({}, 2, 2 * T) == (summary.skipped, summary.written, summary.votes_owed)
+    assert {"fake-model": 2 * (4 * T + 1), "judge": 1} == models_asked(server)
+    assert 1 == len(heard.warnings)
+    assert {None} == {result["scores"]["draft_judge"] for result in results()}
+    server.script = None
+    server.asked.clear()
+    assert 0 == run(judges=("judge",), structured="text").votes_owed
+    assert {"judge": 2 * T} == models_asked(server)
+
+
 def test_a_judge_that_says_nothing_usable_is_not_asked_for_ever(run: Run, server: FakeServer) -> None:
     server.script = lambda asked: Answer("Nice.") if asked.body["model"] == "judge" else Answer()
     assert 0 == run(judges=("judge",), max_reasks=0).votes_owed
@@ -268,14 +286,14 @@ def test_the_judge_sees_neither_who_drafted_nor_the_profile(run: Run, server: Fa
 
 @pytest.mark.parametrize("limit", [1, 4])
 def test_no_more_calls_than_the_limit_are_under_way(run: Run, server: FakeServer, limit: int) -> None:
-    server.script = lambda _: Answer(delay=0.01)
+    server.script = lambda _: Together(limit)
     run(concurrency=limit, judges=("judge",), modes=("default", "verbose"))
     assert limit == server.most_at_once
 
 
 def test_all_calls_of_a_conversation_are_free_to_go_at_once(run: Run, server: FakeServer) -> None:
-    server.script = lambda _: Answer(delay=0.3)
-    run(concurrency=100, limit=1)
+    server.script = lambda _: Together(4 * T + 1)
+    run(concurrency=100, limit=1, call_timeout=30, max_tries=1)
     assert 4 * T + 1 == server.most_at_once
 
 
