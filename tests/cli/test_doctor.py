@@ -88,14 +88,14 @@ def test_names_of_models_cannot_steer_the_terminal() -> None:
 def test_what_is_wrong_with_a_server_is_one_sentence(answer: Answer, sentence: str) -> None:
     with serving(answer) as url:
         finding = doctor.server(url)
-    assert finding.state == "fail"
+    assert "fail" == finding.state
     assert sentence in finding.text
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b"3", b'{"data": null}', b'{"data": [{"id": 1}, "x"]}'])
 def test_a_list_of_models_that_names_none_is_a_note(body: bytes) -> None:
     with serving((200, {}, body)) as url:
-        assert doctor.server(url).state == "note"
+        assert "note" == doctor.server(url).state
 
 
 def test_a_server_that_is_not_there_is_not_reachable() -> None:
@@ -120,7 +120,7 @@ def test_a_server_that_keeps_silent_is_given_up(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "", "http://"])
 def test_what_is_no_address_is_refused_with_an_example(url: str) -> None:
     finding = doctor.server(url)
-    assert finding.state == "fail"
+    assert "fail" == finding.state
     assert "http://localhost:8000/v1" in finding.text
 
 
@@ -160,7 +160,7 @@ def test_a_key_that_cannot_be_sent_is_told_and_not_shown(tmp_path: Path) -> None
 
 def test_a_folder_that_does_not_exist_yet_is_not_made(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "results"
-    assert doctor.writable(folder).state == "ok"
+    assert "ok" == doctor.writable(folder).state
     assert [] == list(tmp_path.iterdir())
 
 
@@ -177,7 +177,7 @@ def test_a_folder_that_is_read_only_is_told(tmp_path: Path) -> None:
 
 def test_this_installation_is_complete() -> None:
     for finding in (doctor.dependencies(), doctor.codebook(), doctor.demonstration()):
-        assert finding.state == "ok", finding.text
+        assert "ok" == finding.state, finding.text
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -190,13 +190,13 @@ def run(*words: str) -> tuple[int, str]:
 def test_the_command_ends_with_0_where_nothing_is_to_mend(tmp_path: Path) -> None:
     with serving((200, {}, models("m"))) as url:
         status, output = run("--base-url", url, "-o", str(tmp_path))
-    assert status == 0, output
+    assert 0 == status, output
     assert output.endswith("Nothing to mend.\n")
 
 
 def test_the_command_ends_with_1_and_says_what_is_to_mend(tmp_path: Path) -> None:
     with serving((401, {}, b"")) as url:
         status, output = run("--base-url", url, "--api-key", SECRET, "-o", str(tmp_path))
-    assert status == 1
+    assert 1 == status
     assert "FAIL" in output
     assert SECRET not in output

@@ -43,7 +43,7 @@ def test_examples_marked_as_runnable_run_in_the_order_of_the_page(page: Path, tm
             done = subprocess.run(
                 ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
             )
-            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+            assert 0 == done.returncode, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
 def test_pages_made_from_the_code_are_current() -> None:

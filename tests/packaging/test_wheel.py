@@ -33,7 +33,7 @@ def wheel(built: Path) -> Path:
 
 def run(*words: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
+    assert 0 == done.returncode, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 

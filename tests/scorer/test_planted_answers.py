@@ -176,7 +176,7 @@ def test_a_block_absent_from_all_turns_was_not_measured_and_from_one_turn_not_an
     for metric_id in own:
         if not metric_id.startswith("draft_"):
             assert gone[metric_id] is None, metric_id
-    assert gone["answered_rate"] == 1
+    assert 1 == gone["answered_rate"]
 
 
 TURN_LEVEL = {card.id for card in REGISTRY.values() if card.level == "turn"}
