@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attunebench.errors import TransientError
+from attunebench.errors import ConfigurationError, TransientError
 from attunebench.protocol.plan import with_draft
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ GRACE = 10.0
 class Job:
     """One conversation in one mode: the calls to make, and what came of them.
 
-    `earlier` is the result to which votes are added, and `drafts` its drafts by turn; `owed` maps the judge calls
-    whose line failed to the reason; `failed` says why the conversation is skipped, after `tries` of the failing call.
+    `earlier` is the result to which votes are added, and `drafts` its drafts by turn; `owed` maps the judge calls that
+    got no answer to the reason; `failed` says why the conversation is skipped, after `tries` of the failing call.
     """
 
     conversation: Conversation
@@ -68,12 +68,13 @@ class Engine:
         self._observer = observer
         self._ready: deque[tuple[Job, Call]] = deque()
         self._open = 0
+        self._given_up: dict[int, str] = {}
         self._changed = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
         self.interrupted = False
 
     async def run(self) -> None:
-        """All jobs. The first ConfigurationError (or bug) of any call ends the rest and is raised."""
+        """All jobs. The first ConfigurationError of a call to the model (or a bug) ends the rest and is raised."""
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
         try:
             finished, _ = await asyncio.wait(self._workers, return_when=asyncio.FIRST_EXCEPTION)
@@ -138,19 +139,42 @@ class Engine:
         self._settle(job)
 
     async def _make(self, job: Job, call: Call) -> None:
-        asker = self._model if call.judge is None else self._judges[call.judge]
-        try:
-            record = await asker.ask(call, job.conversation)
-        except TransientError as error:
-            if call.judge is None:
-                job.failed = f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}"
-                job.tries = error.tries
-            else:
-                job.owed[call.id] = str(error)
+        if call.judge is not None:
+            record = await self._vote(job, call, call.judge)
+        else:
+            record = await self._answer(job, call)
+        if record is None:
             return
         job.records[call.id] = record
         self._observer.answered(call, record)
         self._release(job, call, record)
+
+    async def _answer(self, job: Job, call: Call) -> Record | None:
+        try:
+            return await self._model.ask(call, job.conversation)
+        except TransientError as error:
+            job.failed = f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}"
+            job.tries = error.tries
+            return None
+
+    async def _vote(self, job: Job, call: Call, judge: int) -> Record | None:
+        """A judge's record, or a vote that is owed: no trouble of a judge's costs the evaluated model its result."""
+        if judge not in self._given_up:
+            try:
+                return await self._judges[judge].ask(call, job.conversation)
+            except TransientError as error:
+                job.owed[call.id] = str(error)
+                return None
+            except ConfigurationError as error:
+                self._give_up(judge, str(error))
+        job.owed[call.id] = self._given_up[judge]
+        return None
+
+    def _give_up(self, judge: int, reason: str) -> None:
+        """Say once that this judge cannot be asked; the next calls to it are owed unasked."""
+        if judge not in self._given_up:
+            self._given_up[judge] = reason
+            self._observer.warned(f"A judge is not asked any more in this run, its votes are owed: {reason}")
 
     def _release(self, job: Job, call: Call, record: Record) -> None:
         """A draft frees its judges, first in the line so that a conversation ends soon; no draft, nothing to judge."""

@@ -165,7 +165,7 @@ def test_what_stays_unusable_counts_as_not_answered(run: Run, server: FakeServer
     assert 2 * T == summary.reasks
     assert all(turn["em_pairwise_selections"] is None for result in results() for turn in result["turns"])
     assert {0.0} == {result["scores"]["pairwise_accuracy"] for result in results()}
-    assert summary.skipped == {}
+    assert {} == summary.skipped
 
 
 def test_no_reask_without_permission(run: Run, server: FakeServer) -> None:
@@ -226,24 +226,6 @@ def test_a_judge_whose_line_is_broken_costs_no_conversation_and_owes_its_votes(
     strip = [{k: v for k, v in turn.items() if "judge" not in k and "draft_binary" not in k} for turn in before[0][0]]
     now = predictions(results())[0][0]
     assert strip == [{k: v for k, v in turn.items() if "judge" not in k and "draft_binary" not in k} for turn in now]
-
-
-@pytest.mark.parametrize("status", [400, 401, 402, 404])
-def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
-    status: int, run: Run, server: FakeServer, results: Results
-) -> None:
-    refusal = Status(status, {"error": {"message": "Not this way"}})
-    server.script = lambda asked: refusal if asked.body["model"] == "judge" else Answer()
-    heard = Heard()
-    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard)
-    assert ({}, 2, 2 * T) == (summary.skipped, summary.written, summary.votes_owed)
-    assert {"fake-model": 2 * (4 * T + 1), "judge": 1} == models_asked(server)
-    assert 1 == len(heard.warnings)
-    assert {None} == {result["scores"]["draft_judge"] for result in results()}
-    server.script = None
-    server.asked.clear()
-    assert 0 == run(judges=("judge",), structured="text").votes_owed
-    assert {"judge": 2 * T} == models_asked(server)
 
 
 def test_a_judge_that_says_nothing_usable_is_not_asked_for_ever(run: Run, server: FakeServer) -> None:
