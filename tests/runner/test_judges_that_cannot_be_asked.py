@@ -1,0 +1,50 @@
+"""A judge whose key, model or request the server refuses: results are written, votes are owed, the reason is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fake_server import Answer, FakeServer, Status
+
+from attunebench.runner import RunSummary, Silent
+
+TURNS = 3
+
+
+class Heard(Silent):
+    """Keeps what a user is told once."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warned(self, message: str) -> None:
+        self.warnings.append(message)
+
+
+def models_asked(server: FakeServer) -> Counter[str]:
+    return Counter(body["model"] for body in server.bodies)
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 404])
+def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
+    status: int,
+    run: Callable[..., RunSummary],
+    server: FakeServer,
+    results: Callable[[], list[dict[str, Any]]],
+) -> None:
+    refusal = Status(status, {"error": {"message": "Not this way"}})
+    server.script = lambda asked: refusal if asked.body["model"] == "judge" else Answer()
+    heard = Heard()
+    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard)
+    assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
+    assert {"fake-model": 2 * (4 * TURNS + 1), "judge": 1} == models_asked(server)
+    assert 1 == len([warning for warning in heard.warnings if "judge" in warning])
+    assert {None} == {result["scores"]["draft_judge"] for result in results()}
+
+    server.script = None
+    server.asked.clear()
+    assert 0 == run(judges=("judge",), structured="text").votes_owed
+    assert {"judge": 2 * TURNS} == models_asked(server)
