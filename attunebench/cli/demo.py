@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -28,7 +29,9 @@ def demo(
             "-o", "--output", help="Keep results and scores.json in this folder.", show_default="nothing kept"
         ),
     ] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Also draft metrics and diagnostics.")] = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Also scores of the drafted replies, and diagnostics.")
+    ] = False,
 ) -> None:
     """Run, score and report the built-in baselines on the bundled conversations. Needs no key and no network."""
     from attunebench.demo import run_demo
@@ -46,7 +49,5 @@ def demo(
     if output is None:
         typer.echo("Nothing was kept; `attune-bench demo -o DIR` keeps the result files and scores.json.", err=True)
     else:
-        typer.echo(
-            f"Results and scores.json are in {output}; try `attune-bench report -s {output}/scores.json --all`.",
-            err=True,
-        )
+        where = shlex.quote(str(output / "scores.json"))
+        typer.echo(f"Results and scores.json are in {output}; next: attune-bench report -s {where} --all", err=True)

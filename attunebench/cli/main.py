@@ -17,13 +17,15 @@ import typer
 from attunebench._version import __version__
 from attunebench.cli.arguments import gather_modes
 from attunebench.errors import AttuneBenchError
+from attunebench.text import clean
 
 COMMANDS = ("run", "score", "report", "demo", "validate", "prompts", "doctor")
 """In the order in which `--help` shows them; each is a module of this package with a `register(app)`."""
 
 app = typer.Typer(
     name="attune-bench",
-    help="Measure how well a language model reads and serves a real person's feelings over a conversation.",
+    help="Measure how well a language model reads and serves a real person's feelings over a conversation.\n\n"
+    "`demo` shows it offline. A model is evaluated by `run`, then `score`, then `report`.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -40,7 +42,9 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (also after the command's name).")] = False,
 ) -> None:
     """Options that stand before the command."""
@@ -53,6 +57,7 @@ for name in COMMANDS:
 def main(argv: Sequence[str] | None = None) -> None:
     """The console script: runs the command and exits with the status that spec 5.1 gives."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
@@ -61,10 +66,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         status = _fail(str(error), error.exit_status, debug)
     except (typer.Abort, KeyboardInterrupt):
         status = 130
+    except SystemExit as end:
+        # The parser makes 1 of an output that nobody reads to its end, which says that something is wrong with data.
+        status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
     except BrokenPipeError:
         # The reader of our output (`head`) has seen enough; the interpreter must not complain about that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
+    except OSError as error:
+        if debug:
+            raise
+        status = _fail(_refused(error), 2, debug)
     except Exception as error:
         if callable(show := getattr(error, "show", None)):
             # A usage error of the parser, which knows the command that it belongs to and prints its usage line.
@@ -79,12 +91,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.exit(status or 0)
 
 
+def _open_closed_streams() -> None:
+    """A command that is started without stdout or stderr (`>&-`, a service) does its work all the same."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
+
+
+def _refused(error: OSError) -> str:
+    """What the operating system did not do, where no command has a better sentence; without a name it is a stream."""
+    what = str(error.filename) if error.filename else "The output"
+    return f"{what}: {error.strerror or error}; check the place, its permissions and its free space."
+
+
 def _fail(message: str, status: int, debug: bool) -> int:
     if debug:
         import traceback
 
         traceback.print_exc()
-    typer.echo(f"attune-bench: {message}", err=True)
+    # File names and values out of files stand in messages, and nothing in them may steer the terminal.
+    typer.echo(f"attune-bench: {clean(message)}", err=True)
     return status
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attunebench.reports.model import plural
 from attunebench.runner import Observer, RunPlan, RunSettings, RunSummary, Silent
 from attunebench.text import printable
 
@@ -21,11 +23,17 @@ PLAIN_INTERVAL = 15.0
 """Seconds between two progress lines where there is no terminal."""
 
 
-def observer_for(settings: RunSettings, *, quiet: bool) -> Observer:
-    """The display that suits where stderr goes."""
-    if quiet:
-        return Quiet()
-    return Live(settings) if sys.stderr.isatty() else Plain(settings)
+@contextmanager
+def shown(settings: RunSettings, *, quiet: bool) -> Iterator[Observer]:
+    """The display that suits where stderr goes. However the run ends, the terminal is left as it was."""
+    if quiet or not sys.stderr.isatty():
+        yield Quiet() if quiet else Plain(settings)
+        return
+    live = Live(settings)
+    try:
+        yield live
+    finally:
+        live.close()
 
 
 class Quiet(Silent):
@@ -81,8 +89,9 @@ class _Counts:
         assert plan is not None
         judges = ", ".join(judge.model for judge in self.settings.judges)
         return (
-            f"{printable(em.model)} ({em.provider}), {', '.join(self.settings.modes)}: {plan.jobs - plan.complete} "
-            f"conversations to do ({plan.order}), {plan.complete} complete, {plan.calls} calls"
+            f"{printable(em.model)} ({em.provider}), {', '.join(self.settings.modes)}: "
+            f"{plural(plan.jobs - plan.complete, 'result')} to make (conversations {plan.order}), "
+            f"{plan.complete} complete, {plural(plan.calls, 'call')}"
             + (f", judged by {printable(judges)}" if judges else "")
             + f", into {self.settings.output}"
         )
@@ -129,7 +138,7 @@ class Plain(Silent):
         left = counts.left
         parts = [
             f"{counts.calls} of {counts.planned} calls",
-            f"{counts.done} results",
+            plural(counts.done, "result"),
             f"{counts.tokens:,} tokens",
             counts.money(),
             f"{left / 60:.0f} min left" if left is not None else "",
@@ -157,11 +166,14 @@ class Live(Silent):
 
         self._counts.plan = plan
         self._console.print(self._counts.opening(), markup=False)
+        if not plan.calls:
+            return
         columns = [
             BarColumn(bar_width=None if self._console.width < 100 else 40),
             MofNCompleteColumn(),
             TextColumn("calls"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             TextColumn("{task.fields[note]}", markup=False),
         ]
         self._progress = Progress(*columns, console=self._console, transient=False)
@@ -206,7 +218,7 @@ class Live(Silent):
             return
         counts = self._counts
         tokens = f"{counts.tokens / 1000:,.0f}k tokens" if counts.tokens else ""
-        parts = (f"{counts.done} results", tokens, counts.money(), counts.trouble())
+        parts = (plural(counts.done, "result"), tokens, counts.money(), counts.trouble())
         self._progress.update(self._task, advance=advance, note=" · ".join(part for part in parts if part))
 
     def _print(self, text: str) -> None:

@@ -23,13 +23,15 @@ def _group() -> None:
     """Read the prompts as a model gets them."""
 
 
-@_app.command("show")
+@_app.command("show", short_help="Print one call, to the letter.")
 def show(
     conversation: Annotated[Path, typer.Option("--conversation", help="A conversation file.", show_default=False)],
-    turn: Annotated[int | None, typer.Option("--turn", help="The turn's number; `post` has none.")] = None,
+    turn: Annotated[int | None, typer.Option("--turn", help="The turn's number, from 1; `post` has none.")] = None,
     call: Annotated[str, typer.Option("--call", help="draft, judge, review, binary_hp, pairwise or post.")] = "review",
-    mode: Annotated[str, typer.Option("--mode", help="One mode.")] = "default",
-    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta.")] = "absolute",
+    mode: Annotated[
+        str, typer.Option("--mode", help="default, verbose, omniscient or verbose_omniscient.")
+    ] = "default",
+    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta, as for `run`.")] = "absolute",
     codebook: CodebookOption = None,
 ) -> None:
     """Print the messages of one call, under a line that names each message's role."""

@@ -42,17 +42,26 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    scores: Annotated[Path | None, typer.Argument(help="A scores.json.", show_default=False)] = None,
+    scores: Annotated[
+        Path | None, typer.Argument(help="The file that `score` wrote.", show_default="scores.json")
+    ] = None,
     scores_option: ScoresOption = None,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="How it is written.")] = _Format.terminal,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
-    by: Annotated[_By | None, typer.Option("--by", help="Group by the branches of emotional intelligence.")] = None,
-    show_all: Annotated[bool, typer.Option("--all", help="Also draft metrics and diagnostics.")] = False,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    by: Annotated[
+        _By | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
+    ] = None,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Also scores of the drafted replies, and diagnostics.")
+    ] = False,
     explain: Annotated[
         str | None, typer.Option("--explain", metavar="METRIC", help="Say what a metric means (or `all`), and stop.")
     ] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="METRIC", help="Only this metric; repeat or use commas.")
+        list[str] | None,
+        typer.Option("--metric", metavar="METRIC", help="Only this metric, by its id; repeat or use commas."),
     ] = None,
     width: Annotated[int | None, typer.Option("--width", min=60, help="Columns of the terminal tables.")] = None,
 ) -> None:

@@ -26,8 +26,15 @@ def register(app: typer.Typer) -> None:
 def run(
     context: typer.Context,
     provider: Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")],
-    model: Annotated[str, typer.Argument(help="The provider's name of the model, or the baseline's name.")],
-    conversations: Annotated[Path | None, typer.Argument(help="The conversations folder.")] = None,
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="The model's name at the provider; of baselines random, majority, no-change, lexicon or oracle."
+        ),
+    ],
+    conversations: Annotated[
+        Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")
+    ] = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
@@ -39,25 +46,46 @@ def run(
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
     judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of the server, e.g. http://localhost:8000/v1.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="Wins over the environment; better kept there.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="The key; wins over the environment, where it is safer.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
     call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N conversations of the run order.")] = None,
-    structured: Annotated[str, typer.Option(help="auto, schema, object or text.")] = "auto",
-    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta.")] = "absolute",
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N conversations, in the order of their file names.")
+    ] = None,
+    structured: Annotated[
+        str,
+        typer.Option(
+            help="How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt "
+            "alone), or auto (the strictest of these that the server accepts)."
+        ),
+    ] = "auto",
+    panas_strategy: Annotated[
+        str,
+        typer.Option(
+            help="The mood question. absolute: foresee the mood after the talk; delta: foresee its change; "
+            "blind_delta: its change, without being shown the mood before."
+        ),
+    ] = "absolute",
     temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[int, typer.Option(min=1, help="Limit of one reply; 4 x that after a cut one.")] = 4096,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of one reply; four times that after a cut one.")
+    ] = 4096,
     seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
     max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
     codebook: CodebookOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count calls and prompts; send and write nothing.")
+        bool, typer.Option("--dry-run", help="Count calls and prompt tokens; send and write nothing.")
     ] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Make results of other settings anew.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Make results anew that were made with other settings.")
+    ] = False,
     skip_invalid: SkipInvalidOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
 ) -> None:
-    """Ask a model what the participants felt, saw and preferred. Repeat the command to go on where it stopped."""
+    """Ask a model what the participants felt, saw and preferred; write one result file per conversation and mode.
+
+    The same command again goes on where it stopped. `attune-bench score` comes next.
+    """
     from attunebench.cli import running
     from attunebench.protocol.modes import parse_modes
 
@@ -67,7 +95,7 @@ def run(
         raise UsageError(f"{' '.join(context.args)} is left over; modes are given with --modes.")
     judges = comma_list(judge_model)
     em = running.model_settings(provider, model, base_url, api_key)
-    settings = running.settings(
+    settings = running.run_settings(
         em=em,
         judges=[running.judge_settings(em, judge, judge_provider, judge_base_url, judge_api_key) for judge in judges],
         modes=parse_modes(modes or ["default"]),

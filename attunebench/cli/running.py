@@ -13,8 +13,10 @@ from pydantic import SecretStr, ValidationError
 
 from attunebench import api
 from attunebench.cli.loading import load
-from attunebench.cli.progress import observer_for
+from attunebench.cli.progress import shown
 from attunebench.errors import UsageError
+from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.reports.model import plural
 from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run
 from attunebench.text import printable
 
@@ -43,7 +45,7 @@ def judge_settings(
     return model_settings(provider, model, base_url, api_key)
 
 
-def settings(**values: Any) -> RunSettings:
+def run_settings(**values: Any) -> RunSettings:
     """The run's settings. Raises UsageError in place of pydantic's report."""
     try:
         return RunSettings(**values)
@@ -67,16 +69,19 @@ def main(
     if dry_run:
         _show_estimate(estimate_run(loaded.conversations, settings, book), settings)
         return
-    observer = observer_for(settings, quiet=quiet)
-    summary = api.run(
-        loaded.conversations,
-        settings,
-        codebook=book,
-        observer=observer,
-        run_again=run_again(sys.argv),
-        interruptible=True,
-    )
+    with shown(settings, quiet=quiet) as observer:
+        summary = api.run(
+            loaded.conversations,
+            settings,
+            codebook=book,
+            observer=observer,
+            run_again=run_again(sys.argv),
+            interruptible=True,
+        )
     _tell(summary)
+    if not (quiet or summary.interrupted or summary.skipped):
+        results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
+        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
     if summary.interrupted:
         raise typer.Exit(130)
     if summary.skipped or summary.votes_owed or loaded.skipped:
@@ -118,10 +123,10 @@ def _show_estimate(estimate: Estimate, settings: RunSettings) -> None:
 def _tell(summary: RunSummary) -> None:
     """How the run ended, on stderr: stdout is for results."""
     rate = summary.answered_rate
-    if rate is not None and rate < 0.95:
+    if rate is not None and rate < ANSWERED_ENOUGH:
         _say(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
     _say(
-        f"{summary.written} results written to {summary.output}, {summary.complete_before} were complete before, "
+        f"{plural(summary.written, 'result')} written to {summary.output}, {summary.complete_before} complete before, "
         f"{len(summary.skipped)} skipped."
     )
     for name, reason in list(summary.skipped.items())[:5]:
@@ -129,7 +134,7 @@ def _tell(summary: RunSummary) -> None:
     if len(summary.skipped) > 5:
         _say(f"  … and {len(summary.skipped) - 5} more, in the _skipped file there.")
     if summary.votes_owed:
-        _say(f"{summary.votes_owed} judge votes are owed; the same command asks for them again.")
+        _say(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
     if summary.interrupted:
         _say("Interrupted. What is written stays; the same command goes on with the rest.")
     elif summary.skipped:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import ConversationsOption, SkipInvalidOption
+from attunebench.cli.arguments import GroundTruthOption, SkipInvalidOption
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,18 +22,27 @@ def register(app: typer.Typer) -> None:
 
 def score(
     results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
-    ground_truth: ConversationsOption = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")] = Path("scores.json"),
+    ground_truth: GroundTruthOption = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The scores file to write.")] = Path("scores.json"),
     resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples behind each interval.")] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     cluster: Annotated[
-        str | None, typer.Option(help="participant: resample participants.", show_default="conversations")
+        str | None,
+        typer.Option(
+            help="What the bootstrap resamples; `participant` keeps a person's conversations together.",
+            show_default="conversations",
+        ),
     ] = None,
     skip_invalid: SkipInvalidOption = False,
 ) -> None:
-    """Score results against the participants' labels. Needs no network and asks no model."""
+    """Score results against the participants' labels. Needs no network and asks no model.
+
+    `attune-bench report` shows what it writes.
+    """
     from attunebench import api
+    from attunebench.reports.model import plural
     from attunebench.scores import write_scores
+    from attunebench.text import printable
 
     if ground_truth is None:
         raise UsageError("The conversations folder is missing; give it with --ground-truth.")
@@ -48,7 +58,8 @@ def score(
     )
     write_scores(output, scores)
     left_out = _tell(scores)
-    typer.echo(f"Scores of {len(scores['conversations'])} results written to {output}.", err=True)
+    _say(f"Scores of {plural(len(scores['conversations']), 'result')} written to {output}.")
+    _say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
     if left_out:
         raise typer.Exit(1)
 

@@ -16,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(
-    conversations: Annotated[Path | None, typer.Argument(help="The conversations folder.")] = None,
+    conversations: Annotated[
+        Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")
+    ] = None,
     folder: ConversationsOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only, without the warnings.")] = False,
 ) -> None:

@@ -1,0 +1,62 @@
+"""What `run` leaves on a real terminal: a pseudo-terminal here, read byte by byte."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_server import FakeServer, Status
+
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+
+pty = pytest.importorskip("pty")
+
+
+def on_terminal(*words: str | Path, cwd: Path) -> str:
+    """What `attune-bench` with these words writes to a terminal as its stderr."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_PROXY": "127.0.0.1"}
+    command = [sys.executable, "-m", "attunebench.cli.main", *map(str, words)]
+    with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd, env=environment) as running:
+        os.close(theirs)
+        shown = b""
+        # The end of a pseudo-terminal is an error on Linux and an empty read elsewhere.
+        while piece := _read(ours):
+            shown += piece
+        running.wait(timeout=60)
+    os.close(ours)
+    return shown.decode()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
+
+
+def test_an_error_in_a_run_stands_on_a_line_of_its_own_and_the_cursor_is_back(data: Path, tmp_path: Path) -> None:
+    with FakeServer([Status(401, {"error": {"message": "no"}})]) as server:
+        shown = on_terminal("run", "local", "m", data, "--base-url", server.url, cwd=tmp_path)
+    assert HIDE_CURSOR in shown
+    assert shown.rfind(HIDE_CURSOR) < shown.rfind(SHOW_CURSOR) < shown.index("attune-bench: ")
+    assert "\n" == shown.partition("attune-bench: ")[0].replace(SHOW_CURSOR, "")[-1]
+
+
+def test_a_run_with_nothing_left_to_do_draws_no_bar(data: Path, tmp_path: Path) -> None:
+    command = ("run", "baseline", "majority", data)
+    assert "left" in on_terminal(*command, cwd=tmp_path)
+    again = on_terminal(*command, cwd=tmp_path)
+    assert "0 results to make" in again
+    assert HIDE_CURSOR not in again
+
+
+def test_the_end_of_a_run_and_of_scoring_name_the_next_command(data: Path, tmp_path: Path) -> None:
+    spaced = data.rename(tmp_path / "my data")
+    assert f"Next: attune-bench score --results results --ground-truth '{spaced}'" in " ".join(
+        on_terminal("run", "baseline", "majority", spaced, "--limit", "1", cwd=tmp_path).split()
+    )
+    assert "Next: attune-bench report --scores scores.json" in on_terminal("score", "-d", spaced, cwd=tmp_path)
