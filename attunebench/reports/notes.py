@@ -19,10 +19,10 @@ _MUST_AGREE = {
     "codebook_sha256": "codebooks",
 }
 _LEFT_OUT = {
-    "unreadable": "unreadable result files",
-    "not_in_ground_truth": "results of conversations that are not in the labels",
-    "duplicates": "results that exist more than once",
-    "invalid_conversations": "invalid conversation files",
+    "unreadable": "unreadable results",
+    "not_in_ground_truth": "results of conversations without labels",
+    "duplicates": "the same result more than once",
+    "invalid_conversations": "invalid conversations",
 }
 _NAMED_AT_MOST = 6
 _SHORT_HASH = 12
@@ -102,9 +102,20 @@ def _coverage(group: Group) -> str:
 
 
 def _left_out(left_out: Mapping[str, Any]) -> str | None:
-    counts = {what: len(left_out[key]) for key, what in _LEFT_OUT.items() if isinstance(left_out.get(key), list)}
-    named = [f"{count} {what}" for what, count in counts.items() if count]
-    return f"Left out of the scores, and named in the scores file: {'; '.join(named)}." if named else None
+    """The files by name: a reader has to know what is missing, and cannot always ask whoever scored."""
+    parts = []
+    for key, what in _LEFT_OUT.items():
+        entries = left_out.get(key)
+        files = [file for entry in entries for file in _files(entry)] if isinstance(entries, list) else []
+        if files:
+            more = f" and {len(files) - _NAMED_AT_MOST} more" if len(files) > _NAMED_AT_MOST else ""
+            parts.append(f"{what} ({', '.join(files[:_NAMED_AT_MOST])}{more})")
+    return f"Left out of the scores: {'; '.join(parts)}." if parts else None
+
+
+def _files(entry: Any) -> tuple[str, ...]:
+    given = mapping(entry)
+    return strings(given.get("files")) or (str(given.get("file", "one without a name")),)
 
 
 def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
@@ -136,8 +147,9 @@ def _oracle(groups: Sequence[Group]) -> str | None:
     if not any(group.provider == "baseline" for group in groups):
         return None
     oracle = any(group.provider == "baseline" and group.model == "oracle" for group in groups)
-    extra = " The oracle answers from the truth: it shows the ceiling and is no model." if oracle else ""
-    return f"Rows of the provider baseline are built-in reference answers.{extra}"
+    names = ", ".join(dict.fromkeys(group.model for group in groups if group.provider == "baseline"))
+    extra = " The oracle answers from the labels: it shows the ceiling." if oracle else ""
+    return f"Built-in baselines, no language models: {names}.{extra}"
 
 
 def _different_conversations(groups: Sequence[Group]) -> str | None:
@@ -161,7 +173,10 @@ def _incomplete(groups: Sequence[Group]) -> str | None:
 
 def _intervals(metadata: Mapping[str, Any]) -> str:
     unit = "participants" if mapping(metadata.get("intervals")).get("unit") == "participant" else "conversations"
-    return f"[low, high] is the 95 % bootstrap interval over {unit}; – is undefined, which is not 0."
+    return (
+        f"[low, high] is the 95 % bootstrap interval over {unit}; – is undefined, which is not 0. "
+        "Where no n is given, it is the number of scored conversations."
+    )
 
 
 def _names(groups: Sequence[Group], remark: Callable[[Group], str] | None = None) -> str:

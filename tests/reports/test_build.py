@@ -120,10 +120,17 @@ def test_demonstration_data_is_named(make_scores: MakeScores) -> None:
     assert "demonstration conversations" in build_report(scores).warnings[0]
 
 
-def test_what_was_left_out_is_counted(make_scores: MakeScores) -> None:
+def test_what_was_left_out_is_named(make_scores: MakeScores) -> None:
     scores = make_scores()
-    scores["left_out"] = {"unreadable": [{"file": "x", "reason": "y"}], "duplicates": []}
-    assert any("1 unreadable result files" in warning for warning in build_report(scores).warnings)
+    scores["left_out"] = {
+        "unreadable": [{"file": f"{n}.json", "reason": "y"} for n in range(8)],
+        "duplicates": [{"files": ["a.json", "b.json"]}],
+        "invalid_conversations": [],
+    }
+    (said,) = (warning for warning in build_report(scores).warnings if "Left out" in warning)
+    assert "unreadable results (0.json, 1.json, 2.json, 3.json, 4.json, 5.json and 2 more)" in said
+    assert "(a.json, b.json)" in said
+    assert "invalid" not in said
 
 
 def test_incomplete_composites_are_counted(make_scores: MakeScores) -> None:
@@ -220,3 +227,9 @@ def test_numbers_are_rounded_for_display(value: float | None, digits: int, text:
 @pytest.mark.parametrize(("share", "text"), [(1.0, "100.0 %"), (0.99999, "99.9 %"), (0.95, "95.0 %"), (None, "–")])
 def test_a_percentage_never_rounds_up(share: float | None, text: str) -> None:
     assert text == percent(share)
+
+
+def test_built_in_baselines_are_named_as_no_language_models(make_scores: MakeScores) -> None:
+    scores = make_scores(("random", "default", 0.4), ("oracle", "default", 1.0), provider="baseline")
+    [warning] = [text for text in build_report(scores).warnings if "baseline" in text]
+    assert "no language models: oracle, random. The oracle answers from the labels" in warning
