@@ -215,3 +215,13 @@ def test_a_variant_that_keeps_to_one_letter_is_given_away(tmp_path: Path) -> Non
     (warning,) = validate_folder(tmp_path).warnings
     assert "'human' is A in 40 of its 40 comparisons; the letter gives the variant away" == warning.sentence
     assert "letters" == warning.kind
+
+
+def test_a_variant_at_nine_comparisons_in_ten_is_not_given_away_yet(tmp_path: Path) -> None:
+    raw = make_conversation(1, turns=1)
+    pairs = [("original", "human")] * 9 + [("human", "original")]
+    raw["turns"][0]["annotations"]["pairwiseComparisons"] = [
+        {"questionId": "general", "responseA": a, "responseB": b, "winner": "A"} for a, b in pairs
+    ]
+    write(tmp_path / "c.json", raw)
+    assert [] == [issue for issue in validate_folder(tmp_path).warnings if issue.kind == "letters"]
