@@ -16,7 +16,11 @@ from attunebench.backends.faults import Fault, Line
 from attunebench.backends.wire import ServerError, error_in_text, tidy
 
 if TYPE_CHECKING:
+    from attunebench.backends.base import Reply
     from attunebench.backends.providers import Endpoint
+
+SHORTEST_SECRET = 16
+"""Characters: a shorter key may be an ordinary word, which is only taken out of errors."""
 
 
 def fault_of_error(error: ServerError, *, status: int, headers: Mapping[str, str], parsed: bool = True) -> Fault:
@@ -138,11 +142,29 @@ def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int) -> 
     )
 
 
+def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
+    """The reply as it may be written to a file: servers that repeat a request's head repeat its key."""
+    key = endpoint.key.get_secret_value()
+    secret = endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET
+    told = (reply.text, reply.reasoning, reply.refusal)
+    if secret and any(key in said for said in told if said):
+        text, reasoning, refusal = (said and said.replace(key, "***") for said in told)
+        reply = replace(reply, text=text, reasoning=reasoning, refusal=refusal)
+    names = {reply.model, reply.provider} - {None, endpoint.model}
+    if not names:
+        return reply
+    model, provider = (
+        _scrubbed(name, endpoint) if name is not None and name in names else name
+        for name in (reply.model, reply.provider)
+    )
+    return replace(reply, model=model, provider=provider)
+
+
 def _scrubbed(said: str, endpoint: Endpoint) -> str:
     """Servers like to repeat the key in their errors, whole or with stars in its middle."""
     key = endpoint.key.get_secret_value()
     if endpoint.key_source != "none":
         said = said.replace(key, "***")
-        if len(key) >= 16:
+        if len(key) >= SHORTEST_SECRET:
             said = re.sub(rf"\S*({re.escape(key[:6])}|{re.escape(key[-6:])})\S*", "***", said)
     return re.sub(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}", "***", said)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 
-from attunebench.backends.caught import fault_of_error, fault_of_exception, located
+from attunebench.backends.caught import fault_of_error, fault_of_exception, located, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted
 from attunebench.backends.wire import error_in, error_in_text, looks_like_html, parse_body, read_completion
@@ -65,7 +65,7 @@ class ChatBackend:
                 self._answered = True
                 self._terms = self._terms.learned(terms)
                 return replace(
-                    outcome,
+                    without_key(outcome, self._endpoint),
                     latency=time.perf_counter() - start,
                     structured=terms.rung,
                     notes=terms.notes(request),

@@ -19,6 +19,8 @@ from attunebench.text import encodable, printable
 LONGEST_SENTENCE = 300
 """Characters of a server's own words that are passed on to the user."""
 
+_TOO_MANY = 10**12
+"""Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
 _FINISH_REASONS = {"max_tokens": "length", "model_length": "length", "safety": "content_filter"}
 _MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
 _THINKING = ("thinking", "reasoning", "redacted_thinking")
@@ -65,8 +67,8 @@ def read_completion(body: Any) -> Reply | None:
         reasoning=_reasoning(message) or thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
-        model=_text(body.get("model")),
-        provider=_text(body.get("provider")),
+        model=_name(body.get("model")),
+        provider=_name(body.get("provider")),
     )
 
 
@@ -207,7 +209,7 @@ def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 def _count(usage: Mapping[str, Any], *names: str) -> int | None:
     for name in names:
         value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MANY:
             return value
     return None
 
@@ -223,6 +225,11 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
 
 def _amount(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
+
+
+def _name(value: Any) -> str | None:
+    """A name that a server gives itself goes into files and tables: one printable line, or None."""
+    return (tidy(value) or None) if isinstance(value, str) else None
 
 
 def _text(value: Any) -> str | None:

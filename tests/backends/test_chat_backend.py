@@ -456,3 +456,17 @@ def test_a_cancelled_call_leaves_the_backend_usable(fake_server: FakeServer) -> 
 
     fake_server.script = [Hang()]
     assert with_backend(fake_server, use, concurrency=1)
+
+
+def test_a_key_that_the_server_repeats_is_in_no_part_of_a_reply(fake_server: FakeServer) -> None:
+    said = {"content": f"My key is {KEY}.", "reasoning": KEY, "refusal": f"No, {KEY}"}
+    fake_server.script = [Answer(message=said, extra={"model": KEY, "provider": f"Bearer {KEY}"})]
+    [reply] = complete(fake_server)
+    assert "My key is ***." == reply.text
+    assert KEY[:9] not in f"{reply}"
+
+
+def test_the_name_of_the_model_that_was_asked_for_stays_as_it_is(fake_server: FakeServer) -> None:
+    fake_server.script = [Answer(extra={"model": "some/model", "provider": "sk-learn"})]
+    [reply] = complete(fake_server)
+    assert ("some/model", "sk-learn") == (reply.model, reply.provider)

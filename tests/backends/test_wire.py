@@ -221,3 +221,14 @@ def test_readers_never_raise_on_any_json(body: Any) -> None:
 @given(st.binary(max_size=200))
 def test_the_error_reader_never_raises_on_any_bytes(content: bytes) -> None:
     error_in_text(content)
+
+
+@pytest.mark.parametrize("count", [-1, 10**12, 10**400, "12", 1.5, True, None])
+def test_a_token_count_that_measures_nothing_is_unknown(count: Any) -> None:
+    assert read(usage={"prompt_tokens": count}).usage.prompt_tokens is None
+
+
+def test_the_name_of_a_model_steers_no_terminal_and_fills_no_screen() -> None:
+    assert "evil red" == read(model="\x1b]0;title\x07\u202eevil\n\x1b[31mred").model
+    assert read(model="\x1b[2J").model is None
+    assert len(read(provider="x" * 10_000).provider or "") <= 300
