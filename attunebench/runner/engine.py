@@ -71,6 +71,7 @@ class Engine:
         self._given_up: dict[int, str] = {}
         self._changed = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
+        self._stopped = False
         self.interrupted = False
 
     async def run(self) -> None:
@@ -97,6 +98,8 @@ class Engine:
         self._wake()
 
     def _cancel(self) -> None:
+        # Before Python 3.12 a cancellation is lost on a worker whose call has just ended; the flag ends that one.
+        self._stopped = True
         for worker in self._workers:
             worker.cancel()
 
@@ -115,7 +118,7 @@ class Engine:
 
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
-        while not self.interrupted:
+        while not (self.interrupted or self._stopped):
             if self._ready:
                 return self._ready.popleft()
             if (job := next(self._jobs, None)) is not None:
