@@ -35,10 +35,14 @@ def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DE
     return value, hashlib.sha256(data).hexdigest()
 
 
-def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
-    """The value in `data`; ValueError says what is wrong with it, without a final stop."""
+def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False) -> Any:
+    """The value in `data`; ValueError says what is wrong with it, without a final stop.
+
+    `lenient`: numbers that nobody can compute with (NaN, 1e999, hundreds of digits) are null, and halves of surrogate
+    pairs stay, for files in which one odd value must not cost all others.
+    """
     try:
-        value = _DECODER.decode(data.decode("utf-8-sig"))
+        value = (_LENIENT if lenient else _STRICT).decode(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -47,7 +51,7 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
         raise ValueError(f"nested deeper than {max_depth} levels") from None
     if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
         raise ValueError(f"nested deeper than {max_depth} levels")
-    if (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
+    if not lenient and (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
         raise ValueError("holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
     return value
 
@@ -80,7 +84,17 @@ def _fraction(digits: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction)
+def _whole_or_null(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
+
+
+def _fraction_or_null(digits: str) -> float | None:
+    number = float(digits)
+    return None if math.isinf(number) else number
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction)
+_LENIENT = json.JSONDecoder(parse_constant=lambda _name: None, parse_int=_whole_or_null, parse_float=_fraction_or_null)
 
 
 def _may_be_deeper(data: bytes, max_depth: int) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from attunebench.errors import DataError
+from attunebench.jsonfile import parse_json
 from attunebench.wholefile import whole_file
 
 SCHEMA_VERSION = "1.0"
@@ -154,13 +155,13 @@ def read_scores(path: str | Path) -> Scores:
     """The content of a scores file. DataError: no such file, not JSON, not of this format, of a newer version."""
     source = Path(path)
     try:
-        content = json.loads(source.read_bytes().decode("utf-8-sig"))
+        content = parse_json(source.read_bytes(), lenient=True)
     except OSError as error:
         raise DataError(
             f"{source} cannot be read ({error.strerror or error}); `attune-bench score` writes such a file."
         ) from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{source} is not JSON; write it again with `attune-bench score`.") from None
+    except ValueError as error:
+        raise DataError(f"{source} is {error}; write it again with `attune-bench score`.") from None
     if not _is_scores(content):
         raise DataError(f"{source} is not a scores file; name the one that `attune-bench score` wrote.")
     version = str(content["schema_version"])
@@ -192,6 +193,9 @@ def _refuse_foreign(target: Path) -> None:
         raise DataError(f"{target} is a folder; name a file in it as --output.")
     if not target.exists():
         return
+    if not target.is_file():
+        # A device or a pipe would be replaced by the file, and a pipe read from for ever.
+        raise DataError(f"{target} is no ordinary file; name a file as --output.")
     with target.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if not head or f'"format": "{_FORMAT}"'.encode() in head:

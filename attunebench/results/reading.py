@@ -7,21 +7,18 @@ begins with a dot is not looked at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError
+from attunebench.jsonfile import MAX_BYTES, parse_json
 from attunebench.results import values
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result
 
-MAX_BYTES = 32 * 1024 * 1024
 Key = tuple[str, str, str, str, "int | None"]
-
-_DECODER = json.JSONDecoder(parse_constant=lambda _name: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,7 @@ def _read_result(path: Path, name: str, findings: Findings) -> Result | None:
 
 
 def _content(path: Path) -> Any:
-    """The JSON of a file; a NaN or an infinity in it is null. ValueError says in a clause why there is none."""
+    """The JSON of a file; a number that nobody can compute with is null. ValueError says in a clause what is wrong."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
@@ -144,13 +141,9 @@ def _content(path: Path) -> Any:
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror or error})") from None
     try:
-        return _DECODER.decode(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError("is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is not valid JSON (line {error.lineno}, column {error.colno})") from None
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
+        return parse_json(data, lenient=True)
+    except ValueError as error:
+        raise ValueError(f"is {error}") from None
 
 
 def _note_skipped(path: Path, name: str, findings: Findings) -> None:

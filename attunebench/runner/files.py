@@ -1,6 +1,6 @@
 """The output folder of a run: result files, the list of what was skipped, and whole files or none.
 
-Knows names and bytes; what a result means is settled by `identity.py`, what it holds by `protocol/assemble.py`.
+Knows names and bytes; what a result means is settled by `stamps.py`, what it holds by `protocol/assemble.py`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError
+from attunebench.jsonfile import parse_json
 from attunebench.wholefile import whole_file
 
 Identity = tuple[str, str, str, str]
@@ -65,7 +66,7 @@ class ResultFolder:
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             self._names[path.name.casefold()] = None
-            data = _read(path)
+            data = read_object(path)
             if data is not None and (identity := identity_of(data)) is not None:
                 self._paths.setdefault(identity, path)
                 self._names[path.name.casefold()] = identity
@@ -73,7 +74,7 @@ class ResultFolder:
     def find(self, identity: Identity) -> Existing | None:
         """The result of this conversation, provider, model and mode, if it is there."""
         path = self._paths.get(identity)
-        data = _read(path) if path else None
+        data = read_object(path) if path else None
         return Existing(path, data) if path and data is not None else None
 
     def write(self, identity: Identity, data: Mapping[str, Any]) -> Path:
@@ -94,10 +95,14 @@ class ResultFolder:
 
 def result_name(identity: Identity) -> str:
     """`<conversationId>_<provider>_<model>_<mode>.json`, each part cleaned of what file systems or shells dislike."""
-    stem = "_".join(clean_name(part) for part in identity)
-    if len(stem) > _LONGEST_NAME:
-        stem = f"{stem[:_LONGEST_NAME]}_{_short_hash(identity)}"
-    return f"{stem}.json"
+    # A leading "_" marks what is private to a run, "." hides a file, and shells take "-" for an option.
+    stem = "_".join(clean_name(part) for part in identity).lstrip("._-")
+    return f"{short_name(stem, *identity)}.json"
+
+
+def short_name(stem: str, *of: str) -> str:
+    """The stem, cut to what every file system takes and then told apart by a hash of what it is the name of."""
+    return stem if len(stem) <= _LONGEST_NAME else f"{stem[:_LONGEST_NAME]}_{_short_hash(of)}"
 
 
 def clean_name(part: str) -> str:
@@ -117,14 +122,16 @@ def identity_of(data: Mapping[str, Any]) -> Identity | None:
     )
 
 
-def _short_hash(identity: Identity) -> str:
+def _short_hash(identity: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
-def _read(path: Path) -> Mapping[str, Any] | None:
-    """The object in a file, or None: somebody else's file in the folder is no reason to stop."""
+def read_object(path: Path) -> Mapping[str, Any] | None:
+    """The object in a file, or None: somebody else's file in the folder is no reason to stop, nor is a pipe to wait."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
+        if not path.is_file():
+            return None
+        data = parse_json(path.read_bytes(), lenient=True)
+    except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None

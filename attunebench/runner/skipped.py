@@ -5,28 +5,29 @@ The file is a note for people and for coverage counts; a later run decides by th
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from attunebench.runner.files import clean_name, write_json
+from attunebench.runner.files import clean_name, read_object, short_name, write_json
+
+_KEY = ("provider", "model", "conversationId", "mode")
 
 
 class SkippedFile:
     """The entries of one model; each change is on disk before the call returns."""
 
     def __init__(self, folder: Path, provider: str, model: str) -> None:
-        self.path = folder / f"_skipped_{clean_name(model)}.json"
+        self.path = folder / f"_skipped_{short_name(clean_name(model), model)}.json"
         self._provider = provider
         self._model = model
-        self._entries: dict[tuple[str, str, str], dict[str, Any]] = {}
+        # Names of different models may be cleaned to the same one, so the model is part of the key.
+        self._entries: dict[tuple[str, ...], dict[str, Any]] = {}
         for entry in _stored(self.path):
-            key = (str(entry.get("provider")), str(entry.get("conversationId")), str(entry.get("mode")))
-            self._entries[key] = entry
+            self._entries[tuple(str(entry.get(name)) for name in _KEY)] = entry
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
         """Note what failed, when, after how many tries, and the command to run again."""
-        self._entries[(self._provider, conversation_id, mode)] = {
+        self._entries[(self._provider, self._model, conversation_id, mode)] = {
             "provider": self._provider,
             "model": self._model,
             "conversationId": conversation_id,
@@ -40,7 +41,7 @@ class SkippedFile:
 
     def remove(self, conversation_id: str, mode: str) -> None:
         """The conversation has its result now."""
-        if self._entries.pop((self._provider, conversation_id, mode), None) is not None:
+        if self._entries.pop((self._provider, self._model, conversation_id, mode), None) is not None:
             self._save()
 
     def _save(self) -> None:
@@ -51,8 +52,5 @@ class SkippedFile:
 
 
 def _stored(path: Path) -> list[dict[str, Any]]:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))["skipped"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return []
+    entries = (read_object(path) or {}).get("skipped")
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
