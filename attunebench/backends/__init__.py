@@ -6,8 +6,10 @@ A backend owns the wire and nothing but the wire (see `base.py`); the built-in b
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from attunebench.backends.providers import provider_named
+from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend
@@ -17,9 +19,13 @@ if TYPE_CHECKING:
 def open_backend(settings: ModelSettings, *, structured: Structured = "auto", concurrency: int = 16) -> Backend:
     """The backend for one model. `concurrency`: how many calls may be under way at once (connections kept for them).
 
-    Sends nothing yet. Raises UsageError (unknown provider or baseline, no address for `local`) and ConfigurationError
-    (no usable key, address, proxy or certificate file).
+    Sends nothing yet. Raises UsageError (unknown provider or baseline, a model without a usable name, no address for
+    `local`) and ConfigurationError (no usable key, address, proxy or certificate file).
     """
+    if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):
+        raise UsageError(
+            f"The model's name {settings.model!a} is empty or holds control characters; give the provider's name."
+        )
     if provider_named(settings.provider).name == "baseline":
         from attunebench.backends.baselines import open_baseline
 

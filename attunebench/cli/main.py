@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -67,8 +68,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (typer.Abort, KeyboardInterrupt):
         status = 130
     except SystemExit as end:
-        # The parser makes 1 of an output that nobody reads to its end, which says that something is wrong with data.
-        status = 0 if isinstance(end.__context__, BrokenPipeError) else end.code
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        # The parser makes 1 of an output that nobody reads to its end; 1 says that something is wrong with the data.
+        status = 0
     except BrokenPipeError:
         # The reader of our output (`head`) has seen enough; the interpreter must not complain about that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -95,7 +98,7 @@ def _open_closed_streams() -> None:
     """A command that is started without stdout or stderr (`>&-`, a service) does its work all the same."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
 
 
 def _refused(error: OSError) -> str:

@@ -1,0 +1,50 @@
+"""Commands whose output is closed, cut off or full, run as users run them: in a process and a shell of their own."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = f"{shlex.quote(sys.executable)} -m attunebench.cli.main"
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
+def test_a_run_without_one_of_its_streams_does_its_work(data: Path, tmp_path: Path, closed: str) -> None:
+    ended = shell(f"{COMMAND} run baseline majority {data} -q {closed}", tmp_path)
+    assert 0 == ended.returncode, ended.stderr
+    assert 3 == len(list((tmp_path / "results").glob("*.json")))
+
+
+def test_a_report_without_stdout_is_no_bug(data: Path, tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} report --explain all >&-", tmp_path)
+    assert (0, "") == (ended.returncode, ended.stderr)
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} report --explain all | true", tmp_path)
+    assert (0, "") == (ended.returncode, ended.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_full_disk_behind_stdout_is_told_in_a_sentence(tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} report --explain all > /dev/full", tmp_path)
+    assert 2 == ended.returncode
+    assert "space" in ended.stderr
+    assert "bug" not in ended.stderr
+
+
+def test_a_disk_that_fills_up_ends_a_run_and_leaves_no_half_file(data: Path, tmp_path: Path) -> None:
+    ended = shell(f"ulimit -f 4; {COMMAND} run baseline majority {data} -q", tmp_path)
+    assert 2 == ended.returncode
+    assert "cannot be written" in ended.stderr
+    assert [] == list((tmp_path / "results").iterdir())
