@@ -2,6 +2,14 @@
 
 The functions here do what the commands do and print nothing. They are loaded when they are first used, so that
 importing the package costs nothing.
+
+    import attunebench
+    from attunebench import ModelSettings, RunSettings
+
+    settings = RunSettings(em=ModelSettings(provider="baseline", model="majority"))  # writes to results/
+    summary = attunebench.run("path/to/conversations", settings)
+    scores = attunebench.score("results", "path/to/conversations")
+    print(summary.written, scores["aggregates"][0]["metrics"]["composite"]["mean"])
 """
 
 from __future__ import annotations

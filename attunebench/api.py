@@ -50,8 +50,10 @@ def run(
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
+    Gives the counts of what was written, passed over and skipped. Raises UsageError (settings that fit no run),
+    DataError (conversations, or results of other settings in the folder) and ConfigurationError (key, address, money).
     The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
-    `attunebench.runner.run_conversations` for `observer`, `run_again`, `interruptible` and the errors.
+    `attunebench.runner.run_conversations` for `observer`, `run_again` and `interruptible`.
     """
     if isinstance(conversations, (str, Path)):
         codebook = codebook or codebook_for(Path(conversations))
@@ -79,7 +81,9 @@ def score(
 ) -> Scores:
     """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
 
-    Write it with `attunebench.scores.write_scores`. See `attunebench.scorer.score_folders` for the errors.
+    `seed`, `resamples` and `cluster` ("participant" or None for conversations) are the bootstrap's. Results that could
+    not be scored are named in `left_out`. Write it with `attunebench.scores.write_scores`, show it with
+    `attunebench.reports.render`. Raises DataError: nothing to score, or conversations that are not valid.
     """
     return score_folders(
         results,

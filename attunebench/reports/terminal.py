@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from attunebench.reports.layout import Column, Grid
 
 _NARROWEST = 60
+_MORE = "More about a metric: attune-bench report --explain METRIC, with the name in round brackets."
 _MEANING_NEEDS = 45
 _NARROW_LABEL = 20
 _KEY_SHARE = 0.38
@@ -132,7 +133,7 @@ def _pieces(line: str, width: int) -> list[str]:
 
 def _closing(console: Console, report: Report) -> None:
     console.print()
-    for note in report.notes:
+    for note in (*report.notes, _MORE):
         _say(console, clean(note), "dim", indent="  ")
 
 
