@@ -44,7 +44,7 @@ class RunSettings(BaseModel):
     output: Path = Path("results")
     """Folder of the result files."""
     panas_strategy: PanasStrategy = "absolute"
-    temperature: float | None = 0.0
+    temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """None leaves it to the server."""
     max_tokens: int = Field(default=4096, gt=0)
     """Limit of one reply; four times that after a reply that was cut."""

@@ -149,3 +149,10 @@ def test_a_broken_list_of_skipped_conversations_stops_no_run(cli, data: Path) ->
     Path("results").mkdir()
     Path("results/_skipped_majority.json").write_text("[" * 100_000)
     assert 0 == cli("run", "baseline", "majority", data, "-q").status
+
+
+def test_a_temperature_that_is_no_number_is_refused(cli, data: Path) -> None:
+    ended = cli("run", "baseline", "majority", data, "--temperature", "inf")
+    assert 2 == ended.status
+    assert "--temperature" in ended.err
+    assert not Path("results").exists()
