@@ -215,9 +215,10 @@ def test_a_limit_above_the_room_that_is_left_is_lowered_for_this_call_alone(fake
         return Status(400, {"error": {"message": message}}) if asked.body["max_tokens"] > 100 else Answer()
 
     fake_server.script = script
-    replies = complete(fake_server, request(max_tokens=1004), request(max_tokens=50))
-    assert [{"max_tokens": "lowered to 100"}, {}] == [reply.notes for reply in replies]
-    assert [1004, 100, 50] == [body["max_tokens"] for body in fake_server.bodies]
+    replies = complete(fake_server, request(max_tokens=1004), request(max_tokens=50), request(max_tokens=1004))
+    lowered = {"max_tokens": "lowered to 100"}
+    assert [lowered, {}, lowered] == [reply.notes for reply in replies]
+    assert [1004, 100, 50, 1004, 100] == [body["max_tokens"] for body in fake_server.bodies]
 
 
 def test_a_prompt_that_leaves_no_room_is_an_item(fake_server: FakeServer) -> None:

@@ -168,6 +168,13 @@ def test_prime_reads_its_own_file(tmp_path: Path) -> None:
     assert "team team-1 pays" == endpoint.payer
 
 
+@pytest.mark.parametrize("team", ["téam", "a\nb"])
+def test_a_team_that_no_header_can_carry_is_refused(team: str, tmp_path: Path) -> None:
+    environment = {"PRIME_API_KEY": "k", "PRIME_TEAM_ID": team, "HOME": str(tmp_path)}
+    with pytest.raises(ConfigurationError, match="X-Prime-Team-ID"):
+        resolve(settings("prime"), environment)
+
+
 def test_without_a_team_the_personal_wallet_pays(tmp_path: Path) -> None:
     endpoint = resolve(settings("prime"), prime_home(tmp_path, '{"api_key": "k", "team_id": null}'))
     assert ({}, "the personal wallet pays") == (endpoint.headers, endpoint.payer)

@@ -159,6 +159,12 @@ def test_different_judges_are_loud(make_scores: MakeScores) -> None:
     assert section.notes[0].startswith("DIFFERENT JUDGES")
 
 
+def test_pooled_rows_say_their_n_only_where_no_row_of_counts_does(make_scores: MakeScores) -> None:
+    rows = next(s for s in build_report(make_scores(), show_all=True).sections if "pooled" in s.title).rows
+    assert {False} == {row.n_shown for row in rows}
+    assert {True} == {row.n_shown for section in build_report(make_scores()).sections for row in section.rows}
+
+
 def test_chosen_metrics_alone_are_shown_whatever_their_status(make_scores: MakeScores) -> None:
     assert ["composite", "mended_rate"] == _ids(build_report(make_scores(), metrics=["mended_rate", "composite"]))
 

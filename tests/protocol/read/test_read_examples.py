@@ -127,7 +127,8 @@ def test_levels_may_be_left_out_of_post(read: Reader) -> None:
 
 
 def test_items_of_the_other_strategy_are_not_read(read: Reader) -> None:
-    assert {} == read("post", '{"predicted_panas_delta":{"Proud":5}}').values["predicted_post_panas"]["items"]
+    for text in ('{"predicted_panas_delta":{"Proud":5}}', '{"predicted_panas_delta":{"Upset":1},"items":{"Proud":5}}'):
+        assert {} == read("post", text).values["predicted_post_panas"]["items"]
 
 
 @pytest.mark.parametrize(
@@ -215,6 +216,7 @@ def test_what_nobody_answered_keeps_the_later_reason(read: Reader) -> None:
     assert "incomplete" == merge_answers(TWO, first, read(TWO, "no idea")).outcome
     assert "truncated" == merge_answers(TWO, first, read(TWO, "<think>")).outcome
     assert "refused" == merge_answers(TWO, read(TWO, "?"), read(TWO, None, refusal="no")).outcome
+    assert "refused" == merge_answers(TWO, read(TWO, None, refusal="no"), read(TWO, "?")).outcome
 
 
 def test_a_follow_up_inferred_from_a_q3_that_does_not_stand_is_none(read: Reader, asked: dict[str, Asked]) -> None:
