@@ -44,7 +44,7 @@ def demo(
         scores = run_demo(folder)
         if output is not None:
             write_scores(folder / "scores.json", scores)
-        width = shutil.get_terminal_size((100, 24)).columns
+        width = shutil.get_terminal_size((80, 24)).columns
         typer.echo(render(scores, show_all=show_all, width=width, colour=sys.stdout.isatty()), nl=False)
     if output is None:
         typer.echo("Nothing was kept; `attune-bench demo -o DIR` keeps the result files and scores.json.", err=True)

@@ -90,7 +90,7 @@ class _Counts:
         judges = ", ".join(judge.model for judge in self.settings.judges)
         return (
             f"{printable(em.model)} ({em.provider}), {', '.join(self.settings.modes)}: "
-            f"{plural(plan.jobs - plan.complete, 'result')} to make (conversations {plan.order}), "
+            f"{plural(plan.jobs - plan.complete, 'result')} to make ({plan.order}), "
             f"{plan.complete} complete, {plural(plan.calls, 'call')}"
             + (f", judged by {printable(judges)}" if judges else "")
             + f", into {self.settings.output}"

@@ -156,7 +156,9 @@ class _Run:
         for warning in plan_warnings(chosen, self._codebook):
             self._observer.warned(warning)
         self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
-        order = "in file order" if len(chosen) == n_all else f"the first {len(chosen)} of {n_all} in file order"
+        order = "conversations in file order"
+        if len(chosen) < n_all:
+            order = f"the first {len(chosen)} of {n_all} {order}"
         jobs = len(work.todos) + work.complete
         self._observer.started(RunPlan(jobs, work.complete, sum(todo.n_calls for todo in work.todos), order))
 
