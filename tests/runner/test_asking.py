@@ -1,0 +1,118 @@
+"""Asking one call: what the line costs, what the model is asked again, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_server import Answer, Asked, Doing, FakeServer
+from talks import parsed, small_file
+
+from attunebench.backends.base import Reply, Request
+from attunebench.codebook import default_codebook
+from attunebench.errors import DataError, TransientError
+from attunebench.protocol.calls import Call, Record
+from attunebench.protocol.plan import plan_conversation
+from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
+from attunebench.runner.asking import Asker
+
+TALK = parsed(small_file())
+CALLS = {call.kind: call for call in plan_conversation(TALK, "default", default_codebook())}
+HALF, WHOLE = '{"pairwise_selections": {"0": "A"}}', '{"pairwise_selections": {"0": "A", "1": "B"}}'
+
+
+class Scripted:
+    """A backend that answers one request after the other as it is told, and keeps what it was asked."""
+
+    provider, model = "local", "m"
+
+    def __init__(self, doings: Iterable[Reply | Exception]) -> None:
+        self.requests: list[Request] = []
+        self._doings = iter(doings)
+
+    async def complete(self, request: Request) -> Reply:
+        self.requests.append(request)
+        doing = next(self._doings)
+        if isinstance(doing, Exception):
+            raise doing
+        return doing
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
+class Waits(Silent):
+    """Keeps the seconds that tries are waited for."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    def retrying(self, call: Call, reason: str, wait: float) -> None:
+        self.seconds.append(wait)
+
+
+class NoJitter(random.Random):
+    """Every wait is the shortest."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], list[float]]:
+    backend, observer = Scripted(doings), Waits()
+    told = RunSettings(em=ModelSettings(provider="local", model="m"), max_tokens=100, **settings)
+    asker = Asker(backend, told, default_codebook(), observer, NoJitter())
+    record = asyncio.run(asker.ask(CALLS["pairwise"], TALK))
+    return record, backend.requests, observer.seconds
+
+
+def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None:
+    cut = Reply('{"pairwise_selections": {"0": "A", "1', finish_reason="length")
+    record, requests, _ = ask(cut, cut, cut, max_reasks=2)
+    assert [100, 400] == [request.max_tokens for request in requests]
+    assert "truncated" == record.answer.outcome
+
+
+def test_the_wait_that_a_server_asks_for_is_kept() -> None:
+    _, _, waits = ask(TransientError("busy", retry_after=0.02), TransientError("busy"), Reply(WHOLE))
+    assert [0.02, 0.0] == waits
+
+
+def test_retries_and_reasks_are_told_apart_and_all_requests_are_counted() -> None:
+    record, requests, _ = ask(TransientError("busy"), Reply(HALF), Reply(WHOLE))
+    assert (3, 1, 3) == (record.requests, record.reasks, len(requests))
+
+
+@pytest.mark.parametrize(("costs", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, 0.5), None)])
+def test_a_cost_with_an_unknown_part_is_unknown(costs: tuple[float | None, float | None], total: float | None) -> None:
+    record, _, _ = ask(Reply(HALF, cost=costs[0]), Reply(WHOLE, cost=costs[1]))
+    assert total == record.cost
+
+
+def test_a_reask_is_no_retry(run: Callable[..., RunSummary], server: FakeServer) -> None:
+    def halved(asked: Asked) -> Doing:
+        first = "pairwise_selections" in asked.prompt and "An earlier answer" not in asked.prompt
+        return Answer(HALF) if first else Answer()
+
+    server.script = halved
+    summary = run(limit=1)
+    assert (3, 0) == (summary.reasks, summary.retries)
+
+
+def test_a_draft_is_judged_before_anything_else_is_asked(run: Callable[..., RunSummary], server: FakeServer) -> None:
+    run(judges=("judge",), limit=1, concurrency=1)
+    assert ["fake-model", "judge", "fake-model"] == [body["model"] for body in server.bodies[:3]]
+
+
+def test_votes_on_other_prompts_are_not_mixed_with_new_ones(run: Callable[..., RunSummary], tmp_path: Path) -> None:
+    run(judges=("judge",), limit=1)
+    (path,) = (tmp_path / "results").glob("*.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"judge_calls_sha256": "of an older version"}))
+    with pytest.raises(DataError, match="judge prompts or reference replies, in 1 results"):
+        run(judges=("judge",), limit=1)
+    assert 1 == run(limit=1).complete_before
