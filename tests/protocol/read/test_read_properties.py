@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from attunebench.protocol.calls import Answer, Asked
@@ -135,6 +136,11 @@ def mutations(text: str) -> st.SearchStrategy[str]:
     return st.lists(edit, min_size=1, max_size=4).map(apply)
 
 
+def says(text: str, words: str) -> bool:
+    """Whether one of the words stands alone in the text: what is cut out of an ID may leave a 1 or 0 behind."""
+    return re.search(rf"(?<![a-z0-9])(?:{words})(?![a-z0-9])", text.lower()) is not None
+
+
 @pytest.mark.parametrize("kind", ["judge", "binary_hp"])
 @given(data=st.data())
 @settings(max_examples=100, deadline=None)
@@ -144,6 +150,7 @@ def test_no_yes_or_no_is_read_that_no_mutation_left_in_the_text(
     said = data.draw(answers(kind))
     undecided = json.dumps(said).replace('"no"', '"both"').replace('"yes"', '"both"')
     text = data.draw(mutations(undecided))
+    assume(not says(text, "yes|y|true|1|no|n|false|0"))
     read_maps = {path: value for path, value in leaves(read(kind, text).values) if value in ("yes", "no")}
     assert {} == read_maps
 
@@ -157,6 +164,7 @@ def test_a_mutated_reply_never_turns_an_answer_round(
     said = data.draw(answers(kind))
     one_sided = json.dumps(said).replace('"no"', '"yes"').replace('"B"', '"A"')
     text = data.draw(mutations(one_sided))
+    assume(not says(text, "b" if kind == "pairwise" else "no|n|false|0"))
     turned = {path: value for path, value in leaves(read(kind, text).values) if value in ("no", "B")}
     assert {} == turned
 
