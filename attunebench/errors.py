@@ -13,6 +13,13 @@ What a model answers, however badly, is no exception: it is an `Answer` with an 
 
 from __future__ import annotations
 
+from typing import Literal
+
+Trouble = Literal["rate", "money", "starting", "server", "gateway", "connect", "line", "timeout", "body"]
+"""What kind of passing trouble: too many requests; payment held back; a server that is still loading its model; the
+server; a gateway before it that gave up waiting; no connection; a broken connection; no complete answer in time; an
+unusable body. Only `connect` is sure to have cost nothing."""
+
 
 class AttuneBenchError(Exception):
     """Base of all errors that the package raises on purpose; its text is one or two sentences with the remedy."""
@@ -39,13 +46,23 @@ class BackendError(AttuneBenchError):
 class TransientError(BackendError):
     """Trouble that may heal: time-outs, dropped connections, 408, 409, 425, 429, 5xx, an error body under status 200.
 
-    `retry_after` is the wait in seconds that the server asked for, or None; `tries` counts the requests that were
-    sent for the call before it was given up.
+    `kind` says what to do about it beside trying again (slow down, pause everybody, count it as possibly billed).
+    `retry_after` is the wait in seconds that the server asked for, or None; `elapsed` the seconds from the request to
+    the trouble, or None; `tries` counts the requests that were sent for the call before it was given up.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: Trouble = "server",
+        retry_after: float | None = None,
+        elapsed: float | None = None,
+    ) -> None:
         super().__init__(message)
+        self.kind: Trouble = kind
         self.retry_after = retry_after
+        self.elapsed = elapsed
         self.tries = 1
 
 

@@ -50,6 +50,9 @@ class Reply:
     """How the output was constrained on this call: "schema", "object" or "text"."""
     notes: Mapping[str, Any] = field(default_factory=dict)
     """What had to be adapted, e.g. {"temperature": "not accepted"}."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """The response's headers that are worth keeping (request ids, limits, times), names in lower case; never a secret.
+    """
 
 
 class Backend(Protocol):

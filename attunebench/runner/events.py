@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from attunebench.runner.spending import Spending
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Record
@@ -19,6 +22,18 @@ class RunPlan:
     calls: int
     order: str
     """How the conversations are ordered, in words."""
+    spending: Spending = field(default_factory=Spending)
+    """Grows while the run goes on: read it when something is shown."""
+    prompt_tokens: int | None = None
+    """Tokens of all prompts to be sent, estimated."""
+    price: tuple[float, float] | None = None
+    """USD that the run is expected to take, and at worst; None where no prices are known."""
+    price_source: str = ""
+    """Where the prices come from, in words."""
+    journalled: int = 0
+    """Of `calls`, those whose first reply the journal has."""
+    notes: Sequence[str] = ()
+    """What else the user should know before anything is sent (why calls are new, whose wallet pays)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,15 @@ class RunSummary:
     seconds: float
     interrupted: bool
     output: Path
+    stopped: Literal["", "interrupted", "max-cost", "outage"] = ""
+    """Why the run ended before its time."""
+    unreached: int = 0
+    """Jobs that were neither written nor skipped: not begun, or begun and kept in the journal."""
+    spending: Spending = field(default_factory=Spending)
+    adapted: Mapping[str, str] = field(default_factory=dict)
+    """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
+    served: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Model → the names under which servers and providers answered, where they are several or another one."""
 
     @property
     def answered_rate(self) -> float | None:
@@ -72,6 +96,15 @@ class Observer(Protocol):
     def warned(self, message: str) -> None:
         """Something that the user should know once."""
 
+    def pausing(self, model: str, reason: str, seconds: float) -> None:
+        """Nothing more is sent to this model for so many seconds (a rate limit, an outage)."""
+
+    def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
+        """The number of calls to this model that may be under way at once has changed to `limit`."""
+
+    def stalled(self, waiting_for: str, seconds: float) -> None:
+        """Nothing has happened for so many seconds; `waiting_for` names calls and servers in words."""
+
     def finished(self, summary: RunSummary) -> None:
         """After the last call."""
 
@@ -86,4 +119,7 @@ class Silent:
     def written(self, conversation_id: str, mode: str, path: Path) -> None: ...
     def skipped(self, conversation_id: str, mode: str, reason: str) -> None: ...
     def warned(self, message: str) -> None: ...
+    def pausing(self, model: str, reason: str, seconds: float) -> None: ...
+    def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None: ...
+    def stalled(self, waiting_for: str, seconds: float) -> None: ...
     def finished(self, summary: RunSummary) -> None: ...

@@ -60,7 +60,24 @@ class RunSettings(BaseModel):
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
     concurrency: int = Field(default=16, gt=0)
-    """Calls under way at once, over all conversations."""
+    """The ceiling of calls under way at once to one model, over all conversations; fewer where the server wants it."""
+    rpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Requests a minute to one model, for those who know their limit."""
+    tpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Tokens a minute to one model, prompt and reply."""
+    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """USD that this run may spend at worst, judges included; earlier runs are not counted."""
+    price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """USD for a million prompt tokens of the evaluated model; wins over what the provider lists."""
+    price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """USD for a million completion tokens of the evaluated model."""
+    judge_price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """The same for every judge."""
+    judge_price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    order_seed: int = 0
+    """Seed of the stratified order in which conversations are taken."""
+    retry_unanswered: bool = False
+    """Ask again the calls whose answers are final and incomplete."""
     limit: int | None = Field(default=None, gt=0)
     """Only the first so many conversations of the run order."""
     replace: bool = False
