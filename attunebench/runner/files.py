@@ -10,12 +10,12 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
+from attunebench.runner.stamps import Found, found_in
 from attunebench.wholefile import whole_file
 
 Identity = tuple[str, str, str, str]
@@ -49,33 +49,30 @@ def prepare_folder(folder: Path) -> None:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Existing:
-    """A result file that is there already."""
-
-    path: Path
-    data: Mapping[str, Any]
-
-
 class ResultFolder:
     """The result files of one folder by what they are, never by what they are called."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._paths: dict[Identity, Path] = {}
+        self._found: dict[Identity, Found] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             self._names[path.name.casefold()] = None
             data = read_object(path)
             if data is not None and (identity := identity_of(data)) is not None:
-                self._paths.setdefault(identity, path)
+                if identity not in self._paths:
+                    self._paths[identity], self._found[identity] = path, found_in(data)
                 self._names[path.name.casefold()] = identity
 
-    def find(self, identity: Identity) -> Existing | None:
-        """The result of this conversation, provider, model and mode, if it is there."""
+    def find(self, identity: Identity) -> Found | None:
+        """What matters of the result of this conversation, provider, model and mode, if it was there at the start."""
+        return self._found.get(identity)
+
+    def read(self, identity: Identity) -> Mapping[str, Any] | None:
+        """The whole of that result, read again."""
         path = self._paths.get(identity)
-        data = read_object(path) if path else None
-        return Existing(path, data) if path and data is not None else None
+        return read_object(path) if path else None
 
     def write(self, identity: Identity, data: Mapping[str, Any]) -> Path:
         """Write a result under its name, or under its own older one. Files of others are never touched."""

@@ -44,23 +44,69 @@ def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
     return {**result, **marks}
 
 
-def differences(found: Mapping[str, Any], wanted: Stamp, *, judged: bool) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a later run has to know of a result that is there; a folder of them is held without their texts.
+
+    `voted`: judge → the turns with a vote; `drafted`: the turns with a draft. `whole` is False for a file that somebody
+    has edited into a shape that votes cannot be added to. `answered`: whether every item was.
+    """
+
+    parameters: Mapping[str, Any]
+    prompt_set_sha256: Any
+    codebook_sha256: Any
+    calls_sha256: Any
+    judge_calls_sha256: Any
+    judged: bool
+    drafted: frozenset[int]
+    voted: Mapping[str, frozenset[int]]
+    whole: bool
+    answered: bool
+
+
+def found_in(result: Mapping[str, Any]) -> Found:
+    """The facts of a result file by which `differences` and `missing_votes` decide."""
+    whole = _is_whole(result)
+    parameters, calls = result.get("parameters"), result.get("calls")
+    drafted: set[int] = set()
+    voted: dict[str, set[int]] = {}
+    for turn in (result.get("turns") or ()) if whole else ():
+        if turn.get("em_drafted_response") is not None:
+            drafted.add(turn["turnNumber"])
+        votes = turn.get("em_draft_judge_scores_by_model") or {}
+        for judge in {**votes, **(turn.get("em_draft_binary_assessment_by_model") or {})}:
+            voted.setdefault(judge, set()).add(turn["turnNumber"])
+    counts = calls if isinstance(calls, Mapping) else {}
+    return Found(
+        parameters=parameters if isinstance(parameters, Mapping) else {},
+        prompt_set_sha256=result.get("prompt_set_sha256"),
+        codebook_sha256=result.get("codebook_sha256"),
+        calls_sha256=result.get("calls_sha256"),
+        judge_calls_sha256=result.get("judge_calls_sha256"),
+        judged=bool(result.get("judge_models")),
+        drafted=frozenset(drafted),
+        voted={judge: frozenset(turns) for judge, turns in voted.items()},
+        whole=whole,
+        answered=counts.get("answered_items") == counts.get("expected_items"),
+    )
+
+
+def differences(found: Found, wanted: Stamp, *, judged: bool) -> list[str]:
     """The settings in which an existing result differs from what this run would make, each with both values.
 
     Empty means that the result is this run's own. Votes matter only where the run has judges and the file has votes.
     """
-    if not _is_whole(found):
+    if not found.whole:
         return ["turns (damaged in the file)"]
-    theirs = found.get("parameters")
-    theirs = theirs if isinstance(theirs, Mapping) else {}
+    theirs = found.parameters
     named = [
         f"{key} ({_shown(theirs.get(key))} there, {_shown(value)} now)"
         for key, value in wanted.parameters.items()
         if theirs.get(key) != value or key not in theirs
     ]
-    if found.get("calls_sha256") != wanted.calls_sha256:
+    if found.calls_sha256 != wanted.calls_sha256:
         named += _why_calls_differ(found, wanted)
-    if judged and found.get("judge_models") and found.get("judge_calls_sha256") != wanted.judge_calls_sha256:
+    if judged and found.judged and found.judge_calls_sha256 != wanted.judge_calls_sha256:
         named.append("judge prompts or reference replies")
     return named
 
@@ -89,30 +135,21 @@ def _is_whole_turn(turn: Mapping[str, Any]) -> bool:
     )
 
 
-def _why_calls_differ(found: Mapping[str, Any], wanted: Stamp) -> list[str]:
-    if "calls_sha256" not in found:
+def _why_calls_differ(found: Found, wanted: Stamp) -> list[str]:
+    if found.calls_sha256 is None:
         return ["prompts (the file does not record which were used)"]
     named = [
         name
         for name, key in (("prompt templates", "prompt_set_sha256"), ("codebook", "codebook_sha256"))
-        if found.get(key) != getattr(wanted, key)
+        if getattr(found, key) != getattr(wanted, key)
     ]
     return named or ["conversation texts"]
 
 
-def missing_votes(found: Mapping[str, Any], judges: Sequence[str], turns: Iterable[int]) -> dict[str, set[int]]:
+def missing_votes(found: Found, judges: Sequence[str], turns: Iterable[int]) -> dict[str, set[int]]:
     """Judge → the turns whose vote is still owed: of `turns`, those with a draft and without an entry of this judge."""
-    owed: dict[str, set[int]] = {judge: set() for judge in judges}
-    asked = set(turns)
-    for turn in found.get("turns") or ():
-        number = turn.get("turnNumber")
-        if number not in asked or turn.get("em_drafted_response") is None:
-            continue
-        votes = turn.get("em_draft_judge_scores_by_model") or {}
-        answers = turn.get("em_draft_binary_assessment_by_model") or {}
-        for judge in judges:
-            if judge not in votes and judge not in answers:
-                owed[judge].add(number)
+    asked = found.drafted.intersection(turns)
+    owed = {judge: set(asked - found.voted.get(judge, frozenset())) for judge in judges}
     return {judge: numbers for judge, numbers in owed.items() if numbers}
 
 

@@ -15,9 +15,9 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.engine import Job
-from attunebench.runner.files import Existing, ResultFolder
+from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import Stamp, calls_sha256, differences, missing_votes
+from attunebench.runner.stamps import Found, Stamp, calls_sha256, differences, missing_votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Planner:
             calls = self.calls(conversation, mode)
             stamp = self._stamp(calls)
             existing = self._find(conversation, mode)
-            named = differences(existing.data, stamp, judged=bool(self._judges)) if existing else []
+            named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
             if existing is None or (named and self._settings.replace):
                 todos.append(Todo(conversation, mode, stamp, len(calls)))
             elif named:
                 differing.update({name: differing.get(name, 0) + 1 for name in named})
-            elif owed := missing_votes(existing.data, self._judges, (c.turn for c in calls if c.kind == "judge")):
+            elif owed := missing_votes(existing, self._judges, (c.turn for c in calls if c.kind == "judge")):
                 todos.append(Todo(conversation, mode, stamp, sum(map(len, owed.values())), owed))
         if differing:
             raise DataError(self._refusal(differing))
@@ -71,16 +71,17 @@ class Planner:
 
     def jobs(self, todos: Sequence[Todo]) -> Iterator[Job]:
         """The jobs, each planned when it is taken."""
+        em = self._settings.em
         for todo in todos:
             calls: Sequence[Call] = self.calls(todo.conversation, todo.mode)
-            existing = self._find(todo.conversation, todo.mode) if todo.owed is not None else None
+            existing = self._folder.read((todo.conversation.conversation_id, em.provider, em.model, todo.mode)) if todo.owed is not None else None
             if existing is None or todo.owed is None:
                 yield Job(todo.conversation, todo.mode, calls)
                 continue
             turns = [todo.owed.get(judge, set()) for judge in self._judges]
             votes = [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
-            drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in existing.data["turns"]}
-            yield Job(todo.conversation, todo.mode, votes, earlier=existing.data, drafts=drafts)
+            drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in existing["turns"]}
+            yield Job(todo.conversation, todo.mode, votes, earlier=existing, drafts=drafts)
 
     def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         """All calls of one conversation in one mode."""
@@ -102,7 +103,7 @@ class Planner:
             judge_calls_sha256=calls_sha256(call for call in calls if call.judge == 0) if self._judges else None,
         )
 
-    def _find(self, conversation: Conversation, mode: Mode) -> Existing | None:
+    def _find(self, conversation: Conversation, mode: Mode) -> Found | None:
         em = self._settings.em
         return self._folder.find((conversation.conversation_id, em.provider, em.model, mode))
 
