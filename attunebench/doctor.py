@@ -6,12 +6,12 @@ written" and "does a server answer". A key's value is never part of a finding, n
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import re
 import ssl
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -24,7 +24,7 @@ from attunebench.errors import AttuneBenchError, ConfigurationError
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    import httpx
+    from attunebench.backends.session import Fetched
 
 State = Literal["ok", "note", "fail"]
 
@@ -147,10 +147,11 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
 
     Waits `TIMEOUT` seconds in all, follows no redirect, and passes by proxies where the host is this machine.
     """
-    import httpx
     from pydantic import SecretStr
 
+    from attunebench.backends.caught import CATCHABLE
     from attunebench.backends.providers import resolve
+    from attunebench.backends.session import fetch
     from attunebench.runner.settings import ModelSettings
 
     secret = SecretStr(api_key) if api_key else None
@@ -159,60 +160,39 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
     except AttuneBenchError as error:
         return Finding("fail", str(error))
     url = endpoint.base_url
-    headers = {"Authorization": f"Bearer {endpoint.key.get_secret_value()}"} if secret else {}
     try:
-        with httpx.Client(timeout=TIMEOUT, trust_env=not endpoint.is_this_machine, headers=headers) as client:
-            response, body = _get(client, f"{url}/models")
-    except httpx.TimeoutException:
+        fetched = asyncio.run(fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES))
+    except ConfigurationError as error:
+        return Finding("fail", str(error))
+    except asyncio.TimeoutError:
         return Finding("fail", f"{url}: no answer within {TIMEOUT:g} s; is the server still loading its model?")
-    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
+    except CATCHABLE as error:
         return Finding("fail", _why_no_connection(url, error))
-    return _what_it_said(url, response, body)
-
-
-def _get(client: httpx.Client, url: str) -> tuple[httpx.Response, bytes]:
-    """Head and body. A server that drips has no more time than one that is silent, and none may fill the memory."""
-    import httpx
-
-    deadline = time.monotonic() + TIMEOUT
-    body = b""
-    with client.stream("GET", url, follow_redirects=False) as response:
-        for chunk in response.iter_bytes():
-            body += chunk
-            if time.monotonic() > deadline:
-                raise httpx.ReadTimeout("the body did not end in time")
-            if len(body) > _MOST_BYTES:
-                break
-    return response, body
+    return _what_it_said(url, fetched)
 
 
 def _why_no_connection(url: str, error: Exception) -> str:
-    causes = [error]
-    while cause := causes[-1].__cause__ or causes[-1].__context__:
-        if not isinstance(cause, Exception):
-            break
-        causes.append(cause)
-    texts = " ".join(str(cause) for cause in causes)
-    if any(isinstance(cause, ssl.SSLError) for cause in causes) or "SSL" in texts:
-        reason = printable(getattr(causes[-1], "verify_message", "") or str(error))
+    from attunebench.backends.caught import fault_of_exception
+
+    fault = fault_of_exception(error)
+    if isinstance(error, ssl.SSLError) or fault.line in ("certificate", "no tls"):
         return (
-            f"{url}: the TLS connection failed ({reason}); is it http:// rather than https://, "
+            f"{url}: the TLS connection failed ({fault.message}); is it http:// rather than https://, "
             "or does the certificate's authority have to be named in SSL_CERT_FILE?"
         )
-    reason = printable(str(error)) or type(error).__name__
-    return f"{url}: not reachable ({reason}); is the server running, and are host and port right?"
+    return f"{url}: not reachable ({fault.message}); is the server running, and are host and port right?"
 
 
-def _what_it_said(url: str, response: httpx.Response, body: bytes) -> Finding:
+def _what_it_said(url: str, fetched: Fetched) -> Finding:
     import json
 
-    status = response.status_code
+    status = fetched.status
     if status in (401, 403):
         return Finding(
             "fail", f"{url}: answers, but refuses the key (status {status}); give the right one with --api-key"
         )
     if 300 <= status < 400:
-        target = _without_secrets(response.headers.get("location", "elsewhere"))
+        target = _without_secrets(fetched.headers.get("location", "elsewhere"))
         return Finding(
             "fail", f"{url}: redirects to {target}, which is not followed so that no key goes astray; give that address"
         )
@@ -221,7 +201,7 @@ def _what_it_said(url: str, response: httpx.Response, body: bytes) -> Finding:
     if status != 200:
         return Finding("fail", f"{url}: answers with status {status}; the server's log should say why")
     try:
-        models = _model_names(json.loads(body))
+        models = _model_names(json.loads(fetched.body))
     except (ValueError, RecursionError):
         return Finding("fail", f"{url}: answers, but not with JSON; is this the API's address and not a web page's?")
     if not models:

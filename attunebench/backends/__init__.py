@@ -5,7 +5,8 @@ A backend owns the wire and nothing but the wire (see `base.py`); the built-in b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from attunebench.backends.providers import provider_named
@@ -16,8 +17,16 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import ModelSettings, Structured
 
 
-def open_backend(settings: ModelSettings, *, structured: Structured = "auto", concurrency: int = 16) -> Backend:
+def open_backend(
+    settings: ModelSettings,
+    *,
+    structured: Structured = "auto",
+    concurrency: int = 16,
+    memory: Mapping[str, Any] | None = None,
+) -> Backend:
     """The backend for one model. `concurrency`: how many calls may be under way at once (connections kept for them).
+
+    `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run.
 
     Sends nothing yet. Raises UsageError (unknown provider or baseline, a model without a usable name, no address for
     `local`) and ConfigurationError (no usable key, address, proxy or certificate file).
@@ -33,4 +42,4 @@ def open_backend(settings: ModelSettings, *, structured: Structured = "auto", co
     from attunebench.backends.chat import ChatBackend
     from attunebench.backends.providers import resolve
 
-    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency)
+    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency, memory=memory)

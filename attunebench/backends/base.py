@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attunebench.protocol.calls import Usage
 
 if TYPE_CHECKING:
+    from attunebench.backends.prices import Prices
     from attunebench.conversations.schema import Conversation
     from attunebench.protocol.calls import Call, Message
 
@@ -60,9 +61,19 @@ class Backend(Protocol):
 
     provider: str
     model: str
+    base_url: str
+    """"" for what is built in."""
 
     async def complete(self, request: Request) -> Reply:
         """One try. Raises TransientError, ItemError or ConfigurationError; never anything else on purpose."""
+        ...
+
+    def learned(self) -> Mapping[str, Any]:
+        """What the server was found not to take, for JSON; what a later backend is opened with as its `memory`."""
+        ...
+
+    async def prices(self) -> Prices | None:
+        """What the provider lists as the model's prices, or None. Never raises."""
         ...
 
     async def aclose(self) -> None:

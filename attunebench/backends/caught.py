@@ -1,19 +1,25 @@
-"""From what was caught on the wire to a `Fault`: exceptions of the SDK and of the HTTP client, and error bodies.
+"""From what was caught on the wire to a `Fault`: exceptions of the HTTP client and of the system, and error bodies.
 
 Only describes; what a fault means stands in `faults`. No part of the key survives in what it describes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from aiohttp import ClientError
+from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench.backends.faults import Fault, Line
+from attunebench.backends.session import TooLargeError
 from attunebench.backends.wire import ServerError, error_in_text, tidy
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
@@ -21,9 +27,50 @@ if TYPE_CHECKING:
 
 SHORTEST_SECRET = 16
 """Characters: a shorter key may be an ordinary word, which is only taken out of errors."""
+LONGEST_HEADER = 200
+"""Characters of a header's value that are kept with a reply."""
+MOST_HEADERS = 40
+CATCHABLE: tuple[type[Exception], ...] = (
+    ClientError,
+    HttpProcessingError,
+    OSError,
+    asyncio.TimeoutError,
+    EOFError,
+    TooLargeError,
+)
+"""What a request may end in for reasons of the line's; anything else is a bug of ours."""
+
+_KEPT = frozenset(
+    (
+        "apim-request-id",
+        "cf-ray",
+        "date",
+        "openai-processing-ms",
+        "openai-version",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "server",
+        "via",
+        "x-amzn-requestid",
+        "x-generation-id",
+        "x-request-id",
+    )
+)
+_KEPT_FAMILIES = ("x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-inference-")
+_KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
 
 
-def fault_of_error(error: ServerError, *, status: int, headers: Mapping[str, str], parsed: bool = True) -> Fault:
+def fault_of_response(status: int, content: bytes) -> Fault:
+    """A fault from a response whose status is none of success."""
+    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
+    parsed = content.lstrip()[:1] in (b"{", b"[", b'"')
+    return fault_of_error(error_in_text(content), status=status, parsed=parsed)
+
+
+def fault_of_error(
+    error: ServerError, *, status: int, headers: Mapping[str, str] | None = None, parsed: bool = True
+) -> Fault:
     """A fault from a status and what its body says; the status inside an error body under 200 counts."""
     return Fault(
         status=error.status or 0 if 200 <= status < 300 else status,
@@ -32,44 +79,53 @@ def fault_of_error(error: ServerError, *, status: int, headers: Mapping[str, str
         code=error.code,
         param=error.param,
         metadata=error.metadata,
-        headers=headers,
+        headers=headers or {},
         parsed=parsed,
     )
 
 
 def fault_of_exception(error: Exception) -> Fault:
-    """A fault from an exception of the SDK or of the HTTP client: by the nearest class that `EXCEPTIONS` knows."""
+    """A fault from what is `CATCHABLE`: by the nearest class that `EXCEPTIONS` knows. Anything else is raised."""
     for cls in type(error).__mro__:
         if cls.__name__ in EXCEPTIONS:
             return EXCEPTIONS[cls.__name__](error)
     raise error
 
 
-def _status(error: Exception) -> Fault:
-    response: Any = getattr(error, "response", None)
-    content = response.content
-    headers = {str(name).lower(): str(value) for name, value in response.headers.items()}
-    said = error_in_text(content)
-    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
-    parsed = content.lstrip()[:1] in (b"{", b"[", b'"')
-    return fault_of_error(said, status=response.status_code, headers=headers, parsed=parsed)
+def _timeout(error: Exception) -> Fault:
+    return Fault(line="timeout", message=tidy(str(error)))
 
 
-def _timeout(_: Exception) -> Fault:
+def _silent(_: Exception) -> Fault:
     return Fault(line="timeout")
 
 
 def _connection(error: Exception) -> Fault:
+    return _described(error, "connection")
+
+
+def _unreachable(error: Exception) -> Fault:
+    return _described(error, "unreachable")
+
+
+def _no_connection_in_time(_: Exception) -> Fault:
+    return Fault(line="unreachable", message="it could not be made in time")
+
+
+def _described(error: Exception, line: Line) -> Fault:
+    """The most telling cause decides, and speaks."""
     causes = list(_causes(error))
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        line: Line = "certificate"
+        line = "certificate"
+    elif any(isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS for cause in causes):
+        line = "no tls"
     elif any(isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN for cause in causes):
         line = "unknown host"
-    elif any(type(cause).__name__ in ("UnsupportedProtocol", "InvalidURL", "LocalProtocolError") for cause in causes):
-        line = "address"
-    else:
-        line = "connection"
     return Fault(line=line, message=_last_words(causes))
+
+
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+"""What the TLS library says where the other side speaks plain HTTP."""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -78,7 +134,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        current = current.__cause__ or current.__context__
+        # The client keeps some causes to itself.
+        current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
 
 
 def _last_words(causes: list[BaseException]) -> str:
@@ -88,48 +145,94 @@ def _last_words(causes: list[BaseException]) -> str:
     return said or type(inner[-1]).__name__
 
 
+def _proxy_said(error: Exception) -> Fault:
+    # Its own text repeats the proxy's address.
+    reason = f"the proxy answered {getattr(error, 'status', 0)} {tidy(str(getattr(error, 'message', '')))}"
+    return Fault(status=int(getattr(error, "status", 0)), line="proxy", message=reason.rstrip())
+
+
+def _payload(error: Exception) -> Fault:
+    """A body that ended too early or that could not be unpacked: the client tells them apart by the cause alone."""
+    causes = list(_causes(error))
+    told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
+    if "ContentEncodingError" in told or "content-encoding" in told:
+        return Fault(line="encoding", message="the body was not compressed as it said")
+    return Fault(line="connection", message=_last_words(causes))
+
+
+def _no_http(error: Exception) -> Fault:
+    return Fault(line="body", message=tidy(str(getattr(error, "message", "") or error)))
+
+
 def _body(error: Exception) -> Fault:
     return Fault(line="body", message=tidy(str(error)))
+
+
+def _address(error: Exception) -> Fault:
+    return Fault(line="address", message=tidy(str(error)))
 
 
 def _client(error: Exception) -> Fault:
     return Fault(line="client", message=tidy(str(error)))
 
 
-def _refused(_: Exception) -> Fault:
-    return Fault(status=400, code="content_filter")
-
-
 EXCEPTIONS: Mapping[str, Callable[[Exception], Fault]] = {
-    "APITimeoutError": _timeout,
-    "APIConnectionError": _connection,
-    "BadRequestError": _status,
-    "AuthenticationError": _status,
-    "OAuthError": _status,
-    "PermissionDeniedError": _status,
-    "NotFoundError": _status,
-    "ConflictError": _status,
-    "UnprocessableEntityError": _status,
-    "RateLimitError": _status,
-    "InternalServerError": _status,
-    "APIStatusError": _status,
-    "APIResponseValidationError": _body,
-    "APIError": _body,
-    "LengthFinishReasonError": _body,
-    "ContentFilterFinishReasonError": _refused,
-    "SubjectTokenProviderError": _client,
-    "InvalidWebhookSignatureError": _client,
-    "WebSocketConnectionClosedError": _connection,
-    "WebSocketQueueFullError": _client,
-    "OpenAIError": _client,
-    "TimeoutException": _timeout,
-    "InvalidURL": _connection,
-    "HTTPError": _connection,
+    # Connections that never were.
+    "ClientConnectorError": _unreachable,
+    "ClientConnectorDNSError": _unreachable,
+    "ClientConnectorSSLError": _unreachable,
+    "ClientConnectorCertificateError": _unreachable,
+    "ClientSSLError": _unreachable,
+    "ClientProxyConnectionError": _unreachable,
+    "UnixClientConnectorError": _unreachable,
+    "ConnectionTimeoutError": _no_connection_in_time,
+    "ServerFingerprintMismatch": _unreachable,
+    "ClientHttpProxyError": _proxy_said,
+    "ProxyError": _unreachable,
+    "ProxyConnectionError": _unreachable,
+    "ProxyTimeoutError": _no_connection_in_time,
+    "gaierror": _unreachable,
+    "herror": _unreachable,
+    "ConnectionRefusedError": _unreachable,
+    # Connections that broke.
+    "ClientError": _connection,
+    "ClientConnectionError": _connection,
+    "ClientConnectionResetError": _connection,
+    "ClientOSError": _connection,
+    "ServerConnectionError": _connection,
+    "ServerDisconnectedError": _connection,
+    "UploadAbortedError": _connection,
+    "OSError": _connection,
+    "SSLError": _connection,
+    "EOFError": _connection,
+    # Too slow.
+    "ServerTimeoutError": _silent,
+    "SocketTimeoutError": _silent,
+    "TimeoutError": _silent,
+    "StalledError": _timeout,
+    # Unusable answers.
+    "ClientPayloadError": _payload,
+    "ClientResponseError": _no_http,
+    "ContentTypeError": _no_http,
+    "HttpProcessingError": _no_http,
+    "TooLargeError": _body,
+    # Requests that cannot be made as they are.
+    "InvalidURL": _address,
+    "InvalidUrlClientError": _address,
+    "NonHttpUrlClientError": _address,
+    "RedirectClientError": _address,
+    "InvalidUrlRedirectClientError": _address,
+    "NonHttpUrlRedirectClientError": _address,
+    "TooManyRedirects": _address,
+    # Web sockets, which are never opened.
+    "WSServerHandshakeError": _client,
+    "WSMessageTypeError": _client,
 }
-"""Exception class of openai or httpx, by name since their releases differ in which they have → how to read it."""
+"""Exception class of aiohttp, of its SOCKS companion or of the system, by name since releases differ in which they
+have → how to read it."""
 
 
-def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int) -> Fault:
+def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, elapsed: float | None = None) -> Fault:
     """The fault with what only the backend knows, and without any part of the key in what the server said."""
     headers = {**fault.headers, "location": _scrubbed(fault.headers.get("location", ""), endpoint)}
     return replace(
@@ -139,7 +242,25 @@ def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int) -> 
         headers=headers,
         answered=answered,
         reask=reask,
+        elapsed=elapsed,
     )
+
+
+def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
+    """Of a response's headers those that help to trace a reply: few, short, printable, and without the key."""
+    kept: dict[str, str] = {}
+    for name, value in headers.items():
+        lower = name.lower()
+        if lower not in _KEPT and not lower.startswith(_KEPT_FAMILIES):
+            continue
+        if len(kept) == MOST_HEADERS:
+            break
+        tidied = len(value) <= LONGEST_HEADER and value.isascii() and value.isprintable()
+        kept[lower[:LONGEST_HEADER]] = value if tidied else printable(value, LONGEST_HEADER)
+    all_values = "\n".join(kept.values())
+    if _KEY_LIKE.search(all_values) or endpoint.key.get_secret_value()[:6] in all_values:
+        kept = {name: _scrubbed(value, endpoint) for name, value in kept.items()}
+    return kept
 
 
 def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
@@ -167,4 +288,4 @@ def _scrubbed(said: str, endpoint: Endpoint) -> str:
         said = said.replace(key, "***")
         if len(key) >= SHORTEST_SECRET:
             said = re.sub(rf"\S*({re.escape(key[:6])}|{re.escape(key[-6:])})\S*", "***", said)
-    return re.sub(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}", "***", said)
+    return _KEY_LIKE.sub("***", said)

@@ -13,15 +13,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.backends.providers import PROVIDERS
-from attunebench.backends.waits import retry_after
+from attunebench.backends.waits import asked_wait
 from attunebench.backends.wire import tidy
-from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError, Trouble
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
 Line = Literal[
-    "", "timeout", "connection", "unknown host", "certificate", "address", "client", "body", "html", "error body"
+    "",
+    "timeout",
+    "unreachable",
+    "connection",
+    "unknown host",
+    "proxy",
+    "certificate",
+    "no tls",
+    "address",
+    "client",
+    "body",
+    "encoding",
+    "html",
+    "error body",
 ]
 """What the line did where no status tells it."""
 Outcome = Literal["stop", "retry", "item", "refused"]
@@ -32,7 +45,7 @@ class Fault:
     """One failed try. `status`: of the response, or the one inside an error body under 200; 0 where there is none.
 
     `answered`: whether this backend has had an answer before, so that its address is known to be right. `reask`: the
-    number of the reask, 0 for the first. `parsed`: whether the body was JSON.
+    number of the reask, 0 for the first. `parsed`: whether the body was JSON. `elapsed`: seconds since the request.
     """
 
     status: int = 0
@@ -45,6 +58,12 @@ class Fault:
     parsed: bool = True
     answered: bool = False
     reask: int = 0
+    elapsed: float | None = None
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds that the server asks to wait, or None."""
+        return asked_wait(self.status, self.headers, self.metadata)
 
     @property
     def text(self) -> str:
@@ -54,12 +73,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or ""."""
+    """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or "".
+
+    `kind` tells the one who tries again what sort of trouble it is.
+    """
 
     name: str
     applies: Callable[[Fault], bool]
     outcome: Outcome
     sentence: str
+    kind: Trouble = "server"
 
 
 def _pattern(expression: str) -> Callable[[Fault], bool]:
@@ -88,10 +111,29 @@ _no_model = _pattern(
 )
 _privacy = _pattern(r"data policy|privacy|guardrail")
 _wrong_path = _pattern(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")
+_rate = _pattern(r"rate.?limit|too many requests|throttl|slow.?down")
+_loading = _pattern(
+    r"loading model|model\b.{0,80}\b(is|still|currently|being) (being |still |currently )?load(ing|ed)"
+    r"|(is|still|currently) loading|warming up|still starting"
+)
 _limit = _pattern(r"max_(completion_|output_|new_)?tokens")
 _RETRIED = frozenset((408, 409, 425, 429))
 
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "proxy",
+        lambda f: f.status == 407 or (f.line == "proxy" and 400 <= f.status < 500 and f.status not in _RETRIED),
+        "stop",
+        "The proxy on the way to {host} refuses the connection ({status}): check the address, user and password in "
+        "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY.",
+    ),
+    Rule(
+        "proxy's trouble",
+        lambda f: f.line == "proxy",
+        "retry",
+        "The proxy on the way to {provider} at {host} did not connect{says}",
+        "connect",
+    ),
     Rule(
         "too long",
         lambda f: _says(f, _context, 400, 413, 422, 500),
@@ -115,9 +157,10 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "wait for money",
-        lambda f: f.status == 402 and retry_after(f.headers) is not None,
+        lambda f: f.status == 402 and f.wait is not None,
         "retry",
         "{provider} holds back requests to {model} until earlier ones are paid (402){says}",
+        "money",
     ),
     Rule(
         "money",
@@ -182,8 +225,35 @@ RULES: tuple[Rule, ...] = (
         "stop",
         "{host} shows no certificate that can be trusted{says}",
     ),
+    Rule(
+        "no tls",
+        lambda f: f.line == "no tls" and not f.answered,
+        "stop",
+        "{host} does not speak TLS at this address: is it http:// rather than https://{says}?",
+    ),
     Rule("address", lambda f: f.line == "address", "stop", "Requests to {url} cannot be made{says}"),
-    Rule("client", lambda f: f.line == "client", "stop", "The OpenAI client refused to send the request{says}"),
+    Rule("client", lambda f: f.line == "client", "stop", "The HTTP client refused to send the request{says}"),
+    Rule(
+        "rate",
+        lambda f: f.status == 429 or _says(f, _rate, 503),
+        "retry",
+        "{provider} takes no more requests to {model} for now{says}",
+        "rate",
+    ),
+    Rule(
+        "starting",
+        lambda f: _says(f, _loading, 425, 500, 502, 503),
+        "retry",
+        "{provider} is still loading {model}{says}",
+        "starting",
+    ),
+    Rule(
+        "gateway",
+        lambda f: f.status in (504, 524),
+        "retry",
+        "A gateway before {provider} gave up waiting for {model} ({status}{after}){says}",
+        "gateway",
+    ),
     Rule(
         "transient status",
         lambda f: f.status in _RETRIED or f.status >= 500,
@@ -208,17 +278,31 @@ RULES: tuple[Rule, ...] = (
         "stop",
         "{provider} rejected the request to {model} ({status}){says}",
     ),
-    Rule("timeout", lambda f: f.line == "timeout", "retry", "{provider} at {host} did not answer in time{says}"),
+    Rule(
+        "timeout",
+        lambda f: f.line == "timeout",
+        "retry",
+        "{provider} at {host} did not answer in time{says}",
+        "timeout",
+    ),
+    Rule(
+        "unreachable",
+        lambda f: f.line in ("unreachable", "unknown host", "no tls"),
+        "retry",
+        "The connection to {provider} at {url} could not be made{says}",
+        "connect",
+    ),
     Rule(
         "connection",
-        lambda f: f.line in ("connection", "unknown host"),
+        lambda f: f.line == "connection",
         "retry",
         "The connection to {provider} at {url} failed{says}",
+        "line",
     ),
     Rule(
         "error body", lambda f: f.line == "error body", "retry", "{provider} sent an error in place of an answer{says}"
     ),
-    Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}"),
+    Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}", "body"),
 )
 """Read from the top; the last row takes everything."""
 
@@ -237,7 +321,7 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     if rule.outcome == "stop":
         return ConfigurationError(sentence)
     if rule.outcome == "retry":
-        return TransientError(sentence, retry_after=retry_after(fault.headers))
+        return TransientError(sentence, kind=rule.kind, retry_after=fault.wait, elapsed=fault.elapsed)
     return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
 
 
@@ -252,6 +336,7 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "host": endpoint.host,
         "status": str(fault.status),
         "says": f": {says}" if says else "",
+        "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
         "location": tidy(fault.headers.get("location", "")).split("?")[0] or "another address",
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         "key_remedy": remedy,

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from attunebench.backends.faults import Fault, rule_for
 from attunebench.errors import ConfigurationError
-from attunebench.text import encodable
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
     from attunebench.protocol.calls import Message
     from attunebench.runner.settings import Structured
 
-Concession = Literal["schema", "object", "temperature", "seed", "limit", "system"]
+Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression"]
+LimitName = Literal["max_tokens", "max_completion_tokens"]
 
 NOTES: Mapping[Concession, tuple[str, str]] = {
     "schema": ("response_format.json_schema", "not accepted"),
@@ -29,6 +29,7 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
     "seed": ("seed", "not accepted"),
     "limit": ("max_tokens", "sent under its other name"),
     "system": ("system", "folded into the user message"),
+    "compression": ("accept-encoding", "identity: compressed answers could not be read"),
 }
 """What `Reply.notes` says of each concession."""
 
@@ -60,12 +61,28 @@ SMALLEST_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How requests are put: what the user wants, and what the server does not take. `ceiling`: tokens, this call's."""
+    """How requests are put: what the user wants, and what the server does not take. `ceiling`: tokens, this call's.
+
+    `recalled`: what was given up is known from an earlier run alone, and has not been found true in this one yet.
+    """
 
     structured: Structured = "auto"
-    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    limit_name: LimitName = "max_tokens"
     given_up: frozenset[Concession] = frozenset()
     ceiling: int | None = None
+    recalled: bool = False
+
+    @classmethod
+    def from_memory(cls, memory: Mapping[str, Any] | None, structured: Structured, limit_name: LimitName) -> Terms:
+        """Terms with what `as_memory` kept; whatever else stands there is passed over."""
+        kept = memory.get("given_up") if memory else None
+        known: tuple[Concession, ...] = get_args(Concession)
+        given_up = frozenset(each for each in known if isinstance(kept, list | tuple) and each in kept)
+        return cls(structured, limit_name, given_up, recalled=bool(given_up))
+
+    def as_memory(self) -> dict[str, Any]:
+        """What was learned of the server, for JSON; empty where it takes everything."""
+        return {"given_up": sorted(self.given_up)} if self.given_up else {}
 
     @property
     def rung(self) -> Literal["schema", "object", "text"]:
@@ -91,13 +108,22 @@ class Terms:
 
     def notes(self, request: Request) -> dict[str, Any]:
         """What was adapted of this request, for the record."""
-        notes = dict(NOTES[given_up] for given_up in sorted(self.given_up) if _concerns(given_up, request))
+        notes = dict(NOTES[given_up] for given_up in sorted(self.given_up) if self._concerns(given_up, request))
         limit = {"max_tokens": f"lowered to {self.ceiling}"} if self._limit(request) < request.max_tokens else {}
         return notes | limit
 
     def learned(self, other: Terms) -> Terms:
-        """These terms with what the other ones know of the server; a single call's ceiling is forgotten."""
-        return replace(self, given_up=self.given_up | other.given_up, ceiling=None)
+        """These terms with what the other ones, which an answer has just confirmed, know of the server.
+
+        A single call's ceiling is forgotten, and so is a memory that the answer did without.
+        """
+        refuted = self.recalled and not other.recalled and not self.given_up <= other.given_up
+        given_up = other.given_up if refuted else self.given_up | other.given_up
+        return replace(self, given_up=given_up, ceiling=None, recalled=False)
+
+    def forgotten(self) -> Terms:
+        """The terms of somebody who has never met the server."""
+        return Terms(self.structured, self.limit_name)
 
     @property
     def _limit_name(self) -> str:
@@ -107,6 +133,14 @@ class Terms:
 
     def _limit(self, request: Request) -> int:
         return min(request.max_tokens, self.ceiling or request.max_tokens)
+
+    def _concerns(self, given_up: Concession, request: Request) -> bool:
+        """Whether the request would have had that part."""
+        if given_up == "temperature":
+            return request.temperature is not None
+        if given_up == "seed":
+            return request.seed is not None
+        return self.structured == "auto" or given_up not in ("schema", "object")
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
@@ -123,7 +157,8 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
     body = terms.body(request)
     concession = _named(terms, body, fault) or _guessed(terms, body, fault)
     if concession is None:
-        return None
+        # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
+        return terms.forgotten() if terms.recalled and rule_for(fault).name in ("rejected", "limit") else None
     if concession in ("schema", "object") and terms.structured != "auto":
         says = f": {fault.message}" if fault.message else ""
         raise ConfigurationError(
@@ -171,17 +206,8 @@ def _room(fault: Fault) -> int | None:
     return None
 
 
-def _concerns(given_up: Concession, request: Request) -> bool:
-    """Whether the request would have had that part."""
-    if given_up == "temperature":
-        return request.temperature is not None
-    if given_up == "seed":
-        return request.seed is not None
-    return True
-
-
 def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": encodable(message.content)} for message in messages]
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import ModelSettings
 
 NO_KEY = "no-key-needed"
-"""Sent to servers that need no key: the SDK insists on one."""
+"""Sent to servers that need no key: some of them want to see one all the same."""
 _PRIME_CONFIG = "~/.prime/config.json"
 
 
@@ -115,7 +115,7 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
         base_url=_base_url(provider, settings, environment, config),
         key=SecretStr(key),
         key_source=source,
-        headers=_checked_headers({"X-Prime-Team-ID": team} if team else {}),
+        headers=_checked_headers(_own_headers(provider, environment, team)),
         payer=payer,
     )
 
@@ -170,13 +170,23 @@ def _checked_url(url: str) -> str:
 
 
 def _is_address(url: str) -> bool:
-    import httpx
+    from yarl import URL
 
     try:
-        parts = httpx.URL(url)
-        return parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
-    except (httpx.InvalidURL, ValueError):
+        parts = URL(url)
+        # Both ways: the host has to be readable, and its labels short enough for a resolver.
+        host = parts.host and (parts.raw_host or "").encode("idna")
+        return parts.scheme in ("http", "https") and bool(host) and 0 < (parts.port or 80) < 65536
+    except ValueError:
         return False
+
+
+def _own_headers(provider: Provider, environment: Mapping[str, str], team: str | None) -> dict[str, str]:
+    """Headers that say whose account it is, of the provider's own variables."""
+    if provider.name == "openai":
+        named = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID"))
+        return {name: value for name, variable in named if (value := environment.get(variable, "").strip())}
+    return {"X-Prime-Team-ID": team} if team else {}
 
 
 def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:

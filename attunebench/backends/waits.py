@@ -1,15 +1,45 @@
-"""How long a server asks to wait before the next try, in the ways in which headers say so."""
+"""How long a server asks to wait before the next try, in the ways in which headers and error bodies say so.
+
+Reads and judges by shape and size; whether and how long anybody really waits is the caller's.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from typing import Any
+
+LONGEST_SENSIBLE = 7 * 86400.0
+"""Seconds: a reset further away than this is misread, and none."""
+_RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
+_EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
+_FRACTION = re.compile(r"\.\d+")
+
+
+def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any]) -> float | None:
+    """Seconds to wait before a try after this status, or None where nothing is asked.
+
+    `headers` with names in lower case; `metadata` is the error body's, where routers pass on the headers of the
+    provider behind them. The times at which limits are reset count only where the server says that it is overrun.
+    """
+    passed_on = metadata.get("headers")
+    if isinstance(passed_on, Mapping):
+        headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
+    asked = retry_after(headers)
+    if asked is None and isinstance(delay := metadata.get("retryDelay"), str):
+        asked = _duration(delay)
+    return reset_after(headers) if asked is None and status in (429, 503) else asked
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from the headers `retry-after-ms` or `retry-after` (a number, or an HTTP date), names in lower case.
+    """Seconds from the headers `retry-after-ms` or `retry-after` (a number, a time, or an HTTP date), names in lower
+    case.
 
     A date counts against the response's own clock, since ours may be wrong. None where nothing is asked, where it
     cannot be read, or where it is no wait at all: the caller's own backoff holds then.
@@ -17,12 +47,39 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000 if milliseconds > 0 else None
-    asked = headers.get("retry-after", "")
-    seconds = _number(asked)
-    if seconds is None:
-        until, now = _date(asked), _date(headers.get("date", "")) or datetime.now(timezone.utc)
-        seconds = (until - now).total_seconds() if until else 0.0
-    return seconds if seconds > 0 else None
+    seconds = _until(headers.get("retry-after", ""), headers)
+    return seconds if seconds is not None and seconds > 0 else None
+
+
+def reset_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`, names in lower case.
+
+    Values are durations (`6m0s`, `7.66s`, `500ms`), seconds, a time since 1970 in seconds or milliseconds, or a date.
+    Of several limits the one counts of which nothing remains; where none says so, the longest.
+    """
+    waits: dict[bool, list[float]] = {True: [], False: []}
+    for name in filter(_RESET.match, headers):
+        seconds = _until(headers[name], headers)
+        if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE:
+            waits[_number(headers.get(name.replace("reset", "remaining"), "")) == 0].append(seconds)
+    return max(waits[True] or waits[False], default=None)
+
+
+def _until(value: str, headers: Mapping[str, str]) -> float | None:
+    number = _number(value)
+    if number is None:
+        if (seconds := _duration(value)) is not None:
+            return seconds
+        moment = _iso(value) or _date(value)
+        return (moment - _now(headers)).total_seconds() if moment else None
+    if number < _EPOCH_SECONDS:
+        return number
+    return number / (1000 if number >= _EPOCH_MILLISECONDS else 1) - _now(headers).timestamp()
+
+
+def _now(headers: Mapping[str, str]) -> datetime:
+    """The server's clock where it shows it."""
+    return _date(headers.get("date", "")) or datetime.now(timezone.utc)
 
 
 def _number(text: str) -> float | None:
@@ -33,9 +90,26 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _duration(text: str) -> float | None:
+    compact = text.strip().lower().replace(" ", "")
+    if not _DURATION.fullmatch(compact):
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
+
+
 def _date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+
+
+def _iso(text: str) -> datetime | None:
+    # Python before 3.11 reads neither a Z nor fractions of any other length than its own.
+    plain = _FRACTION.sub("", text.strip())
+    try:
+        date = datetime.fromisoformat(f"{plain[:-1]}+00:00" if plain[-1:] in ("Z", "z") else plain)
+    except ValueError:
         return None
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)

@@ -19,6 +19,7 @@ from attunebench.text import encodable, printable
 LONGEST_SENTENCE = 300
 """Characters of a server's own words that are passed on to the user."""
 
+_DECODER = json.JSONDecoder(strict=False)
 _TOO_MANY = 10**12
 """Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
 _FINISH_REASONS = {"max_tokens": "length", "model_length": "length", "safety": "content_filter"}
@@ -44,7 +45,7 @@ def parse_body(content: bytes) -> Any:
     """The JSON value in a body, with or without a BOM and white space around it. Raises ValueError (cut, HTML …)."""
     text = content.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
     try:
-        return json.loads(text, strict=False)
+        return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -117,8 +118,7 @@ def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
         around_message = _text(around.get("message"))
         message = error if isinstance(error, str) else around_message or json.dumps(error, default=str)
         return ServerError(message=tidy(around_message or message), code=_code(around), status=_status(around))
-    metadata = error.get("metadata")
-    metadata = metadata if isinstance(metadata, Mapping) else {}
+    metadata = _metadata(error)
     param = _text(error.get("param")) or _location(error.get("detail"))
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
@@ -131,6 +131,16 @@ def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
         status=_status(error) or _status(around),
         metadata=metadata,
     )
+
+
+def _metadata(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What stands beside the message: OpenRouter's metadata, or the details of Google's dialect as one mapping."""
+    metadata = error.get("metadata")
+    if isinstance(metadata, Mapping):
+        return metadata
+    details = error.get("details")
+    entries = [entry for entry in details if isinstance(entry, Mapping)] if isinstance(details, list) else []
+    return {str(key): value for entry in entries[:10] for key, value in entry.items()}
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import ssl
+from types import SimpleNamespace
 from typing import Any
 
-import httpx
-import openai
+import aiohttp
 import pytest
-from openai import _exceptions
+from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, TransferEncodingError
 from pydantic import SecretStr
 
-from attunebench.backends.caught import EXCEPTIONS, fault_of_error, fault_of_exception, located
+from attunebench.backends.caught import CATCHABLE, EXCEPTIONS, fault_of_error, fault_of_exception, located
 from attunebench.backends.faults import RULES, Fault, Rule, error_for, rule_for
 from attunebench.backends.providers import Endpoint
+from attunebench.backends.session import StalledError, TooLargeError
 from attunebench.backends.wire import error_in_text
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 
 KEY = "-".join(("sk", "or-v1-0123456789abcdef"))  # in two parts: no scanner of secrets shall take it for one
 ENDPOINT = Endpoint("openrouter", "some/model", "https://host.example/v1", SecretStr(KEY), "OPENROUTER_API_KEY")
-REQUEST = httpx.Request("POST", "https://host.example/v1/chat/completions")
 
 
 def said(status: int, body: str, **changes: Any) -> Fault:
@@ -42,8 +43,8 @@ def raised(fault: Fault) -> AttuneBenchError:
         (402, '{"error": {"message": "Insufficient credits"}}', "money"),
         (429, '{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}', "money"),
         (429, '{"error": {"message": "Rate limit exceeded: free-models-per-day"}}', "money"),
-        (429, '{"error": {"message": "Rate limit reached on tokens per minute"}}', "transient status"),
-        (429, '{"error": {"message": "Too many tokens, please wait before trying again."}}', "transient status"),
+        (429, '{"error": {"message": "Rate limit reached on tokens per minute"}}', "rate"),
+        (429, '{"error": {"message": "Too many tokens, please wait before trying again."}}', "rate"),
         (429, '{"error": {"message": "Request too large: Limit 6000, Requested 14368"}}', "too large"),
         (413, "", "too large"),
         (403, '{"error": {"message": "flagged", "metadata": {"reasons": ["x"], "flagged_input": "y"}}}', "moderated"),
@@ -69,8 +70,10 @@ def raised(fault: Fault) -> AttuneBenchError:
         (425, "", "transient status"),
         (500, "", "transient status"),
         (502, "<html><title>Bad gateway</title></html>", "transient status"),
-        (503, '{"error": {"message": "Loading model"}}', "transient status"),
-        (524, "", "transient status"),
+        (503, '{"error": {"message": "Loading model"}}', "starting"),
+        (504, "", "gateway"),
+        (524, "", "gateway"),
+        (407, "", "proxy"),
         (529, "", "transient status"),
         (200, '{"error": {"code": 502, "message": "Provider returned error"}}', "transient status"),
         (200, '{"error": {"code": 401, "message": "No"}}', "key wanted"),
@@ -91,7 +94,13 @@ def test_what_a_server_says_falls_under_one_rule(status: int, body: str, rule: s
         (Fault(line="timeout"), "timeout"),
         (Fault(line="connection"), "connection"),
         (Fault(line="unknown host"), "host"),
-        (Fault(line="unknown host", answered=True), "connection"),
+        (Fault(line="unknown host", answered=True), "unreachable"),
+        (Fault(line="unreachable"), "unreachable"),
+        (Fault(line="proxy", status=403), "proxy"),
+        (Fault(line="proxy", status=502), "proxy's trouble"),
+        (Fault(line="no tls"), "no tls"),
+        (Fault(line="no tls", answered=True), "unreachable"),
+        (Fault(line="encoding"), "body"),
         (Fault(line="html"), "page"),
         (Fault(line="html", answered=True), "body"),
         (Fault(line="body"), "body"),
@@ -109,7 +118,7 @@ def test_what_the_line_does_falls_under_one_rule(fault: Fault, rule: str) -> Non
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_s_sentence_can_be_filled_in(rule: Rule) -> None:
-    words = ("provider", "model", "url", "host", "status", "says", "location", "key_source", "key_state", "key_remedy")
+    words = ("provider", "model", "url", "host", "status", "says", "after", "location", "key_state", "key_remedy")
     assert "{" not in rule.sentence.format_map(dict.fromkeys(words, "x"))
 
 
@@ -168,59 +177,145 @@ def test_the_key_is_not_in_a_redirect_s_address() -> None:
     assert KEY not in text
 
 
-def exceptions_of_the_sdk() -> set[str]:
-    # `type(…)` and not `isinstance`, which would load everything that the SDK keeps for later.
-    members = [member for module in (openai, _exceptions) for member in list(vars(module).values())]
-    classes = [member for member in members if type(member) is type and issubclass(member, Exception)]
-    return {cls.__name__ for cls in classes if not cls.__name__.startswith("_")}
+def subclasses(cls: type[Exception]) -> set[type[Exception]]:
+    return {cls}.union(*(subclasses(inner) for inner in cls.__subclasses__()))
 
 
-def test_every_exception_class_of_the_installed_sdk_is_mapped_by_its_own_name() -> None:
-    assert "APIStatusError" in exceptions_of_the_sdk()
-    assert set() == exceptions_of_the_sdk() - set(EXCEPTIONS)
+def exceptions_of_the_client() -> set[str]:
+    classes = {member for member in vars(aiohttp).values() if isinstance(member, type)}
+    public = {cls for cls in classes if issubclass(cls, Exception) and not issubclass(cls, Warning)}
+    described = {getattr(aiohttp.client_exceptions, name) for name in aiohttp.client_exceptions.__all__}
+    return {cls.__name__ for cls in public | described | subclasses(aiohttp.ClientError)} - SERVERS_OWN
+
+
+SERVERS_OWN = {"WebSocketError", "EofStream", "PayloadAccessError"}
+"""What aiohttp's servers and multipart readers raise, which no request of ours meets."""
+
+
+def test_every_exception_class_of_the_installed_client_is_mapped_by_its_own_name() -> None:
+    assert {"ClientConnectorDNSError", "ClientPayloadError"} <= exceptions_of_the_client()
+    assert set() == exceptions_of_the_client() - set(EXCEPTIONS)
+
+
+def test_every_exception_of_the_client_can_be_caught() -> None:
+    for cls in subclasses(aiohttp.ClientError):
+        assert issubclass(cls, CATCHABLE)
 
 
 @pytest.mark.parametrize(
-    "error",
-    [
-        httpx.ConnectError("refused"),
-        httpx.ReadError(""),
-        httpx.RemoteProtocolError("closed"),
-        httpx.DecodingError("gzip"),
-        httpx.ReadTimeout("slow"),
-        httpx.PoolTimeout("slow"),
-        openai.APITimeoutError(request=REQUEST),  # type: ignore[arg-type]
-        openai.APIConnectionError(request=REQUEST),  # type: ignore[arg-type]
-    ],
-    ids=lambda error: type(error).__name__,
+    "cls",
+    sorted(subclasses(OSError) | {asyncio.TimeoutError, asyncio.IncompleteReadError}, key=lambda cls: cls.__name__),
+    ids=lambda cls: cls.__name__,
 )
-def test_trouble_of_the_line_is_transient(error: Exception) -> None:
-    assert "retry" == rule_for(fault_of_exception(error)).outcome
+def test_every_exception_of_the_system_is_covered(cls: type[Exception]) -> None:
+    assert issubclass(cls, CATCHABLE)
+    assert {base.__name__ for base in cls.__mro__} & set(EXCEPTIONS)
 
 
-def caused(cause: BaseException) -> Exception:
-    error = openai.APIConnectionError(request=REQUEST)  # type: ignore[arg-type]
+KEY_OF_A_CONNECTION: Any = SimpleNamespace(host="host.example", port=443, ssl=True, is_ssl=True)
+
+
+def unreachable(cause: OSError) -> Exception:
+    error = aiohttp.ClientConnectorError(KEY_OF_A_CONNECTION, cause)
     error.__cause__ = cause
     return error
 
 
+def payload(cause: Exception) -> Exception:
+    error = aiohttp.ClientPayloadError("Response payload is not completed")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (unreachable(ConnectionRefusedError(111, "Connection refused")), "connect"),
+        (unreachable(OSError(113, "No route to host")), "connect"),
+        (unreachable(socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")), "connect"),
+        (aiohttp.ConnectionTimeoutError("slow"), "connect"),
+        (aiohttp.ClientConnectorSSLError(KEY_OF_A_CONNECTION, ssl.SSLError(1, "handshake failure")), "connect"),
+        (aiohttp.ServerDisconnectedError(), "line"),
+        (aiohttp.ClientOSError(104, "Connection reset by peer"), "line"),
+        (ConnectionResetError(104, "Connection reset by peer"), "line"),
+        (ssl.SSLError(1, "decryption failed"), "line"),
+        (payload(TransferEncodingError("cut")), "line"),
+        (payload(ContentEncodingError("gzip")), "body"),
+        (TooLargeError("too large"), "body"),
+        (HttpProcessingError(message="Bad status line"), "body"),
+        (aiohttp.SocketTimeoutError("slow"), "timeout"),
+        (StalledError("no byte for 60 s"), "timeout"),
+        (asyncio.TimeoutError(), "timeout"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
+)
+def test_trouble_of_the_line_is_transient_and_of_a_kind(error: Exception, kind: str) -> None:
+    transient = raised(fault_of_exception(error))
+    assert isinstance(transient, TransientError)
+    assert kind == transient.kind
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "kind"),
+    [
+        (429, "", {}, "rate"),
+        (503, "Slow Down", {}, "rate"),
+        (200, '{"error": {"code": 429, "message": "x"}}', {}, "rate"),
+        (200, '{"error": {"message": "Too many requests"}}', {}, "rate"),
+        (402, '{"error": {"message": "Pay"}}', {"retry-after": "5"}, "money"),
+        (503, '{"error": {"message": "Loading model"}}', {}, "starting"),
+        (503, '{"error": "Model some/model is currently loading"}', {}, "starting"),
+        (500, '{"error": "llm server loading model"}', {}, "starting"),
+        (504, "", {}, "gateway"),
+        (524, "", {}, "gateway"),
+        (200, '{"error": {"code": 504, "message": "x"}}', {}, "gateway"),
+        (500, "", {}, "server"),
+        (503, "no healthy upstream", {}, "server"),
+        (529, '{"error": {"message": "Overloaded"}}', {}, "server"),
+        (200, '{"error": {"message": "Something"}}', {}, "server"),
+    ],
+)
+def test_trouble_of_the_server_is_of_a_kind(status: int, body: str, headers: dict[str, str], kind: str) -> None:
+    transient = raised(said(status, body, headers=headers))
+    assert isinstance(transient, TransientError)
+    assert kind == transient.kind
+
+
+def test_a_gateway_s_time_out_carries_and_tells_how_long_it_took() -> None:
+    error = raised(located(Fault(status=504), ENDPOINT, answered=True, reask=0, elapsed=60.2))
+    assert isinstance(error, TransientError)
+    assert 60.2 == error.elapsed
+    assert "gave up waiting for some/model (504 after 60 s)" in str(error)
+
+
 def test_the_cause_of_a_broken_connection_is_in_the_sentence() -> None:
-    assert "[Errno 111] Connection refused" in str(
-        raised(fault_of_exception(caused(OSError(111, "Connection refused"))))
-    )
+    error = raised(fault_of_exception(unreachable(OSError(111, "Connection refused"))))
+    assert "[Errno 111] Connection refused" in str(error)
 
 
 @pytest.mark.parametrize(
     ("cause", "rule"),
     [
         (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "host"),
-        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), "connection"),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), "unreachable"),
         (ssl.SSLCertVerificationError(1, "self-signed certificate"), "certificate"),
-        (httpx.UnsupportedProtocol("no scheme"), "address"),
     ],
 )
-def test_the_cause_of_a_broken_connection_decides(cause: BaseException, rule: str) -> None:
-    assert rule == rule_for(fault_of_exception(caused(cause))).name
+def test_the_cause_of_a_broken_connection_decides(cause: OSError, rule: str) -> None:
+    assert rule == rule_for(fault_of_exception(unreachable(cause))).name
+
+
+def test_a_proxy_that_refuses_stops_and_one_in_trouble_is_tried_again() -> None:
+    def answered(status: int) -> AttuneBenchError:
+        where: Any = SimpleNamespace(real_url="http://me:secret@proxy.example:3128")
+        return raised(fault_of_exception(aiohttp.ClientHttpProxyError(where, (), status=status, message="No")))
+
+    refused, busy = answered(407), answered(503)
+    assert isinstance(refused, ConfigurationError)
+    assert "HTTPS_PROXY" in str(refused)
+    assert isinstance(busy, TransientError)
+    assert "connect" == busy.kind
+    assert "secret" not in f"{refused} {busy}"
 
 
 def test_a_bug_is_no_fault() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("openai", "httpx", "httpx2", "scipy", "numpy", "pydantic", "rich", "json_repair", "tenacity")
+HEAVY = ("aiohttp", "yarl", "scipy", "numpy", "pydantic", "rich", "json_repair", "tenacity")
 
 
 def test_importing_the_command_line_leaves_heavy_modules_out() -> None:
@@ -17,7 +17,7 @@ def test_importing_the_command_line_leaves_heavy_modules_out() -> None:
 def test_importing_the_metrics_loads_neither_network_nor_command_line() -> None:
     code = (
         "import sys, attunebench.metrics.registry; "
-        "print(*[name for name in ('openai', 'httpx', 'typer', 'rich') if name in sys.modules])"
+        "print(*[name for name in ('aiohttp', 'typer', 'rich') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "" == done.stdout.strip()

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Reply
+from attunebench.backends.prices import Prices
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.protocol.calls import RATINGS
 
@@ -135,6 +137,7 @@ class BaselineBackend:
     """A baseline behind the seam for I/O. It is free, and known to be."""
 
     provider = "baseline"
+    base_url = ""
 
     def __init__(self, model: str, baseline: Baseline) -> None:
         self.model = model
@@ -146,6 +149,14 @@ class BaselineBackend:
         return Reply(
             text=text, finish_reason="stop", cost=0.0, model=self.model, provider=self.provider, structured="text"
         )
+
+    def learned(self) -> Mapping[str, Any]:
+        """Nothing: there is no server to learn from."""
+        return {}
+
+    async def prices(self) -> Prices:
+        """Nothing costs anything here."""
+        return Prices(prompt=0.0, completion=0.0)
 
     async def aclose(self) -> None:
         """Nothing is held open."""

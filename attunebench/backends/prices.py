@@ -1,0 +1,112 @@
+"""What a model costs, as its provider lists it under `/models`.
+
+Owns the reading of price lists. A price that is not certain to be in USD per token is no price: an estimate in the
+wrong unit is worse than none. Never raises; what is spent is counted elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attunebench.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
+    from attunebench.protocol.calls import Usage
+
+TIMEOUT = 10.0
+"""Seconds that the provider has for its list."""
+_MOST_BYTES = 16 * 1024 * 1024
+_DEAREST = 0.01
+"""USD a token (10,000 a million): beyond this the number is in another unit."""
+_DEAREST_REQUEST = 10.0
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per token; `request` USD per request. `cached`: prompt tokens from the provider's cache, None if unknown."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    request: float = 0.0
+
+    def cost(self, usage: Usage) -> float | None:
+        """USD of one reply, or None where the server did not count its tokens.
+
+        Reasoning tokens are among the completion's. Cached tokens cost what all prompt tokens do where no other price
+        is known.
+        """
+        if usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
+        cached_price = self.prompt if self.cached is None else self.cached
+        prompt = (usage.prompt_tokens - cached) * self.prompt + cached * cached_price
+        return prompt + usage.completion_tokens * self.completion + self.request
+
+
+async def fetch_prices(endpoint: Endpoint) -> Prices | None:
+    """The prices of the endpoint's model, asked of the server within `TIMEOUT` seconds; None where there are none."""
+    from attunebench.backends.caught import CATCHABLE
+    from attunebench.backends.session import fetch
+    from attunebench.backends.wire import parse_body
+
+    try:
+        fetched = await asyncio.wait_for(
+            fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES), TIMEOUT + 1
+        )
+        return read_prices(parse_body(fetched.body), endpoint.model) if fetched.status == 200 else None
+    except CATCHABLE:
+        return None
+    except (ConfigurationError, ValueError):
+        return None
+
+
+def read_prices(listed: Any, model: str) -> Prices | None:
+    """The prices of the model of exactly that name in the body of a list of models, or None."""
+    entries: Any = listed.get("data") if isinstance(listed, Mapping) else listed
+    if not isinstance(entries, list):
+        return None
+    for entry in entries:
+        if isinstance(entry, Mapping) and model in (entry.get("id"), entry.get("canonical_slug")):
+            pricing = entry.get("pricing")
+            return _prices(pricing) if isinstance(pricing, Mapping) else None
+    return None
+
+
+def _prices(pricing: Mapping[str, Any]) -> Prices | None:
+    prompt, completion = (
+        _per_token(pricing, "prompt", "input_usd_per_mtok"),
+        _per_token(pricing, "completion", "output_usd_per_mtok"),
+    )
+    if prompt is None or completion is None:
+        return None
+    cached = _per_token(pricing, "input_cache_read", "cached_input_usd_per_mtok")
+    reasoning = _per_token(pricing, "internal_reasoning", "")
+    request = _amount(pricing.get("request"), _DEAREST_REQUEST)
+    # Reasoning is counted among the completion's tokens, so the dearer price of the two bounds the cost.
+    return Prices(prompt, max(completion, reasoning or 0.0), cached, request or 0.0)
+
+
+def _per_token(pricing: Mapping[str, Any], per_token: str, per_million: str) -> float | None:
+    """A price under the name that means a token, where it is a text as the routers write it, or a million tokens."""
+    if isinstance(pricing.get(per_token), str):
+        return _amount(pricing[per_token], _DEAREST)
+    price = _amount(pricing.get(per_million), _DEAREST * _MILLION)
+    return None if price is None else price / _MILLION
+
+
+def _amount(value: Any, most: float) -> float | None:
+    """A number between 0 and `most`; routers list -1 where the price depends on the request."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and 0 <= number <= most else None

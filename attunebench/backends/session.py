@@ -1,0 +1,226 @@
+"""HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
+
+Owns what the environment says about the network, and the reading of a response's bytes. What is sent, what a body says
+and what a failure means is none of its business. Loaded with the first backend only, since aiohttp is heavy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import ssl
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from attunebench._version import __version__
+from attunebench.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
+
+LONGEST_CONNECT = 30.0
+"""Seconds for making a connection."""
+IDLE = 60.0
+"""Seconds without a byte, once the answer has begun."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one body, decompressed: no answer is larger, and none may fill the memory."""
+_KEPT_ALIVE = 4.0
+"""Seconds that an idle connection is kept: many servers close theirs after 5, and a request that crosses it is lost."""
+_LONGEST_HEADER = 64 * 1024
+_SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
+
+
+class StalledError(asyncio.TimeoutError):
+    """A body began and did not go on."""
+
+
+class TooLargeError(ValueError):
+    """A body is larger than it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way to a host. `proxy` has no user and password in it; they are in the two fields that no repr shows."""
+
+    tls: bool = False
+    certificates: ssl.SSLContext | None = None
+    proxy: str | None = None
+    proxy_authorization: str | None = field(default=None, repr=False)
+    socks: str | None = field(default=None, repr=False)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of every request: over plain HTTP the proxy reads its password there."""
+        secret = self.proxy_authorization
+        return {"Proxy-Authorization": secret} if secret and not self.tls else {}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every request is given beside its content. No redirect is followed: a key would go along."""
+        options: dict[str, Any] = {"allow_redirects": False}
+        if self.proxy:
+            options["proxy"] = self.proxy
+        if self.proxy_authorization and self.tls:
+            options["proxy_headers"] = {"Proxy-Authorization": self.proxy_authorization}
+        return options
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A response to a GET: its status, its headers (names in lower case) and its body, cut at the limit."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def route_to(endpoint: Endpoint) -> Route:
+    """How the endpoint is reached, by this process's environment. Loopback never goes through a proxy.
+
+    Raises ConfigurationError that names the variable which cannot be used, and shows no value.
+    """
+    variable, proxy = ("", "") if endpoint.is_this_machine else _proxy_setting(endpoint.base_url)
+    tls = endpoint.base_url.lower().startswith("https:")
+    certificates = _certificates() if tls or proxy.lower().startswith("https:") else None
+    if not proxy:
+        return Route(tls, certificates)
+    scheme = proxy.split("://")[0].lower()
+    if scheme in _SOCKS:
+        if importlib.util.find_spec("aiohttp_socks") is None:
+            raise ConfigurationError(
+                f"{variable} names a SOCKS proxy, for which the package aiohttp-socks has to be installed; "
+                "or name an HTTP proxy, or unset the variable."
+            )
+        plain = "socks4" if scheme.startswith("socks4") else "socks5"
+        return Route(tls, certificates, socks=plain + proxy[len(scheme) :])
+    try:
+        parts = urlsplit(proxy)
+        usable = scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError(
+            f"{variable} holds no address of a proxy such as http://proxy.example:3128; mend or unset it."
+        )
+    authorization = None
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        authorization = f"Basic {b64encode(pair.encode('utf-8', 'replace')).decode()}"
+    return Route(tls, certificates, f"{scheme}://{parts.netloc.rpartition('@')[2]}", authorization)
+
+
+def _proxy_setting(url: str) -> tuple[str, str]:
+    """The variable that names the proxy for this address, and its value; two empty texts where there is none."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc):
+        return "", ""
+    proxies = getproxies()
+    kind = parts.scheme if proxies.get(parts.scheme) else "all"
+    value = (proxies.get(kind) or "").strip()
+    variables = [name for name in (f"{kind}_PROXY".upper(), f"{kind}_proxy") if os.environ.get(name)]
+    variable = variables[-1] if variables else "The system's proxy setting"
+    return variable, value if "://" in value or not value else f"http://{value}"
+
+
+def _certificates() -> ssl.SSLContext:
+    """The authorities that are trusted: those that the environment names, else the certifi package's."""
+    file, folder = os.environ.get("SSL_CERT_FILE") or None, os.environ.get("SSL_CERT_DIR") or None
+    if folder and not any(Path(part).is_dir() for part in folder.split(os.pathsep)):
+        raise ConfigurationError("SSL_CERT_DIR names no folder; mend or unset it.")
+    if not file and not folder:
+        import certifi
+
+        file = certifi.where()
+    try:
+        context = ssl.create_default_context(cafile=file, capath=folder)
+    except (OSError, ValueError) as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else "it holds no certificates"
+        raise ConfigurationError(f"The file of SSL_CERT_FILE cannot be used ({reason}); mend or unset it.") from None
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def open_session(
+    endpoint: Endpoint, route: Route, *, authorization: str | None, connections: int
+) -> aiohttp.ClientSession:
+    """A session of up to `connections` connections; to be opened and closed in one running loop.
+
+    It keeps no cookies and reads neither proxy variables nor a netrc file: the route has said what is to be known.
+    """
+    options: dict[str, Any] = {
+        "limit": connections,
+        "ssl": route.certificates or True,
+        "keepalive_timeout": _KEPT_ALIVE,
+    }
+    if route.socks:
+        from aiohttp_socks import ProxyConnector
+
+        connector: aiohttp.BaseConnector = ProxyConnector.from_url(route.socks, **options)
+    else:
+        connector = aiohttp.TCPConnector(ttl_dns_cache=300, **options)
+    headers = {"User-Agent": f"attunebench/{__version__}", "Accept": "application/json", **route.headers}
+    if authorization:
+        headers["Authorization"] = authorization
+    return aiohttp.ClientSession(
+        connector=connector,
+        headers={**headers, **endpoint.headers},
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        max_line_size=_LONGEST_HEADER,
+        max_field_size=_LONGEST_HEADER,
+    )
+
+
+def timeouts(total: float) -> aiohttp.ClientTimeout:
+    """`total` seconds for one try; making the connection has `LONGEST_CONNECT` of them."""
+    return aiohttp.ClientTimeout(total=total, sock_connect=min(total, LONGEST_CONNECT))
+
+
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
+    """The whole body. Raises StalledError after `IDLE` seconds without a byte, TooLargeError beyond `MOST_BYTES`."""
+    content, clock = response.content, asyncio.get_running_loop().time
+    parts: list[bytes] = []
+    size = 0
+    while not content.at_eof():
+        # What has arrived is taken as it is: waiting for it costs a task where Python is older than 3.12.
+        if not (part := content.read_nowait()):
+            start = clock()
+            try:
+                part = await asyncio.wait_for(content.readany(), IDLE)
+            except asyncio.TimeoutError as error:
+                if clock() - start < IDLE:  # the whole try's time is over
+                    raise
+                raise StalledError(f"no byte for {IDLE:.0f} s") from error
+        size += len(part)
+        if size > MOST_BYTES:
+            raise TooLargeError(f"the body is larger than {MOST_BYTES >> 20} MB")
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def fetch(endpoint: Endpoint, path: str, *, timeout: float, most_bytes: int) -> Fetched:
+    """GET `path` under the base URL, with the key where there is one; `timeout` in seconds for everything.
+
+    Raises ConfigurationError (proxy or certificate settings), aiohttp.ClientError, OSError and TimeoutError.
+    """
+    route = route_to(endpoint)
+    authorization = None if endpoint.key_source == "none" else f"Bearer {endpoint.key.get_secret_value()}"
+    async with (
+        open_session(endpoint, route, authorization=authorization, connections=1) as session,
+        session.get(endpoint.base_url + path, timeout=timeouts(timeout), **route.options) as response,
+    ):
+        body = b""
+        async for part in response.content.iter_any():
+            body += part
+            if len(body) > most_bytes:
+                break
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Fetched(response.status, headers, body[:most_bytes])
