@@ -10,7 +10,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import pytest
-from fake_server import Answer, Asked, Doing, FakeServer, Hang, Raw, Status, Together
 from pydantic import SecretStr
 
 from attunebench.backends import open_backend
@@ -19,6 +18,7 @@ from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, 
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Hang, Raw, Status, Together
 
 KEY = "-".join(("sk", "very-secret-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 SCHEMA = {

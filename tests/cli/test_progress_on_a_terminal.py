@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_server import FakeServer, Status
+
+from attunebench.selftest.server import FakeServer, Status
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 

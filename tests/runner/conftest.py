@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from factory import write_conversations
-from fake_server import FakeServer
 from pydantic import SecretStr
 
 import attunebench
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
+from attunebench.selftest.server import FakeServer
 
 TURNS = 3
 KEY = "-".join(("sk", "test-4f9c2b7d81e05a63"))  # in two parts: no scanner of secrets shall take it for one

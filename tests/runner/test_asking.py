@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_server import Answer, Asked, Doing, FakeServer
 from talks import parsed, small_file
 
 from attunebench.backends.base import Reply, Request
@@ -20,6 +19,7 @@ from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
 from attunebench.runner.asking import Asker
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
 
 TALK = parsed(small_file())
 CALLS = {call.kind: call for call in plan_conversation(TALK, "default", default_codebook())}

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from factory import write_conversations
-from fake_server import Answer, Asked, Doing, FakeServer
+
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
 
 TURNS, CONVERSATIONS = 3, 4
 PER_CONVERSATION = 4 * TURNS + 1

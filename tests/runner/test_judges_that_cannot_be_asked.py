@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_server import Answer, FakeServer, Status
 
 from attunebench.runner import RunSummary, Silent
+from attunebench.selftest.server import Answer, FakeServer, Status
 
 TURNS = 3
 
