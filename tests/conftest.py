@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from fake_server import FakeServer
 from hypothesis import settings
+
+from attunebench.selftest.server import FakeServer
 
 # A property is judged by its truth, never by the time that a busy machine takes for an example.
 settings.register_profile("untimed", deadline=None)
