@@ -1,0 +1,380 @@
+"""The line to one model, shared by all calls to it: who may send now, and what the troubles of one mean for the others.
+
+Owns places, pauses and rates. It sends nothing and knows no prompt, backend or journal; trying a call again is
+`retrying`'s business, counting is that of `limits` and `breaker`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from attunebench.errors import ItemError, TransientError, Trouble
+from attunebench.runner.breaker import OUTAGE, Breaker
+from attunebench.runner.limits import Adaptive, Bucket
+
+if TYPE_CHECKING:
+    from attunebench.runner.events import Observer
+
+LONGEST_WAIT = 120.0
+"""Seconds: a server that asks for a longer pause is asked again after this one."""
+FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
+"""Seconds: the ceilings of random waits where the server names none: from, doubling, to."""
+RAMP = 1.0
+"""Seconds at most over which the waiting calls go out after a pause."""
+GROWTH_HOLD = 5.0
+"""Seconds without growth after two failures in a row."""
+TIMEOUT_STORM = 3
+"""Time-outs in a row after which the server is taken to be too slow for so many calls at once."""
+WORTH_TELLING = 1.0
+"""Seconds: shorter pauses, and extensions of a pause by less, are not told."""
+
+_REASONS: dict[Trouble, str] = {
+    "rate": "the server takes no more requests for now",
+    "money": "the server holds requests back until earlier ones are paid",
+    "starting": "the server is loading its model",
+}
+
+
+class Pace:
+    """The line to one model; make one for each (provider, base URL, model), inside a running event loop's thread.
+
+        with await pace.place(tokens) as place:      # waits for its turn; the place is given back at the end
+            reply = await backend.complete(request)
+            place.tokens = reply's tokens            # optional: corrects the estimate
+
+    What ends the block is the outcome: nothing or an `ItemError` is a success (the server answered), a
+    `TransientError` a failure that is judged by its `kind`, `retry_after`; anything else (a cancellation) says nothing
+    about the line.
+
+    `ceiling`: calls under way at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
+    `start_up`: seconds that a server may take to load its model before that is an outage.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        ceiling: int,
+        *,
+        observer: Observer,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        rng: random.Random | None = None,
+        start_up: float = 300.0,
+    ) -> None:
+        self.model = model
+        self.start_up = start_up
+        self.under_way = 0
+        self._observer = observer
+        self._rng = rng or random.Random()
+        self._limit = Adaptive(ceiling)
+        self._breaker = Breaker(self._rng, start_up)
+        self._requests = Bucket(rpm, smallest=1.0) if rpm else None
+        self._tokens = Bucket(tpm) if tpm else None
+        self._fresh: deque[Place] = deque()
+        self._again: deque[Place] = deque()
+        self._waiting = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._sent = 0
+        self._probe: Place | None = None
+        self._resume_at = 0.0
+        self._next_at = 0.0
+        self._ramp = 0.0
+        self._told_until = 0.0
+        self._why = ""
+        self._refusals = 0
+        self._failures = 0
+        self._timeouts = 0
+        self._failing: tuple[float, float] | None = None
+        self._warned = False
+        self._shown = self._limit.value
+
+    async def place(self, tokens: float = 0, *, again: bool = False) -> Place:
+        """Wait for a turn, in the order of asking, and take a place; use it in a `with` statement at once.
+
+        `tokens`: prompt and reply, estimated. `again`: the call has been sent before; such calls go before fresh ones,
+        since their time is running, but a fresh one probes a line that is open: a prompt that breaks the server every
+        time shall not keep it so. Cancelling the wait leaves no trace.
+        """
+        place = Place(self, tokens)
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if not self._waiting and self._wait_for(place, now) == 0.0:
+            self._send(place, now)
+            return place
+        turn = place.turn = loop.create_future()
+        (self._again if again else self._fresh).append(place)
+        self._waiting += 1
+        self._release()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._waiting -= 1
+                self._release()
+            else:  # its turn came in the same moment
+                self._unused(place)
+            raise
+        return place
+
+    @property
+    def limit(self) -> int:
+        """Calls that may be under way at once, from 1 to `ceiling`."""
+        return self._limit.value
+
+    @property
+    def ceiling(self) -> int:
+        """What `limit` never exceeds."""
+        return self._limit.ceiling
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for their turn."""
+        return self._waiting
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody but a probe may send: an outage, or a server that is loading its model."""
+        return self._breaker.open
+
+    @property
+    def probing(self) -> bool:
+        """Whether the line is open and the probe is under way."""
+        return self._probe is not None
+
+    @property
+    def paused_for(self) -> float:
+        """Seconds until somebody may send, as far as pauses tell; 0 where there is none."""
+        until = max(self._resume_at, self._breaker.probe_at) if self.open else self._resume_at
+        return max(0.0, until - _now())
+
+    @property
+    def outage(self) -> float:
+        """Seconds from the first failure after the last success to the latest one; 0 when all is well.
+
+        A server that is loading its model fails only after `start_up`.
+        """
+        return self._failing[1] - self._failing[0] if self._failing else 0.0
+
+    @property
+    def reason(self) -> str:
+        """Why the next waiting call is not under way, in words; "" where nothing holds it back."""
+        if self.open:
+            then = "a probe is under way" if self.probing else f"the next probe goes in {self.paused_for:.0f} s"
+            return f"{self._why}; {then}"
+        if self.paused_for:
+            return f"{self._why}; it goes on in {self.paused_for:.0f} s"
+        if not self._waiting:
+            return ""
+        if self.under_way >= self.limit:
+            return f"all {self.limit} places are taken"
+        return "the requests or tokens of this minute are used up"
+
+    def clock(self) -> float:
+        """The event loop's time without the seconds in which the line was open: a call's patience is counted in it."""
+        now = _now()
+        return now - self._breaker.held(now)
+
+    def _queue(self) -> deque[Place] | None:
+        """Where the next one waits; those whose wait was cancelled are dropped on the way."""
+        for queue in (self._fresh, self._again) if self.open else (self._again, self._fresh):
+            while queue and queue[0].turn is not None and queue[0].turn.done():
+                queue.popleft()
+            if queue:
+                return queue
+        return None
+
+    def _wait_for(self, place: Place, now: float) -> float:
+        """Seconds until this one may go; infinite where that is decided by calls that are under way."""
+        if self.under_way >= self._limit.value or self._probe is not None:
+            return math.inf
+        wait = max(0.0, max(self._resume_at, self._breaker.probe_at if self.open else self._next_at) - now)
+        if self._requests:
+            wait = max(wait, self._requests.wait(1.0, now))
+        if self._tokens:
+            wait = max(wait, self._tokens.wait(place.estimate, now))
+        return wait
+
+    def _release(self) -> None:
+        """Let all go whose turn it is, and come back when time lets the next one go."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while (queue := self._queue()) is not None:
+            loop = asyncio.get_running_loop()
+            now = loop.time()
+            wait = self._wait_for(queue[0], now)
+            if wait > 0.0:
+                if wait < math.inf:
+                    self._timer = loop.call_at(now + wait, self._release)
+                return
+            place = queue.popleft()
+            self._waiting -= 1
+            self._send(place, now)
+            assert place.turn is not None
+            place.turn.set_result(None)
+
+    def _send(self, place: Place, now: float) -> None:
+        self.under_way += 1
+        self._sent += 1
+        place.number, place.round, place.crowd = self._sent, self._limit.round, self.under_way
+        if self.open:
+            self._probe = place
+        self._charge(1.0, place.estimate, now)
+        if now < self._resume_at + self._ramp:
+            gap = self._rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
+            self._next_at = min(now + gap, self._resume_at + self._ramp)
+
+    def _charge(self, requests: float, tokens: float, now: float) -> None:
+        if self._requests:
+            self._requests.take(requests, now)
+        if self._tokens:
+            self._tokens.take(tokens, now)
+
+    def _unused(self, place: Place) -> None:
+        """Nothing was sent in this place."""
+        self._charge(-1.0, -place.estimate, _now())
+        self._free(place)
+        self._release()
+
+    def _left(self, place: Place, error: BaseException | None) -> None:
+        now = _now()
+        probe = self._free(place)
+        if place.tokens != place.estimate:
+            self._charge(0.0, place.tokens - place.estimate, now)
+        if error is None or isinstance(error, ItemError):
+            self._succeeded(now)
+        elif isinstance(error, TransientError):
+            self._failed(place, error, probe, now)
+        if self._shown != self._limit.value:
+            self._shown = self._limit.value
+            self._observer.pacing(self.model, self.under_way, self._shown, self.ceiling)
+        self._release()
+
+    def _free(self, place: Place) -> bool:
+        """Whether it was the probe's place."""
+        self.under_way -= 1
+        if place is not self._probe:
+            return False
+        self._probe = None
+        return True
+
+    def _succeeded(self, now: float) -> None:
+        self._refusals = self._failures = self._timeouts = 0
+        self._failing = None
+        if self._breaker.succeeded(now):
+            self._probe = None  # an older call may have been faster
+            self._limit.restart()
+        else:
+            self._limit.grow(now)
+
+    def _failed(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+        if not self._breaker.excuses(error.kind, now):
+            self._failing = (self._failing[0] if self._failing else now, now)
+        if probe and error.kind not in OUTAGE and self._breaker.answered(now):
+            self._limit.restart()
+        if error.kind in ("rate", "money"):
+            self._refused(place, error, probe, now)
+        elif error.kind in OUTAGE:
+            self._broken(place, error, probe, now)
+
+    def _refused(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+        """The server is there and wants less."""
+        first = probe or self._limit.shrink(place.round, max(place.crowd, self.under_way + 1))
+        wait = self._asked(error)
+        if not wait and first:
+            ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
+            self._refusals += 1
+            wait = self._rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
+        self._pause(wait, _REASONS[error.kind], now)
+
+    def _broken(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+        """The server is not well, or not there."""
+        self._failures += 1
+        if self._failures > 1:
+            self._limit.hold(now + GROWTH_HOLD)
+        if error.kind in ("timeout", "gateway"):
+            # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
+            self._timeouts += 1
+            if self._timeouts >= TIMEOUT_STORM:
+                self._limit.shrink(place.round, max(place.crowd, self.under_way + 1))
+        asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
+        opened = self._breaker.failed(
+            error.kind,
+            now,
+            number=place.number,
+            sent=self._sent,
+            probe=probe,
+            limit=self._limit.value,
+            asked=asked,
+        )
+        if opened:
+            self._why = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
+            self._tell(self._breaker.probe_at, now)
+        else:
+            self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
+
+    def _asked(self, error: TransientError) -> float:
+        """The seconds that the server asked to wait, as far as we wait; 0 for none."""
+        asked = max(0.0, error.retry_after or 0.0)
+        if asked > LONGEST_WAIT and not self._warned:
+            self._warned = True
+            self._observer.warned(
+                f"The server of {self.model} asks for a pause of {_words(asked)}; it is asked again every "
+                f"{LONGEST_WAIT:.0f} s. You may as well stop and repeat the command then: finished calls are kept."
+            )
+        return min(asked, LONGEST_WAIT)
+
+    def _pause(self, seconds: float, why: str, now: float) -> None:
+        """Nobody sends for so long; of several pauses the longest counts."""
+        if now + seconds <= max(now, self._resume_at):
+            return
+        self._resume_at = now + seconds
+        self._ramp = min(RAMP, seconds)
+        self._next_at = self._resume_at + self._rng.uniform(0.0, self._ramp / self._limit.value)
+        if not self.open:
+            self._why = why
+        self._tell(self._resume_at, now)
+
+    def _tell(self, until: float, now: float) -> None:
+        if until - max(now, self._told_until) >= WORTH_TELLING:
+            self._told_until = until
+            self._observer.pausing(self.model, self._why, until - now)
+
+
+class Place:
+    """One call's place in the line, from its turn to the end of the `with` block.
+
+    Set `tokens` to what the call really took.
+    """
+
+    __slots__ = ("_pace", "crowd", "estimate", "number", "round", "tokens", "turn")
+
+    def __init__(self, pace: Pace, tokens: float) -> None:
+        self._pace = pace
+        self.estimate = tokens
+        self.tokens = tokens
+        self.turn: asyncio.Future[None] | None = None
+        self.number = self.round = self.crowd = 0
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pace._left(self, error)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _words(seconds: float) -> str:
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
