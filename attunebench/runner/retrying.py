@@ -1,0 +1,198 @@
+"""The tries of one call against the line: how often, how long, and with which waits; the one layer that sends again.
+
+Owns a call's patience. What the troubles mean for other calls is `pacing`'s business, and what a reply says the asker's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+
+from attunebench.backends.base import Reply
+from attunebench.errors import BackendError, ConfigurationError, TransientError, Trouble
+from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Call
+    from attunebench.runner.events import Observer
+    from attunebench.runner.settings import RunSettings
+
+NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
+"""Answers that only say "later": they use up a call's time and none of its tries."""
+SHARED: frozenset[Trouble] = frozenset(("rate", "money", "server", "starting"))
+"""Troubles whose asked waits the line keeps for all of its calls."""
+GATEWAY_ALIKE = 0.15
+"""Two gateways' times that differ by no more than this share are one limit."""
+GATEWAY_SHORTEST = 5.0
+"""Seconds: a gateway that gives up sooner has other troubles than a limit of time."""
+_MOMENT = 0.001
+"""Seconds that are not worth waiting for."""
+
+
+@dataclass(slots=True)
+class Effort:
+    """What one call has taken so far; make one for each call, and use it for its reasks as well.
+
+    `requests` counts what was sent; `lost` those of them without a reply that the provider may bill all the same
+    (under way when the run was cancelled, too). The total time of the call begins with its first request.
+    """
+
+    requests: int = 0
+    lost: int = 0
+    began: tuple[float, float] | None = None
+    """The event loop's time and the line's clock at the first request."""
+
+
+class Retrying:
+    """Gets replies over one line. It keeps nothing of a call.
+
+    Uses `max_tries`, `call_timeout` and `total_timeout` of the settings. `rng` spreads the waits (full jitter).
+    """
+
+    def __init__(self, pace: Pace, settings: RunSettings, observer: Observer, rng: random.Random | None = None) -> None:
+        self.pace = pace
+        self.settings = settings
+        self.observer = observer
+        self.rng = rng or random.Random()
+
+    async def reply(
+        self, call: Call, send: Callable[[], Awaitable[Reply]], effort: Effort, *, tokens: float = 0
+    ) -> Reply:
+        """The reply to one request, however many tries the line needs: `send` sends it once.
+
+        Waits for a turn in the line before each try; `tokens` is the estimate for its rates. Raises TransientError
+        with the number of requests in `tries` where the line did not heal in time, ItemError and ConfigurationError
+        at once.
+        """
+        tries = _Tries(self, call, send, effort, tokens)
+        retrying = AsyncRetrying(
+            sleep=asyncio.sleep,
+            retry=retry_if_exception_type(TransientError),
+            wait=tries.wait,
+            stop=tries.are_over,
+            before_sleep=tries.tell,
+            reraise=True,
+        )
+        try:
+            return await retrying(tries.once)
+        except TransientError as error:
+            error.tries = effort.requests
+            raise
+
+
+class _Tries:
+    """The tries of one request."""
+
+    def __init__(
+        self, retrying: Retrying, call: Call, send: Callable[[], Awaitable[Reply]], effort: Effort, tokens: float
+    ) -> None:
+        self._pace = retrying.pace
+        self._settings = retrying.settings
+        self._observer = retrying.observer
+        self._rng = retrying.rng
+        self._call = call
+        self._send = send
+        self._effort = effort
+        self._tokens = tokens
+        self._used = 0
+        self._error: TransientError | None = None
+        self._gateway: float | None = None
+        self._hopeless = False
+
+    async def once(self) -> Reply:
+        """One try, in its turn."""
+        with await self._turn() as place:
+            effort = self._effort
+            effort.requests += 1
+            effort.lost += 1
+            try:
+                reply = await self._in_time()
+            except TransientError as error:
+                effort.lost -= error.kind == "connect"
+                self._error = self._judged(error)
+                if self._error is error:
+                    raise
+                raise self._error from error
+            except (BackendError, ConfigurationError):
+                effort.lost -= 1
+                raise
+            effort.lost -= 1
+            usage = reply.usage
+            if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+                place.tokens = usage.prompt_tokens + usage.completion_tokens
+            return reply
+
+    def wait(self, _: RetryCallState) -> float:
+        """Seconds of this call's own until the next try; what the line holds back comes before its turn."""
+        error = self._error
+        assert error is not None
+        if self._pace.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
+            return 0.0
+        ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self._used - 1, 10))
+        # What the server asks for is a lower bound; the jitter on top keeps the waiting calls from returning at once.
+        return min(LONGEST_WAIT, (error.retry_after or 0.0) + self._rng.uniform(0.0, ceiling))
+
+    def are_over(self, state: RetryCallState) -> bool:
+        """Whether this was the last try: there are enough of them, or no time is left for another one."""
+        held = 0.0 if self._pace.open else self._pace.paused_for
+        return (
+            self._hopeless
+            or self._used >= self._settings.max_tries
+            or max(state.upcoming_sleep, held) >= self._left() - _MOMENT
+        )
+
+    def tell(self, state: RetryCallState) -> None:
+        """The observer hears of the next try."""
+        self._observer.retrying(self._call, str(self._error), max(state.upcoming_sleep, self._pace.paused_for))
+
+    async def _turn(self) -> Place:
+        if self._effort.began is None:
+            place = await self._pace.place(self._tokens)
+            self._effort.began = asyncio.get_running_loop().time(), self._pace.clock()
+            return place
+        while (left := self._left()) > _MOMENT:
+            # The line may have been open in the meantime, and then there is time left.
+            with contextlib.suppress(asyncio.TimeoutError):
+                return await asyncio.wait_for(self._pace.place(self._tokens, again=True), left)
+        self._hopeless = True
+        self._error = self._error or TransientError(f"no turn came within {self._settings.total_timeout:.0f} s in all")
+        raise self._error
+
+    async def _in_time(self) -> Reply:
+        """The try under a total deadline: a server that drips a byte now and then ends here too."""
+        seconds = max(_MOMENT, min(self._settings.call_timeout, self._left()))
+        try:
+            return await asyncio.wait_for(self._send(), seconds)
+        except asyncio.TimeoutError as error:
+            raise TransientError(
+                f"{self._pace.model} gave no complete answer within {seconds:.0f} s.", kind="timeout", elapsed=seconds
+            ) from error
+
+    def _left(self) -> float:
+        """Seconds of the call's time that are left. They stand still while the line is open, up to its `start_up`."""
+        total = self._settings.total_timeout
+        began, clock = self._effort.began or (0.0, 0.0)
+        at_most = began + total + self._pace.start_up - asyncio.get_running_loop().time()
+        return min(clock + total - self._pace.clock(), at_most)
+
+    def _judged(self, error: TransientError) -> TransientError:
+        """The error as it counts, or a better one in its place."""
+        self._used += error.kind not in NOT_YET
+        if error.kind != "gateway" or error.elapsed is None or error.elapsed <= GATEWAY_SHORTEST:
+            return error
+        earlier, self._gateway = self._gateway, error.elapsed
+        if earlier is None or abs(earlier - error.elapsed) > GATEWAY_ALIKE * max(earlier, error.elapsed):
+            return error
+        self._hopeless = True
+        return TransientError(
+            f"A gateway gave up waiting for {self._pace.model} twice after about {error.elapsed:.0f} s: its limit is "
+            "shorter than the answer takes. Ask for shorter answers (--max-tokens), or go round the gateway.",
+            kind="gateway",
+            elapsed=error.elapsed,
+        )

@@ -1,0 +1,57 @@
+"""Notices that nothing happens any more, and says so. What the run waits for is told by whoever knows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attunebench.runner.events import Observer
+
+
+class Watchdog:
+    """Runs beside the work inside `async with Watchdog(observer, describe) as watchdog:`; `touch()` at every event.
+
+    After `quiet_after` seconds without a touch the observer hears `stalled(describe(), seconds)`, and again whenever
+    the quiet time has doubled. It changes nothing.
+    """
+
+    def __init__(self, observer: Observer, describe: Callable[[], str], quiet_after: float = 60.0) -> None:
+        self._observer = observer
+        self._describe = describe
+        self._quiet_after = quiet_after
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._last = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    def touch(self) -> None:
+        """Something has happened. Costs next to nothing, and may be called at any time."""
+        if self._loop is not None:
+            self._last = self._loop.time()
+
+    async def __aenter__(self) -> Watchdog:
+        self._loop = asyncio.get_running_loop()
+        self._last = self._loop.time()
+        self._task = asyncio.create_task(self._watch(self._loop), name="watchdog")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        due = self._quiet_after
+        while True:
+            seen = self._last
+            await asyncio.sleep(seen + due - loop.time())
+            if self._last != seen:
+                due = self._quiet_after
+            else:
+                self._observer.stalled(self._describe(), due)
+                due *= 2
