@@ -141,8 +141,16 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _last_words(causes: list[BaseException]) -> str:
     """The innermost cause that says something, with its kind where it says nothing."""
     inner = causes[1:] or causes
-    said = next((text for cause in reversed(inner) if (text := tidy(str(cause)))), "")
+    said = next((words for cause in reversed(inner) if (words := _words(cause))), "")
     return said or type(inner[-1]).__name__
+
+
+def _words(error: BaseException) -> str:
+    """What the error says; of a half-read response nothing, since the client would print its own objects."""
+    message = getattr(error, "message", None)
+    if message is None or isinstance(message, str):
+        return tidy(message or str(error))
+    return "the server closed the connection"
 
 
 def _proxy_said(error: Exception) -> Fault:
@@ -152,16 +160,19 @@ def _proxy_said(error: Exception) -> Fault:
 
 
 def _payload(error: Exception) -> Fault:
-    """A body that ended too early or that could not be unpacked: the client tells them apart by the cause alone."""
-    causes = list(_causes(error))
-    told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
-    if "ContentEncodingError" in told or "content-encoding" in told:
-        return Fault(line="encoding", message="the body was not compressed as it said")
-    return Fault(line="connection", message=_last_words(causes))
+    return _packing(error) or Fault(line="connection", message=_last_words(list(_causes(error))))
 
 
 def _no_http(error: Exception) -> Fault:
-    return Fault(line="body", message=tidy(str(getattr(error, "message", "") or error)))
+    return _packing(error) or Fault(line="body", message=_words(error))
+
+
+def _packing(error: Exception) -> Fault | None:
+    """A body that could not be unpacked: the client tells it from one that was cut by the cause alone."""
+    told = " ".join(f"{type(cause).__name__} {cause}" for cause in _causes(error))
+    if "ContentEncodingError" in told or "content-encoding" in told:
+        return Fault(line="encoding", message="the body was not compressed as it said")
+    return None
 
 
 def _body(error: Exception) -> Fault:
