@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 SHRINK = 0.7
-"""What a refusal leaves of the calls under way."""
+"""What a refusal leaves of the calls that may be under way."""
 RESTART = 2
 """Calls under way at once after an outage; they double with every round."""
 BURST = 1.0
@@ -19,8 +19,8 @@ _ROUNDING = 1e-9
 class Adaptive:
     """The calls that may be under way at once, from 1 to `ceiling`.
 
-    Starts at the ceiling. A refusal takes it to `SHRINK` times the calls that were under way, once a round: what was
-    sent before the last shrinking says nothing about the new limit. A success adds 1/limit, so that a round of
+    Starts at the ceiling. A refusal takes it to `SHRINK` times what it is, once a round: what was sent before the last
+    shrinking says nothing about the new limit. A success adds 1/limit, so that a round of
     successes adds one. After an outage it starts at `RESTART` and doubles every round up to where it was.
     """
 
@@ -42,12 +42,12 @@ class Adaptive:
             step = 1.0 if self._exact < self._doubling_to else 1.0 / self._exact
             self._exact = min(float(self.ceiling), self._exact + step)
 
-    def shrink(self, sent_in: int, under_way: int) -> bool:
-        """A call sent in round `sent_in`, with so many under way, was one too many. Whether the limit went down."""
+    def shrink(self, sent_in: int) -> bool:
+        """A call sent in round `sent_in` was one too many. Whether it is the first of its round to say so."""
         if sent_in != self.round:
             return False
         self.round += 1
-        self._exact = max(1.0, SHRINK * min(self._exact, under_way))
+        self._exact = max(1.0, SHRINK * self._exact)
         self._doubling_to = self._exact
         return True
 

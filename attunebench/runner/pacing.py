@@ -221,7 +221,7 @@ class Pace:
     def _send(self, place: Place, now: float) -> None:
         self.under_way += 1
         self._sent += 1
-        place.number, place.round, place.crowd = self._sent, self._limit.round, self.under_way
+        place.number, place.round = self._sent, self._limit.round
         if self.open:
             self._probe = place
         self._charge(1.0, place.estimate, now)
@@ -284,7 +284,7 @@ class Pace:
 
     def _refused(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
         """The server is there and wants less."""
-        first = probe or self._limit.shrink(place.round, max(place.crowd, self.under_way + 1))
+        first = probe or self._limit.shrink(place.round)
         wait = self._asked(error)
         if not wait and first:
             ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
@@ -301,7 +301,7 @@ class Pace:
             # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
             self._timeouts += 1
             if self._timeouts >= TIMEOUT_STORM:
-                self._limit.shrink(place.round, max(place.crowd, self.under_way + 1))
+                self._limit.shrink(place.round)
         asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
         opened = self._breaker.failed(
             error.kind,
@@ -352,14 +352,14 @@ class Place:
     Set `tokens` to what the call really took.
     """
 
-    __slots__ = ("_pace", "crowd", "estimate", "number", "round", "tokens", "turn")
+    __slots__ = ("_pace", "estimate", "number", "round", "tokens", "turn")
 
     def __init__(self, pace: Pace, tokens: float) -> None:
         self._pace = pace
         self.estimate = tokens
         self.tokens = tokens
         self.turn: asyncio.Future[None] | None = None
-        self.number = self.round = self.crowd = 0
+        self.number = self.round = 0
 
     def __enter__(self) -> Place:
         return self

@@ -1,6 +1,6 @@
 """The tries of one call against the line: how often, how long, and with which waits; the one layer that sends again.
 
-Owns a call's patience. What the troubles mean for other calls is `pacing`'s business, and what a reply says the asker's.
+Owns a call's patience. What the troubles mean for other calls is `pacing`'s business; what a reply says, the asker's.
 """
 
 from __future__ import annotations

@@ -49,9 +49,10 @@ class Watchdog:
         due = self._quiet_after
         while True:
             seen = self._last
-            await asyncio.sleep(seen + due - loop.time())
+            # Never longer than the shortest silence: a touch in the middle of a long one begins anew.
+            await asyncio.sleep(min(self._quiet_after, seen + due - loop.time()))
             if self._last != seen:
                 due = self._quiet_after
-            else:
+            elif loop.time() >= seen + due:
                 self._observer.stalled(self._describe(), due)
                 due *= 2

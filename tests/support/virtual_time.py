@@ -40,10 +40,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.now
 
-    def settle(self) -> None:
-        """Let everything run that is ready, and no time pass."""
-        for _ in range(20):
-            self.run_until_complete(asyncio.sleep(0))
+    def settle(self, moments: int = 10) -> None:
+        """Let everything run that is ready, and no time pass; with few `moments`, only its first steps."""
+        self.run_until_complete(_moments(moments))
 
     def pass_time(self, seconds: float) -> None:
         """Let so much time pass."""
@@ -59,6 +58,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self.run_until_complete(self.shutdown_asyncgens())
         self.close()
+
+
+async def _moments(number: int) -> None:
+    for _ in range(number):
+        await asyncio.sleep(0)
 
 
 def run_virtual(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -1,0 +1,71 @@
+"""A line to a model in virtual time: the observer that keeps what it is told, and calls that end as they are told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from dataclasses import dataclass, field
+
+from attunebench.errors import BackendError, TransientError, Trouble
+from attunebench.protocol.calls import Call
+from attunebench.runner.events import Silent
+from attunebench.runner.pacing import Pace
+
+
+class NoJitter(random.Random):
+    """The middle of everything that is drawn."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return (a + b) / 2
+
+
+@dataclass
+class Told(Silent):
+    """Keeps what the line tells."""
+
+    pauses: list[tuple[str, float]] = field(default_factory=list)
+    limits: list[int] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    stalls: list[tuple[str, float]] = field(default_factory=list)
+
+    def pausing(self, model: str, reason: str, seconds: float) -> None:
+        self.pauses.append((reason, seconds))
+
+    def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
+        self.limits.append(limit)
+
+    def warned(self, message: str) -> None:
+        self.warnings.append(message)
+
+    def retrying(self, call: Call, reason: str, wait: float) -> None:
+        self.waits.append(wait)
+
+    def stalled(self, waiting_for: str, seconds: float) -> None:
+        self.stalls.append((waiting_for, seconds))
+
+
+def trouble(kind: Trouble, retry_after: float | None = None, elapsed: float | None = None) -> TransientError:
+    """A failed try."""
+    return TransientError(f"some {kind} trouble.", kind=kind, retry_after=retry_after, elapsed=elapsed)
+
+
+async def pass_through(pace: Pace, error: Exception | None = None, seconds: float = 1.0, tokens: float = 0) -> float:
+    """One try that takes so long and ends so; when it was sent."""
+    sent = -1.0
+    with contextlib.suppress(BackendError), await pace.place(tokens):
+        sent = now()
+        await asyncio.sleep(seconds)
+        if error is not None:
+            raise error
+    return sent
+
+
+async def all_at_once(pace: Pace, *errors: Exception | None, seconds: float = 1.0) -> list[float]:
+    """Tries begun together; when each was sent."""
+    return await asyncio.gather(*(pass_through(pace, error, seconds) for error in errors))
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
