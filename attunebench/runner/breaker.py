@@ -23,16 +23,16 @@ class Breaker:
     """Closed while calls succeed now and then; open while nobody but a probe may ask.
 
     Calls that were under way when the first of a row failed are one strike together: a hiccup fails all of them at
-    once. A line with a low limit sends few calls and opens after fewer strikes, before a call has used up its tries.
+    once. A line with few places opens after fewer strikes, before a call has used up its tries.
     A server that loads its model opens the line at once, and is no outage for `start_up` seconds.
     """
 
-    def __init__(self, rng: random.Random, start_up: float) -> None:
+    def __init__(self, rng: random.Random, places: int, start_up: float) -> None:
         self.open = False
         self.probe_at = 0.0
-        self.loading = False
         self._rng = rng
         self._start_up = start_up
+        self._enough = min(STRIKES, 2 + 2 * places)
         self._strikes = 0
         self._openings = 0
         self._first_sent = 0
@@ -59,25 +59,23 @@ class Breaker:
         """The probe was refused by a server that is there: others may ask, but the next failure opens again."""
         return self._close(now)
 
-    def failed(
-        self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, limit: int, asked: float
-    ) -> bool:
+    def failed(self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, asked: float) -> bool:
         """Call `number` of the `sent` so far failed. Whether the line is opened by it, or stays open until a later
         `probe_at`.
 
-        `asked`: the seconds that the server asked to wait, 0 for none; `limit`: calls that may be under way at once.
+        `asked`: the seconds that the server asked to wait, 0 for none.
         """
         if self.open and not probe:
             return False
         if self.excuses(kind, now):
             self._loading_since = now if self._loading_since is None else self._loading_since
-            return self._hold(now, max(LOADING_PAUSE, asked), loading=True)
+            return self._hold(now, max(LOADING_PAUSE, asked))
         self._strike(number, sent)
-        if not probe and self._strikes < min(STRIKES, 2 + 2 * limit):
+        if not probe and self._strikes < self._enough:
             return False
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._openings, 10)) * self._rng.uniform(0.8, 1.0)
         self._openings += 1
-        return self._hold(now, max(pause, asked), loading=False)
+        return self._hold(now, max(pause, asked))
 
     def _strike(self, number: int, sent: int) -> None:
         if not self._strikes:
@@ -85,10 +83,9 @@ class Breaker:
         elif number > self._first_sent:
             self._strikes += 1
 
-    def _hold(self, now: float, seconds: float, *, loading: bool) -> bool:
+    def _hold(self, now: float, seconds: float) -> bool:
         if not self.open:
             self.open, self._opened_at = True, now
-        self.loading = loading
         self.probe_at = now + seconds
         return True
 
@@ -96,5 +93,5 @@ class Breaker:
         if not self.open:
             return False
         self._held = self.held(now)
-        self.open = self.loading = False
+        self.open = False
         return True

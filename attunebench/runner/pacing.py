@@ -72,7 +72,7 @@ class Pace:
         self._observer = observer
         self._rng = rng or random.Random()
         self._limit = Adaptive(ceiling)
-        self._breaker = Breaker(self._rng, start_up)
+        self._breaker = Breaker(self._rng, self.ceiling, start_up)
         self._requests = Bucket(rpm, smallest=1.0) if rpm else None
         self._tokens = Bucket(tpm) if tpm else None
         self._fresh: deque[Place] = deque()
@@ -309,7 +309,6 @@ class Pace:
             number=place.number,
             sent=self._sent,
             probe=probe,
-            limit=self._limit.value,
             asked=asked,
         )
         if opened:

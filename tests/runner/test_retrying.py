@@ -1,0 +1,263 @@
+"""One call's tries: when they end, what they wait for, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from lines import NoJitter, Told, now, pass_through, trouble
+from talks import parsed, small_file
+from virtual_time import run_virtual
+
+from attunebench.backends.base import Reply
+from attunebench.codebook import default_codebook
+from attunebench.errors import BackendError, ConfigurationError, ItemError, TransientError, Trouble
+from attunebench.protocol.calls import Usage
+from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.pacing import Pace
+from attunebench.runner.retrying import Effort, Retrying
+from attunebench.runner.settings import ModelSettings, RunSettings
+
+CALL = plan_conversation(parsed(small_file()), "default", default_codebook())[0]
+REPLY = Reply("an answer")
+
+
+@dataclass
+class Server:
+    """Answers one request after the other as it is told, the last doing for ever, after `seconds`."""
+
+    doings: Iterable[Reply | Exception]
+    seconds: float = 0.0
+    times: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._doings = list(self.doings)
+
+    async def send(self) -> Reply:
+        self.times.append(now())
+        doing = self._doings.pop(0) if len(self._doings) > 1 else self._doings[0]
+        await asyncio.sleep(self.seconds)
+        if isinstance(doing, Exception):
+            raise doing
+        return doing
+
+
+@dataclass
+class Course:
+    """What became of a call."""
+
+    outcome: Reply | Exception
+    times: list[float]
+    effort: Effort
+    told: Told
+    ended: float
+
+
+def settings_for(**values: Any) -> RunSettings:
+    return RunSettings(em=ModelSettings(provider="local", model="m"), **values)
+
+
+def ask(
+    *doings: Reply | Exception,
+    seconds: float = 0.0,
+    ceiling: int = 16,
+    before: Callable[[Pace], Awaitable[Any]] | None = None,
+    pace: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Course:
+    """One call to a server that does this; `before` happens on the line first."""
+
+    async def story() -> Course:
+        told, server, effort = Told(), Server(doings, seconds), Effort()
+        line = Pace("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
+        if before is not None:
+            await before(line)
+        retrying = Retrying(line, settings_for(**settings), told, NoJitter())
+        outcome: Reply | Exception
+        try:
+            outcome = await retrying.reply(CALL, server.send, effort)
+        except (BackendError, ConfigurationError) as error:
+            outcome = error
+        assert (0, 0) == (line.under_way, line.waiting)
+        return Course(outcome, server.times, effort, told, now())
+
+    return run_virtual(story())
+
+
+def test_a_reply_needs_one_request_and_no_wait() -> None:
+    course = ask(REPLY)
+    assert (REPLY, [0], 1, 0) == (course.outcome, course.times, course.effort.requests, course.effort.lost)
+
+
+@pytest.mark.parametrize("kind", ["server", "line", "connect", "timeout", "body", "gateway"])
+def test_waits_between_tries_double_from_half_a_second_to_half_a_minute(kind: Trouble) -> None:
+    course = ask(*[trouble(kind)] * 8, REPLY, max_tries=9)
+    assert REPLY == course.outcome
+    assert [0.25, 0.5, 1, 2, 4, 8, 15, 15] == course.told.waits
+
+
+def test_tries_are_bounded_and_the_error_says_how_many_were_sent() -> None:
+    course = ask(trouble("server"), max_tries=3)
+    assert isinstance(course.outcome, TransientError)
+    assert (3, 3) == (course.outcome.tries, len(course.times))
+
+
+@pytest.mark.parametrize("error", [ItemError("too long"), ConfigurationError("no such model")])
+def test_what_cannot_heal_is_not_tried_again(error: Exception) -> None:
+    course = ask(error)
+    assert error is course.outcome
+    assert (1, 0) == (course.effort.requests, course.effort.lost)
+
+
+@pytest.mark.parametrize("kind", ["rate", "money", "starting"])
+def test_a_server_that_says_later_takes_time_and_no_tries(kind: Trouble) -> None:
+    assert REPLY == ask(*[trouble(kind, 2)] * 20, REPLY, max_tries=2).outcome
+
+
+@pytest.mark.parametrize("kind", ["rate", "money", "server", "starting"])
+def test_an_asked_wait_is_kept_once_and_by_the_line(kind: Trouble) -> None:
+    course = ask(trouble(kind, 20), REPLY)
+    assert [0, pytest.approx(20, abs=0.6)] == course.times
+    assert [20] == course.told.waits
+
+
+def test_an_asked_wait_that_concerns_this_call_alone_is_kept_by_it() -> None:
+    course = ask(trouble("body", 20), REPLY)
+    assert [0, 20.25] == course.times
+
+
+@pytest.mark.parametrize(
+    ("kinds", "lost"), [(("connect", "connect"), 0), (("line", "timeout"), 2), (("rate", "body"), 2)]
+)
+def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
+    kinds: tuple[Trouble, ...], lost: int
+) -> None:
+    course = ask(*(trouble(kind) for kind in kinds), REPLY)
+    assert (3, lost) == (course.effort.requests, course.effort.lost)
+
+
+def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -> None:
+    async def story() -> Effort:
+        effort, told = Effort(), Told()
+        retrying = Retrying(Pace("m", 1, observer=told), settings_for(), told)
+        task = asyncio.ensure_future(retrying.reply(CALL, Server([REPLY], 10).send, effort))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return effort
+
+    assert Effort(requests=1, lost=1, began=(0, 0)) == run_virtual(story())
+
+
+def test_a_try_ends_at_its_timeout_whatever_the_server_drips() -> None:
+    course = ask(REPLY, seconds=1000, call_timeout=30, max_tries=2)
+    assert "no complete answer within 30 s" in str(course.outcome)
+    assert isinstance(course.outcome, TransientError)
+    assert "timeout" == course.outcome.kind
+    assert [0, 30.25] == course.times
+
+
+def test_a_call_takes_no_longer_than_its_total_time() -> None:
+    course = ask(REPLY, seconds=1000, call_timeout=120, total_timeout=250)
+    assert [0, 120.25, 240.75] == course.times
+    assert 250 == course.ended
+
+
+def test_a_wait_that_is_longer_than_what_is_left_ends_the_call_at_once() -> None:
+    course = ask(trouble("rate", 3600), total_timeout=60)
+    assert 0 == course.ended
+    assert 1 == course.effort.requests
+
+
+def test_time_held_back_before_the_first_request_does_not_count() -> None:
+    course = ask(trouble("line"), REPLY, before=lambda line: pass_through(line, trouble("rate", 100)), total_timeout=50)
+    assert REPLY == course.outcome
+    assert course.times[0] > 100
+
+
+async def break_down(line: Pace) -> None:
+    while not line.open:
+        await pass_through(line, trouble("connect"), seconds=0)
+
+
+def test_waiting_for_a_line_that_is_open_takes_no_tries() -> None:
+    async def story() -> tuple[int, int]:
+        told, effort = Told(), Effort()
+        line = Pace("m", 16, observer=told, rng=NoJitter())
+        retrying = Retrying(line, settings_for(max_tries=2), told, NoJitter())
+        call = asyncio.ensure_future(retrying.reply(CALL, Server([trouble("line"), REPLY]).send, effort))
+        await asyncio.sleep(0.1)  # it has had its first try
+        await break_down(line)
+        for _ in range(4):  # fresh calls probe
+            await pass_through(line, trouble("connect"), seconds=0)
+        await pass_through(line)
+        await call
+        return effort.requests, round(now())
+
+    assert (2, 123) == run_virtual(story())
+
+
+def test_an_outage_prolongs_a_calls_time_by_the_start_up_allowance_at_most() -> None:
+    course = ask(trouble("starting"), total_timeout=10, pace={"start_up": 100})
+    assert isinstance(course.outcome, TransientError)
+    assert 105 <= course.ended <= 110
+
+
+def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
+    assert REPLY == ask(*[trouble("starting")] * 15, REPLY, total_timeout=10, pace={"start_up": 100}).outcome
+
+
+def test_the_total_time_goes_on_over_reasks() -> None:
+    async def story() -> tuple[Reply, float]:
+        told, effort = Told(), Effort()
+        retrying = Retrying(Pace("m", 1, observer=told), settings_for(total_timeout=100), told)
+        await retrying.reply(CALL, Server([REPLY], 60).send, effort)
+        with pytest.raises(TransientError, match="no complete answer within 40 s"):
+            await retrying.reply(CALL, Server([REPLY], 60).send, effort)
+        with pytest.raises(TransientError, match="no turn came within 100 s"):
+            await retrying.reply(CALL, Server([REPLY]).send, effort)
+        return effort.requests, now()
+
+    assert (2, 100) == run_virtual(story())
+
+
+def test_a_gateway_that_gives_up_twice_after_the_same_time_is_not_asked_a_third_time() -> None:
+    course = ask(trouble("gateway", elapsed=60), trouble("server"), trouble("gateway", elapsed=55), REPLY)
+    assert isinstance(course.outcome, TransientError)
+    assert (3, 3) == (course.effort.requests, course.outcome.tries)
+    assert "its limit is shorter than the answer takes" in str(course.outcome)
+    assert "55 s" in str(course.outcome)
+
+
+@pytest.mark.parametrize("times", [(60, 45), (2, 2), (None, None), (60, None)])
+def test_other_failures_of_a_gateway_are_passing_trouble(times: tuple[float | None, float | None]) -> None:
+    assert REPLY == ask(*(trouble("gateway", elapsed=elapsed) for elapsed in times), REPLY).outcome
+
+
+def test_the_rates_learn_what_a_reply_really_took() -> None:
+    async def story() -> float:
+        told, effort = Told(), Effort()
+        line = Pace("m", 1, observer=told, tpm=60_000)
+        reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
+        await Retrying(line, settings_for(), told).reply(CALL, Server([reply]).send, effort, tokens=1000)
+        return await pass_through(line, tokens=1000)
+
+    assert pytest.approx(5) == run_virtual(story())
+
+
+def test_a_pause_is_waited_for_outside_of_a_place() -> None:
+    async def story() -> int:
+        told, effort = Told(), Effort()
+        line = Pace("m", 1, observer=told, rng=NoJitter())
+        server = Server([trouble("rate", 30), REPLY])
+        call = asyncio.ensure_future(Retrying(line, settings_for(), told).reply(CALL, server.send, effort))
+        await asyncio.sleep(10)
+        under_way = line.under_way
+        await call
+        return under_way
+
+    assert 0 == run_virtual(story())
