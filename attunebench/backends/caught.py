@@ -17,7 +17,7 @@ from aiohttp import ClientError
 from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench.backends.faults import Fault, Line
-from attunebench.backends.session import TooLargeError
+from attunebench.backends.session import SOCKS_ERRORS, TooLargeError
 from attunebench.backends.wire import ServerError, error_in_text, tidy
 from attunebench.text import printable
 
@@ -37,6 +37,7 @@ CATCHABLE: tuple[type[Exception], ...] = (
     asyncio.TimeoutError,
     EOFError,
     TooLargeError,
+    *SOCKS_ERRORS,
 )
 """What a request may end in for reasons of the line's; anything else is a bug of ours."""
 

@@ -70,6 +70,8 @@ class ChatBackend:
         self._concurrency = concurrency
         self._url = f"{endpoint.base_url}/chat/completions"
         self._route = route_to(endpoint)
+        key = endpoint.key.get_secret_value()
+        self._headers = {"Content-Type": "application/json", **self._route.headers(endpoint, f"Bearer {key}")}
         self._session: ClientSession | None = None
 
     def __repr__(self) -> str:
@@ -122,9 +124,9 @@ class ChatBackend:
 
     async def _send(self, request: Request, terms: Terms) -> Reply | Fault:
         body = _encoded({"model": self.model, **terms.body(request)})
-        headers = {"Content-Type": "application/json"}
+        headers = self._headers
         if "compression" in terms.given_up:
-            headers["Accept-Encoding"] = "identity"
+            headers = {**headers, "Accept-Encoding": "identity"}
         try:
             async with self._opened().post(
                 self._url,
@@ -149,10 +151,7 @@ class ChatBackend:
 
     def _opened(self) -> ClientSession:
         if self._session is None:
-            key = self._endpoint.key.get_secret_value()
-            self._session = open_session(
-                self._endpoint, self._route, authorization=f"Bearer {key}", connections=self._concurrency
-            )
+            self._session = open_session(self._route, connections=self._concurrency)
         return self._session
 
 

@@ -223,7 +223,7 @@ RULES: tuple[Rule, ...] = (
         "certificate",
         lambda f: f.line == "certificate",
         "stop",
-        "{host} shows no certificate that can be trusted{says}",
+        "{host} shows no certificate that can be trusted; name the file of its authority in SSL_CERT_FILE{says}",
     ),
     Rule(
         "no tls",

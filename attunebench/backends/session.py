@@ -7,7 +7,6 @@ and what a failure means is none of its business. Loaded with the first backend 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import ssl
 from base64 import b64encode
@@ -15,13 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
 from attunebench._version import __version__
 from attunebench.errors import ConfigurationError
+
+try:
+    import aiohttp_socks
+except ImportError:
+    aiohttp_socks = None
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
@@ -35,6 +39,12 @@ MOST_BYTES = 64 * 1024 * 1024
 _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: many servers close theirs after 5, and a request that crosses it is lost."""
 _LONGEST_HEADER = 64 * 1024
+SOCKS_ERRORS: tuple[type[Exception], ...] = (
+    (aiohttp_socks.ProxyError, aiohttp_socks.ProxyConnectionError, aiohttp_socks.ProxyTimeoutError)
+    if aiohttp_socks
+    else ()
+)
+"""What the optional package for SOCKS proxies raises beside the client's exceptions."""
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
 
 
@@ -56,11 +66,18 @@ class Route:
     proxy_authorization: str | None = field(default=None, repr=False)
     socks: str | None = field(default=None, repr=False)
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers of every request: over plain HTTP the proxy reads its password there."""
-        secret = self.proxy_authorization
-        return {"Proxy-Authorization": secret} if secret and not self.tls else {}
+    def headers(self, endpoint: Endpoint, authorization: str | None) -> dict[str, str]:
+        """The headers of a request that hold what is nobody else's to know.
+
+        To be given with each request: a session's own headers go to the proxy as well, the key among them.
+        """
+        headers = dict(endpoint.headers)
+        if authorization:
+            headers["Authorization"] = authorization
+        # Over plain HTTP there is no tunnel to ask for, and the proxy reads its password in the request.
+        if self.proxy_authorization and not self.tls:
+            headers["Proxy-Authorization"] = self.proxy_authorization
+        return headers
 
     @property
     def options(self) -> dict[str, Any]:
@@ -92,29 +109,34 @@ def route_to(endpoint: Endpoint) -> Route:
     certificates = _certificates() if tls or proxy.lower().startswith("https:") else None
     if not proxy:
         return Route(tls, certificates)
-    scheme = proxy.split("://")[0].lower()
-    if scheme in _SOCKS:
-        if importlib.util.find_spec("aiohttp_socks") is None:
-            raise ConfigurationError(
-                f"{variable} names a SOCKS proxy, for which the package aiohttp-socks has to be installed; "
-                "or name an HTTP proxy, or unset the variable."
-            )
-        plain = "socks4" if scheme.startswith("socks4") else "socks5"
-        return Route(tls, certificates, socks=plain + proxy[len(scheme) :])
     try:
         parts = urlsplit(proxy)
-        usable = scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = parts.scheme in ("http", "https", *_SOCKS) and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
     if not usable:
         raise ConfigurationError(
             f"{variable} holds no address of a proxy such as http://proxy.example:3128; mend or unset it."
         )
+    if parts.scheme in _SOCKS:
+        return Route(tls, certificates, socks=_socks(variable, parts))
     authorization = None
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         authorization = f"Basic {b64encode(pair.encode('utf-8', 'replace')).decode()}"
-    return Route(tls, certificates, f"{scheme}://{parts.netloc.rpartition('@')[2]}", authorization)
+    return Route(tls, certificates, f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", authorization)
+
+
+def _socks(variable: str, parts: SplitResult) -> str:
+    """The proxy's address in the form that the package for it reads."""
+    if aiohttp_socks is None:
+        raise ConfigurationError(
+            f"{variable} names a SOCKS proxy, for which the package aiohttp-socks has to be installed; "
+            "or name an HTTP proxy, or unset the variable."
+        )
+    if parts.port is None:
+        raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
+    return f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}"
 
 
 def _proxy_setting(url: str) -> tuple[str, str]:
@@ -148,9 +170,7 @@ def _certificates() -> ssl.SSLContext:
     return context
 
 
-def open_session(
-    endpoint: Endpoint, route: Route, *, authorization: str | None, connections: int
-) -> aiohttp.ClientSession:
+def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
     """A session of up to `connections` connections; to be opened and closed in one running loop.
 
     It keeps no cookies and reads neither proxy variables nor a netrc file: the route has said what is to be known.
@@ -161,17 +181,12 @@ def open_session(
         "keepalive_timeout": _KEPT_ALIVE,
     }
     if route.socks:
-        from aiohttp_socks import ProxyConnector
-
-        connector: aiohttp.BaseConnector = ProxyConnector.from_url(route.socks, **options)
+        connector: aiohttp.BaseConnector = aiohttp_socks.ProxyConnector.from_url(route.socks, **options)
     else:
         connector = aiohttp.TCPConnector(ttl_dns_cache=300, **options)
-    headers = {"User-Agent": f"attunebench/{__version__}", "Accept": "application/json", **route.headers}
-    if authorization:
-        headers["Authorization"] = authorization
     return aiohttp.ClientSession(
         connector=connector,
-        headers={**headers, **endpoint.headers},
+        headers={"User-Agent": f"attunebench/{__version__}", "Accept": "application/json"},
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         max_line_size=_LONGEST_HEADER,
@@ -214,8 +229,13 @@ async def fetch(endpoint: Endpoint, path: str, *, timeout: float, most_bytes: in
     route = route_to(endpoint)
     authorization = None if endpoint.key_source == "none" else f"Bearer {endpoint.key.get_secret_value()}"
     async with (
-        open_session(endpoint, route, authorization=authorization, connections=1) as session,
-        session.get(endpoint.base_url + path, timeout=timeouts(timeout), **route.options) as response,
+        open_session(route, connections=1) as session,
+        session.get(
+            endpoint.base_url + path,
+            headers=route.headers(endpoint, authorization),
+            timeout=timeouts(timeout),
+            **route.options,
+        ) as response,
     ):
         body = b""
         async for part in response.content.iter_any():
