@@ -60,6 +60,8 @@ class RunSummary:
     """Why the run ended before its time."""
     unreached: int = 0
     """Jobs that were neither written nor skipped: not begun, or begun and kept in the journal."""
+    sample: str = ""
+    """Where the run ended before its time: what part of the set is done, and what kind of sample that is, in words."""
     spending: Spending = field(default_factory=Spending)
     adapted: Mapping[str, str] = field(default_factory=dict)
     """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
@@ -105,6 +107,9 @@ class Observer(Protocol):
     def stalled(self, waiting_for: str, seconds: float) -> None:
         """Nothing has happened for so many seconds; `waiting_for` names calls and servers in words."""
 
+    def interrupted(self, under_way: int, grace: float) -> None:
+        """Nothing more is sent: so many calls are under way and get `grace` seconds to finish; 0 ends them now."""
+
     def finished(self, summary: RunSummary) -> None:
         """After the last call."""
 
@@ -122,4 +127,5 @@ class Silent:
     def pausing(self, model: str, reason: str, seconds: float) -> None: ...
     def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None: ...
     def stalled(self, waiting_for: str, seconds: float) -> None: ...
+    def interrupted(self, under_way: int, grace: float) -> None: ...
     def finished(self, summary: RunSummary) -> None: ...
