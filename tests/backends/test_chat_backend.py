@@ -245,6 +245,61 @@ def test_a_rejection_that_nothing_cures_stops_the_run(fake_server: FakeServer) -
     assert "local rejected the request to some/model (400): Bad request." == str(error)
 
 
+# Memory
+
+
+def learned(server: FakeServer, **options: Any) -> dict[str, Any]:
+    async def use(backend: Backend) -> dict[str, Any]:
+        await backend.complete(request())
+        return json.loads(json.dumps(backend.learned()))
+
+    return with_backend(server, use, **options)
+
+
+def test_what_was_learned_survives_as_json(fake_server: FakeServer) -> None:
+    assert {} == learned(fake_server)
+    fake_server.script = rejecting("temperature", "response_format")
+    memory = learned(fake_server)
+    fake_server.asked.clear()
+    [reply] = complete(fake_server, memory=memory)
+    assert 1 == len(fake_server.bodies)
+    assert not {"temperature", "response_format"} & set(fake_server.bodies[0])
+    assert "not accepted" == reply.notes["temperature"]
+    assert memory == learned(fake_server, memory=memory)
+
+
+@pytest.mark.parametrize(
+    "memory", [{}, {"given_up": None}, {"given_up": "seed"}, {"given_up": ["other", 5, None]}, {"more": {}}]
+)
+def test_a_memory_that_says_nothing_known_is_none(memory: dict[str, Any], fake_server: FakeServer) -> None:
+    complete(fake_server, memory=memory)
+    assert {"temperature", "seed", "response_format"} < set(fake_server.bodies[0])
+
+
+def test_a_memory_that_has_aged_is_given_up_before_it_stops_a_run(fake_server: FakeServer) -> None:
+    fake_server.script = rejecting("max_completion_tokens", message="{} is not supported")
+    memory = {"given_up": ["limit", "seed"]}
+    [reply] = complete(fake_server, memory=memory)
+    assert {} == reply.notes
+    assert {} == learned(fake_server, memory=memory)
+    assert ["max_completion_tokens", "max_tokens"] == [
+        next(name for name in body if name.startswith("max_")) for body in fake_server.bodies[:2]
+    ]
+
+
+def test_a_rejection_under_an_aged_memory_is_asked_once_more_and_then_stops(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(400, {"error": {"message": "Bad request"}})]
+    error = failure(fake_server, memory={"given_up": ["schema", "object"]})
+    assert isinstance(error, ConfigurationError)
+    kinds = [body.get("response_format", {}).get("type") for body in fake_server.bodies]
+    assert [None, "json_schema", "json_object", None] == kinds
+
+
+def test_a_constraint_asked_for_by_name_is_tried_whatever_is_remembered(fake_server: FakeServer) -> None:
+    [reply] = complete(fake_server, memory={"given_up": ["schema"]}, structured="schema")
+    assert ("schema", {}) == (reply.structured, reply.notes)
+
+
 # Faults over the wire
 
 
@@ -338,6 +393,30 @@ def test_a_body_behind_a_bom_is_an_answer(fake_server: FakeServer) -> None:
     assert "yes" == complete(fake_server)[0].text
 
 
+def test_headers_that_trace_a_reply_are_kept_and_no_others(fake_server: FakeServer) -> None:
+    traced = {"X-Request-ID": "req-1", "CF-Ray": "ray", "X-RateLimit-Remaining-Tokens": "5", "Server": "x" * 500}
+    private = {"Set-Cookie": "session=1", "Authorization": "Bearer x", "OpenAI-Organization": "org", "X-Else": "y"}
+    fake_server.script = [Answer(headers=traced | private)]
+    [reply] = complete(fake_server)
+    assert {"x-request-id", "cf-ray", "x-ratelimit-remaining-tokens", "server"} == set(reply.headers)
+    assert ("req-1", 200) == (reply.headers["x-request-id"], len(reply.headers["server"]))
+
+
+def test_a_key_that_a_header_repeats_is_not_kept(fake_server: FakeServer) -> None:
+    fake_server.script = [Answer(headers={"X-Request-ID": f"Bearer {KEY}", "Via": KEY[:10], "CF-Ray": "ray"})]
+    [reply] = complete(fake_server)
+    assert "ray" == reply.headers["cf-ray"]
+    assert KEY[:9] not in f"{reply}"
+
+
+def test_trouble_carries_the_time_that_it_took(fake_server: FakeServer) -> None:
+    fake_server.script = [Status(504)]
+    error = failure(fake_server)
+    assert isinstance(error, TransientError)
+    assert error.elapsed is not None
+    assert 0 < error.elapsed < 20
+
+
 # Keys, environment, connections
 
 
@@ -376,10 +455,12 @@ def test_what_is_openai_s_in_the_environment_goes_to_no_other_provider(
     assert ["Bearer no-key-needed", f"Bearer {KEY}"] == [asked.headers["authorization"] for asked in fake_server.asked]
 
 
-def test_openai_gets_its_own_organisation(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_gets_its_own_organisation_and_project(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", " proj-1\n")
     complete(fake_server, provider="openai")
-    assert "org-1" == fake_server.asked[0].headers["openai-organization"]
+    headers = fake_server.asked[0].headers
+    assert ("org-1", "proj-1") == (headers["openai-organization"], headers["openai-project"])
 
 
 def test_prime_gets_its_team(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
