@@ -131,7 +131,7 @@ def _socks(variable: str, parts: SplitResult) -> str:
     """The proxy's address in the form that the package for it reads."""
     if aiohttp_socks is None:
         raise ConfigurationError(
-            f"{variable} names a SOCKS proxy, for which the package aiohttp-socks has to be installed; "
+            f"{variable} names a SOCKS proxy, for which `pip install aiohttp-socks` is needed; "
             "or name an HTTP proxy, or unset the variable."
         )
     if parts.port is None:
