@@ -8,18 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from terminal import Terminal
 
 from attunebench.selftest.server import FakeServer, Status
 
-SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+HIDE_CURSOR = "\x1b[?25l"
 
 pty = pytest.importorskip("pty")
 
 
-def on_terminal(*words: str | Path, cwd: Path) -> str:
+def on_terminal(*words: str | Path, cwd: Path, **variables: str) -> str:
     """What `attune-bench` with these words writes to a terminal as its stderr."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "NO_PROXY": "127.0.0.1"}
+    inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment = {**inherited, "TERM": "xterm", "COLUMNS": "100", "NO_PROXY": "127.0.0.1", **variables}
     command = [sys.executable, "-m", "attunebench.cli.main", *map(str, words)]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd, env=environment) as running:
         os.close(theirs)
@@ -43,16 +45,40 @@ def test_an_error_in_a_run_stands_on_a_line_of_its_own_and_the_cursor_is_back(da
     with FakeServer([Status(401, {"error": {"message": "no"}})]) as server:
         shown = on_terminal("run", "local", "m", data, "--base-url", server.url, cwd=tmp_path)
     assert HIDE_CURSOR in shown
-    assert shown.rfind(HIDE_CURSOR) < shown.rfind(SHOW_CURSOR) < shown.index("attune-bench: ")
-    assert "\n" == shown.partition("attune-bench: ")[0].replace(SHOW_CURSOR, "")[-1]
+    screen = Terminal(100).feed(shown)
+    assert screen.cursor_shown
+    assert 1 == sum(row.startswith("attune-bench: ") for row in screen.rows)
 
 
-def test_a_run_with_nothing_left_to_do_draws_no_bar(data: Path, tmp_path: Path) -> None:
+def test_the_block_is_gone_when_the_run_is_over(data: Path, tmp_path: Path) -> None:
+    shown = on_terminal("run", "baseline", "majority", data, cwd=tmp_path)
+    assert "calls ·" in shown
+    assert [] == [row for row in Terminal(100).feed(shown).rows if "━" in row or "calls ·" in row]
+
+
+def test_a_run_with_nothing_left_to_do_draws_no_block(data: Path, tmp_path: Path) -> None:
     command = ("run", "baseline", "majority", data)
-    assert "left" in on_terminal(*command, cwd=tmp_path)
+    assert HIDE_CURSOR in on_terminal(*command, cwd=tmp_path)
     again = on_terminal(*command, cwd=tmp_path)
     assert "0 results to make" in again
     assert HIDE_CURSOR not in again
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("TERM", "dumb"), ("PYTHONIOENCODING", "ascii"), ("PYTHONIOENCODING", "latin-1")]
+)
+def test_lesser_terminals_get_what_they_can_show(data: Path, tmp_path: Path, variable: str, value: str) -> None:
+    shown = on_terminal("run", "baseline", "majority", data, cwd=tmp_path, **{variable: value})
+    assert shown.isascii()
+    assert ("\x1b" in shown) is (variable != "TERM")
+    assert "3 results written" in shown
+
+
+def test_no_color_leaves_the_colours_out(data: Path, tmp_path: Path) -> None:
+    command = ("run", "baseline", "majority", data, "--replace")
+    coloured = Terminal(100).feed(on_terminal(*command, cwd=tmp_path))
+    plain = Terminal(100).feed(on_terminal(*command, "-o", "other", cwd=tmp_path, NO_COLOR="1"))
+    assert ({"32"}, set()) == (coloured.styles & {"31", "32", "33"}, plain.styles & {"31", "32", "33"})
 
 
 def test_the_end_of_a_run_and_of_scoring_name_the_next_command(data: Path, tmp_path: Path) -> None:

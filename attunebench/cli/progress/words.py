@@ -1,0 +1,195 @@
+"""A tally in words: the fragments that both displays and the closing lines are put together from. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attunebench.reports.model import plural
+from attunebench.text import printable
+
+if TYPE_CHECKING:
+    from attunebench.cli.progress.tally import Tally
+    from attunebench.protocol.calls import Usage
+    from attunebench.runner import RunPlan, RunSettings
+    from attunebench.runner.spending import Spending
+
+LONGEST_REASON = 160
+"""Characters of a server's words that are shown."""
+_SHARE_WORTH_TELLING = 0.005
+
+
+def duration(seconds: float) -> str:
+    """ "45 s", "12 min", "1 h 05 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def amount(tokens: int) -> str:
+    """ "812", "12.4k", "1.24M"."""
+    if tokens < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.1f}k" if tokens < 999_950 else f"{tokens / 1_000_000:.2f}M"
+
+
+def usd(value: float) -> str:
+    """ "$1.23"; sums below ten cents with more digits, rounded up so that something never looks like nothing."""
+    if value >= 0.1 or value == 0:
+        return f"${value:,.2f}"
+    return f"${math.ceil(value * 10_000 - 1e-6) / 10_000:.4f}"
+
+
+def rate(per_second: float) -> str:
+    """ "3.2 calls/s", "12 calls/min"."""
+    if per_second >= 1:
+        return f"{per_second:,.0f} calls/s" if per_second >= 100 else f"{per_second:.1f} calls/s"
+    return f"{per_second * 60:.0f} calls/min"
+
+
+def tokens(usage: Usage) -> list[str]:
+    """Prompt and completion tokens with the shares that were cached or spent on reasoning, as far as they are known."""
+    parts = []
+    for count, part, direction, what in (
+        (usage.prompt_tokens, usage.cached_tokens, "in", "cached"),
+        (usage.completion_tokens, usage.reasoning_tokens, "out", "reasoning"),
+    ):
+        if count:
+            share = f" ({part / count:.0%} {what})" if part and part / count >= _SHARE_WORTH_TELLING else ""
+            parts.append(f"{amount(count)} tokens {direction}{share}")
+    return parts
+
+
+def cost(spending: Spending) -> str:
+    """The cost so far: "$1.23", "at least $1.23 (12 replies of unknown cost)", "cost unknown"; "" before a reply."""
+    shares = (spending.model, spending.judges)
+    known, unpriced = sum(share.cost for share in shares), sum(share.unpriced for share in shares)
+    if spending.cost is not None:
+        return usd(spending.cost)
+    if not unpriced:
+        return ""
+    return f"at least {usd(known)} ({_replies(unpriced)} of unknown cost)" if known else "cost unknown"
+
+
+def split(spending: Spending) -> list[str]:
+    """Who and what took the money, where there is more than one thing to say; tokens for waste of unknown cost."""
+    parts = []
+    if spending.judges.replies:
+        for share, who in ((spending.model, "model"), (spending.judges, "judges")):
+            if share.replies:
+                parts.append(f"{who} {'unknown' if share.total is None else usd(share.total)}")
+    if wasted := waste(spending):
+        parts.append(f"wasted {wasted}")
+    return parts
+
+
+def waste(spending: Spending) -> str:
+    """What replies took that had to be asked for again: "$0.02", "12.4k tokens", or "" for nothing."""
+    share = spending.wasted
+    if share.total:
+        return usd(share.total)
+    burnt = (share.usage.prompt_tokens or 0) + (share.usage.completion_tokens or 0)
+    return f"{amount(burnt)} tokens" if share.unpriced and burnt else ""
+
+
+def money(tally: Tally) -> str:
+    """The cost so far and as it will be, and the limit."""
+    if tally.plan is None or tally.settings.em.provider == "baseline":
+        return ""
+    so_far, projected, limit = cost(tally.plan.spending), tally.projected, tally.settings.max_cost
+    if not so_far:
+        return ""
+    parts = [so_far] + ([f"of about {usd(projected)}"] if projected is not None else [])
+    return " ".join(parts) + (f" (limit {usd(limit)})" if limit is not None else "")
+
+
+def troubles(tally: Tally) -> list[str]:
+    """Retries, reasks and skipped conversations, as far as there are any."""
+    counted = ((tally.retries, "retry", "retries"), (tally.reasks, "reask", "reasks"), (tally.skips, *["skipped"] * 2))
+    return [f"{count:,} {one if count == 1 else many}" for count, one, many in counted if count]
+
+
+def pace(tally: Tally) -> list[str]:
+    """How many calls may be under way at once: to the evaluated model, and to judges that are held back."""
+    em = printable(tally.settings.em.model)
+    ceiling = tally.settings.concurrency
+    limit, ceiling = tally.limits.get(tally.settings.em.model, (ceiling, ceiling))
+    parts = [f"{limit} of {ceiling} at once"] if limit < ceiling else [f"{ceiling} at once"]
+    for model, (limit, ceiling) in tally.limits.items():
+        if limit < ceiling and printable(model) != em:
+            parts.append(f"{printable(model, 40)}: {limit} of {ceiling}")
+    return parts
+
+
+def states(tally: Tally) -> list[str]:
+    """What the run is waiting for or about to do, most pressing first; most of the time there is nothing."""
+    found = [stopping(tally)] if tally.stop else []
+    now = tally.clock()
+    found += [
+        f"waiting {duration(pause.until - now)} for {printable(pause.model, 60)}: {reason(pause.reason)}"
+        for pause in tally.pauses_now()
+    ]
+    if stall := tally.stall:
+        quiet = duration(stall.seconds + now - stall.at)
+        found.append(f"nothing has happened for {quiet}; waiting for {reason(stall.waiting_for)}")
+    return found
+
+
+def stopping(tally: Tally) -> str:
+    """What an interruption does, and how long that may take."""
+    stop = tally.stop
+    if stop is None:
+        return ""
+    if not stop.grace:
+        return "Leaving at once; every finished call is kept."
+    under_way = max(0, stop.under_way - (tally.calls - stop.answered))
+    seconds = max(0.0, stop.until - tally.clock())
+    if not under_way:
+        return "Stopping: sending nothing more."
+    are = "call under way gets" if under_way == 1 else "calls under way get"
+    return f"Stopping: sending nothing more; {under_way} {are} {seconds:.0f} s. Ctrl-C again leaves at once."
+
+
+def mostly(reasons: Iterable[tuple[str, int]]) -> str:
+    """The most frequent reason in words."""
+    return reason(max(reasons, key=lambda item: item[1])[0])
+
+
+def reason(text: str) -> str:
+    """A server's words, harmless, short and without a final stop."""
+    return printable(text, LONGEST_REASON).rstrip(".")
+
+
+def opening(plan: RunPlan, settings: RunSettings) -> list[str]:
+    """What is about to be done and what it is expected to take, before anything is sent."""
+    em = settings.em
+    judges = ", ".join(printable(judge.model) for judge in settings.judges)
+    lines = [
+        f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
+        f"{plural(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
+        f"{plan.calls:,} {'call' if plan.calls == 1 else 'calls'}"
+        + (f", judged by {judges}" if judges else "")
+        + f", into {printable(str(settings.output))}"
+    ]
+    if plan.journalled:
+        lines.append(f"{plan.journalled:,} of the calls have an answer in the journal and are not sent again.")
+    if expected := _expected(plan):
+        lines.append(expected)
+    return [*lines, *map(printable, plan.notes)]
+
+
+def _expected(plan: RunPlan) -> str:
+    if plan.prompt_tokens is None:
+        return ""
+    about = f"About {amount(plan.prompt_tokens)} prompt tokens"
+    if plan.price is None:
+        return f"{about}; their price is not known."
+    likely, worst = plan.price
+    source = f" ({printable(plan.price_source)})" if plan.price_source else ""
+    return f"{about}, about {usd(likely)} in all and {usd(worst)} at worst{source}."
+
+
+def _replies(count: int) -> str:
+    return f"{count:,} {'reply' if count == 1 else 'replies'}"
