@@ -192,7 +192,7 @@ class Pace:
         """Seconds until this one may go; infinite where that is decided by calls that are under way."""
         if self.under_way >= self._limit.value or self._probe is not None:
             return math.inf
-        wait = max(0.0, max(self._resume_at, self._breaker.probe_at if self.open else self._next_at) - now)
+        wait = max(0.0, (max(self._next_at, self._breaker.probe_at) if self.open else self._next_at) - now)
         if self._requests:
             wait = max(wait, self._requests.wait(1.0, now))
         if self._tokens:

@@ -101,6 +101,30 @@ def test_a_request_that_exceeds_a_seconds_worth_of_tokens_goes_all_the_same() ->
     assert [0, 5] == pytest.approx(on_a_line(story, tpm=60_000))
 
 
+def test_small_requests_do_not_overtake_one_that_waits_for_its_tokens_unless_it_is_cancelled() -> None:
+    async def story(pace: Pace, told: Told) -> list[float]:
+        await pass_through(pace, seconds=0, tokens=1000)
+        large = asyncio.ensure_future(pass_through(pace, seconds=0, tokens=1000))
+        await asyncio.sleep(0.25)
+        small = asyncio.ensure_future(pass_through(pace, seconds=0, tokens=100))
+        await asyncio.sleep(0.25)
+        waiting = pace.waiting
+        large.cancel()
+        return [waiting, await small]
+
+    assert [2, 0.5] == on_a_line(story, tpm=60_000)
+
+
+def test_a_turn_that_was_not_used_costs_nothing_of_the_rates() -> None:
+    async def story(pace: Pace, told: Told) -> float:
+        await pass_through(pace, seconds=0)
+        second, third = (asyncio.ensure_future(pass_through(pace, seconds=0)) for _ in range(2))
+        asyncio.get_running_loop().call_at(3, lambda: asyncio.get_running_loop().call_soon(second.cancel))
+        return await third
+
+    assert pytest.approx(3) == on_a_line(story, rpm=20)
+
+
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
@@ -314,6 +338,29 @@ def test_an_older_call_that_succeeds_closes_the_line_and_the_probe_no_longer_cou
     assert (False, 0) == on_a_line(story)
 
 
+def test_older_calls_that_fail_while_the_line_is_open_do_not_lengthen_the_pause() -> None:
+    async def story(pace: Pace, told: Told) -> float:
+        older = [asyncio.ensure_future(pass_through(pace, trouble("line"), seconds=2)) for _ in range(5)]
+        await asyncio.sleep(0)
+        await fail_until_open(pace)
+        await asyncio.gather(*older)
+        return await pass_through(pace)
+
+    assert 4.5 == on_a_line(story)
+
+
+def test_a_new_outage_after_a_success_begins_with_a_short_pause() -> None:
+    async def story(pace: Pace, told: Told) -> list[float]:
+        for error in (trouble("connect"), None):
+            await fail_until_open(pace)
+            await pass_through(pace, error, seconds=0)
+        await pass_through(pace, seconds=0)
+        await fail_until_open(pace)
+        return [seconds for _, seconds in told.pauses]
+
+    assert [4.5, 9, 4.5] == on_a_line(story)
+
+
 def test_a_fresh_call_probes_before_one_that_has_failed() -> None:
     async def story(pace: Pace, told: Told) -> list[str]:
         order: list[str] = []
@@ -374,6 +421,16 @@ def test_time_outs_in_a_row_shrink_the_limit_and_other_failures_do_not() -> None
         return [before, pace.limit]
 
     assert [10, 7] == on_a_line(story, 10)
+
+
+def test_two_time_outs_are_no_storm() -> None:
+    async def story(pace: Pace, told: Told) -> int:
+        for _ in range(5):
+            await all_at_once(pace, trouble("timeout"), trouble("gateway"))
+            await pass_through(pace)
+        return pace.limit
+
+    assert 10 == on_a_line(story, 10)
 
 
 def test_failures_in_a_row_hold_the_growth() -> None:

@@ -184,11 +184,11 @@ async def break_down(line: Pace) -> None:
         await pass_through(line, trouble("connect"), seconds=0)
 
 
-def test_waiting_for_a_line_that_is_open_takes_no_tries() -> None:
+def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
     async def story() -> tuple[int, int]:
         told, effort = Told(), Effort()
         line = Pace("m", 16, observer=told, rng=NoJitter())
-        retrying = Retrying(line, settings_for(max_tries=2), told, NoJitter())
+        retrying = Retrying(line, settings_for(max_tries=2, total_timeout=10), told, NoJitter())
         call = asyncio.ensure_future(retrying.reply(CALL, Server([trouble("line"), REPLY]).send, effort))
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
@@ -199,6 +199,12 @@ def test_waiting_for_a_line_that_is_open_takes_no_tries() -> None:
         return effort.requests, round(now())
 
     assert (2, 123) == run_virtual(story())
+
+
+def test_a_call_that_opens_the_line_waits_for_the_probe_and_no_longer_by_itself() -> None:
+    course = ask(*[trouble("connect")] * 10, REPLY, max_tries=12)
+    assert 4.5 == course.told.waits[-1]
+    assert 4.5 == pytest.approx(course.times[-1] - course.times[-2])
 
 
 def test_an_outage_prolongs_a_calls_time_by_the_start_up_allowance_at_most() -> None:
