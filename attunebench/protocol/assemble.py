@@ -58,6 +58,7 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
         "source_file": PurePath(conversation.source_file).name,
         "source_sha256": conversation.source_sha256,
         "em_model_reported": ", ".join(dict.fromkeys(name for record in own for name in record.models)) or None,
+        "providers_reported": sorted({name for record in own for name in record.providers}),
         "run_timestamp": facts.run_timestamp,
         "attunebench_version": facts.attunebench_version,
         "prompt_set_sha256": facts.prompt_set_sha256,

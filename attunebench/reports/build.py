@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from attunebench.metrics.registry import REGISTRY, Metric, metric
-from attunebench.reports import branches, notes
+from attunebench.reports import branches, notes, servers
 from attunebench.reports.model import PRIMARY_MODE, Group, Report, Section, percent, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.source import mapping, participants_of, read_groups
@@ -47,11 +47,12 @@ def build_report(
         sections = branches.sections(groups, chosen=chosen, show_all=show_all)
     else:
         sections = _sections(groups, chosen, show_all)
+    remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
     return Report(
         title="AttuneBench scores by branch" if by == "branch" else "AttuneBench scores",
         summary=_summary(groups, scores, metadata),
         warnings=notes.warnings_of(groups, scores),
-        notes=notes.notes_of(groups, scores),
+        notes=(*remarks, *notes.notes_of(groups, scores)),
         groups=groups,
         sections=tuple(section for section in sections if section.rows),
     )
@@ -95,8 +96,9 @@ def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, kee
     remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
     if name == "draft" and any(row.measured for row in shown):
         remarks.insert(0, notes.judges_of(groups))
-    if name == "pillar" and (modes := notes.other_modes(groups)):
-        remarks.insert(0, modes)
+    if name == "pillar":
+        modes = notes.other_modes(groups)
+        remarks = [*([modes] if modes else []), *servers.remarks_of(groups), *remarks]
     return Section(title, explanation, shown, tuple(remarks), leaderboard=name == "pillar")
 
 

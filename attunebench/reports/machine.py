@@ -19,6 +19,7 @@ _COLUMNS = (
     *("section", "metric", "label", "status", "provider", "model", "mode"),
     *("mean", "n", "se", "ci_low", "ci_high", "tp", "tn", "fp", "fn", "chance", "higher_is_better"),
     *("scored", "expected", "participants", "answered_rate", "composite_incomplete", "judges"),
+    *("models_reported", "providers_reported", "structured_used", "adapted"),
 )
 
 
@@ -57,6 +58,8 @@ def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ..
         *(counts.get(name) for name in ("tp", "tn", "fp", "fn")),
         *(row.chance, {True: "yes", False: "no", None: ""}[row.higher_is_better]),
         *(group.n, group.expected, group.participants, group.answered, group.incomplete, "; ".join(group.judges)),
+        *("; ".join(names) for names in (group.models_reported, group.providers_reported, group.structured_used)),
+        "; ".join(f"{parameter}: {how}" for parameter, hows in group.adapted.items() for how in hows),
     )
 
 
@@ -73,6 +76,10 @@ def _group(group: Group) -> dict[str, Any]:
         "composite_incomplete": group.incomplete,
         "judges": group.judges,
         "settings": group.settings,
+        "models_reported": group.models_reported,
+        "providers_reported": group.providers_reported,
+        "structured_used": group.structured_used,
+        "adapted": group.adapted,
     }
 
 

@@ -36,7 +36,8 @@ class Group:
     `expected` is None where the scores do not say it. `unscored`: reason ("skipped", "duplicated", "missing") → ids.
     `answered` is in [0, 1] or None. `incomplete` counts the conversations whose Composite had to leave a term out.
     `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
-    `conversations`: the ids that were scored.
+    `conversations`: the ids that were scored. `models_reported`, `providers_reported` and `structured_used`: name → in
+    how many results a server answered so; `adapted`: parameter → what became of it → in how many results.
     """
 
     provider: str
@@ -51,6 +52,10 @@ class Group:
     judges: tuple[str, ...] = ()
     settings: tuple[Mapping[str, Any], ...] = ()
     conversations: frozenset[str] = frozenset()
+    models_reported: Mapping[str, int] = field(default_factory=dict)
+    providers_reported: Mapping[str, int] = field(default_factory=dict)
+    structured_used: Mapping[str, int] = field(default_factory=dict)
+    adapted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     values: Mapping[str, Cell] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
 

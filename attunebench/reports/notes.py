@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.reports import servers
 from attunebench.reports.model import PRIMARY_MODE, Group, percent, plural
 from attunebench.reports.source import mapping, strings
 
@@ -36,6 +37,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
         _demonstration(metadata),
         _uncovered(groups),
         _left_out(mapping(scores.get("left_out"))),
+        *servers.warnings_of(groups),
         *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
         _no_primary(groups),
         _oracle(groups),

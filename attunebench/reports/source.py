@@ -103,6 +103,7 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
     coverage = mapping(entry.get("coverage"))
     values = {str(metric): _cell(value) for metric, value in entry["metrics"].items()}
     settings = _settings(metadata, key)
+    observed = mapping(_settings_entry(metadata, key).get("observed"))
     return Group(
         *key,
         n=_count(entry.get("n_conversations")) or _count(coverage.get("scored")) or 0,
@@ -114,6 +115,10 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
         judges=_judges(metadata, settings),
         settings=settings,
         conversations=frozenset(ids.get(key, ())),
+        models_reported=_counts(observed.get("models_reported")),
+        providers_reported=_counts(observed.get("providers_reported")),
+        structured_used=_counts(observed.get("structured_used")),
+        adapted={str(name): _counts(hows) for name, hows in mapping(observed.get("adapted")).items()},
         values=values,
         pooled=mapping(entry.get("pooled")),
     )
@@ -134,6 +139,11 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def _counts(value: Any) -> dict[str, int]:
+    """Name → count; what is no count is left out."""
+    return {str(name): known for name, raw in mapping(value).items() if (known := _count(raw)) is not None}
+
+
 def _rank(group: Group) -> tuple[int, str, float, str, str]:
     mode = MODES.index(group.mode) if group.mode in MODES else len(MODES)
     composite = group.values["composite"].mean if "composite" in group.values else None
@@ -142,10 +152,15 @@ def _rank(group: Group) -> tuple[int, str, float, str, str]:
 
 def _settings(metadata: Mapping[str, Any], key: _Key) -> tuple[Mapping[str, Any], ...]:
     """The distinct settings of a group's results; empty where the scores do not say."""
+    variants = _settings_entry(metadata, key).get("variants")
+    return tuple(mapping(variant) for variant in variants) if isinstance(variants, list) else ()
+
+
+def _settings_entry(metadata: Mapping[str, Any], key: _Key) -> Mapping[str, Any]:
+    """What the scores say of how a group's results were made; empty where they say nothing."""
     listed = metadata.get("settings")
     entries = [mapping(entry) for entry in listed] if isinstance(listed, list) else []
-    variants = next((entry.get("variants") for entry in entries if _key(entry) == key), None)
-    return tuple(mapping(variant) for variant in variants) if isinstance(variants, list) else ()
+    return next((entry for entry in entries if _key(entry) == key), {})
 
 
 def _judges(metadata: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

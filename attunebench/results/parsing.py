@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS
 from attunebench.results import values
-from attunebench.results.schema import PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
+from attunebench.results.schema import Observed, PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
 
 T = TypeVar("T")
 
@@ -30,7 +30,6 @@ SETTINGS = (
     "codebook_sha256",
     "parameters",
     "judge_models",
-    "em_model_reported",
 )
 UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
@@ -82,6 +81,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         usage=values.block(content.get("usage")),
         api_cost=values.amount(content.get("api_cost")),
         duration_seconds=values.amount(content.get("duration_seconds")),
+        observed=_observed(content),
         settings=_settings(content, wide),
         source_file=source_file,
     )
@@ -95,6 +95,18 @@ def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, 
     settings = {key: content[key] for key in SETTINGS if content.get(key) is not None}
     strategy = values.text(post.get("panas_strategy"))
     return {**settings, "panas_strategy": strategy} if strategy else settings
+
+
+def _observed(content: Mapping[str, Any]) -> Observed:
+    """`em_model_reported` is one name or several with commas between."""
+    models = values.text(content.get("em_model_reported")) or ""
+    adapted = values.block(content.get("adapted"))
+    return Observed(
+        models=tuple(filter(None, (name.strip() for name in models.split(",")))),
+        providers=values.texts(content.get("providers_reported")) or (),
+        structured=values.texts(content.get("structured_used")) or (),
+        adapted={name: how for name, how in adapted.items() if isinstance(how, str)},
+    )
 
 
 def _turns(value: Any) -> tuple[ResultTurn, ...]:

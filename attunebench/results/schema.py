@@ -61,6 +61,18 @@ class PredictedWide:
 
 
 @dataclass(frozen=True, slots=True)
+class Observed:
+    """What servers did with what was asked, as far as the file says: the names under which model and providers
+    answered, how the output was held to its format, and what was not taken as asked (parameter → what became of it).
+    """
+
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    structured: tuple[str, ...] = ()
+    adapted: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One result file. `measured`: the block keys that at least one turn (or `post_conversation`) has."""
 
@@ -78,6 +90,7 @@ class Result:
     usage: Mapping[str, Any] = field(default_factory=dict)
     api_cost: float | None = None
     duration_seconds: float | None = None
+    observed: Observed = Observed()
     settings: Mapping[str, Any] = field(default_factory=dict)
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""

@@ -5,6 +5,7 @@ Epochs of a conversation are averaged first, so that a conversation counts once 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from attunebench.metrics import binary
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.registry import REGISTRY
+from attunebench.results.schema import Observed
 from attunebench.scorer.conversation import BINARY_BLOCKS, ConversationScore, Pooled
 from attunebench.scorer.tallies import RATES
 from attunebench.scores import Aggregate, AggregateEntry, Coverage, PooledBlock, PooledCell
@@ -39,6 +41,37 @@ class Resampling:
             rng = np.random.default_rng(self.seed)
             self._weights[units] = bootstrap.resample_weights(units, self.resamples, rng)
         return self._weights[units]
+
+
+@dataclass(slots=True)
+class ObservedCounts:
+    """In how many results of a group a server named itself so, or did not take something as it was asked."""
+
+    models: Counter[str] = field(default_factory=Counter)
+    providers: Counter[str] = field(default_factory=Counter)
+    structured: Counter[str] = field(default_factory=Counter)
+    adapted: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, observed: Observed) -> None:
+        """Count one result."""
+        self.models.update(observed.models)
+        self.providers.update(observed.providers)
+        self.structured.update(observed.structured)
+        for parameter, how in observed.adapted.items():
+            self.adapted.setdefault(parameter, Counter())[how] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts by name, in an order of their own."""
+        return {
+            "models_reported": _sorted(self.models),
+            "providers_reported": _sorted(self.providers),
+            "structured_used": _sorted(self.structured),
+            "adapted": {parameter: _sorted(hows) for parameter, hows in sorted(self.adapted.items())},
+        }
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
 
 
 def aggregate_group(
@@ -160,14 +193,17 @@ def _cell(confusion: Confusion) -> PooledCell:
     }
 
 
-def settings_of_groups(settings: Mapping[Group, Mapping[str, tuple[dict[str, Any], int]]]) -> list[dict[str, Any]]:
-    """Per group the distinct settings of its results and how many results have each."""
+def settings_of_groups(
+    settings: Mapping[Group, Mapping[str, tuple[dict[str, Any], int]]], observed: Mapping[Group, ObservedCounts]
+) -> list[dict[str, Any]]:
+    """Per group the distinct settings of its results and how many results have each, and what servers made of them."""
     return [
         {
             "provider": provider,
             "em_model": em_model,
             "mode": mode,
             "variants": [{"n_results": count, **found} for found, count in variants.values()],
+            "observed": observed[provider, em_model, mode].as_json(),
         }
         for (provider, em_model, mode), variants in settings.items()
     ]

@@ -14,7 +14,14 @@ from attunebench.metrics.registry import REGISTRY_VERSION
 from attunebench.results.reading import Duplicate, Skipped, find_duplicates
 from attunebench.results.schema import Result
 from attunebench.scorer.conversation import ConversationScore, score_prepared
-from attunebench.scorer.groups import Group, Resampling, aggregate_group, pooled_json, settings_of_groups
+from attunebench.scorer.groups import (
+    Group,
+    ObservedCounts,
+    Resampling,
+    aggregate_group,
+    pooled_json,
+    settings_of_groups,
+)
 from attunebench.scorer.truth import Truth, prepare
 from attunebench.scores import ConversationEntry, Coverage, Scores, new_scores
 
@@ -59,6 +66,7 @@ class _Gathered:
     scores: list[ConversationScore] = field(default_factory=list)
     unknown: list[dict[str, str]] = field(default_factory=list)
     settings: dict[Group, dict[str, tuple[dict[str, Any], int]]] = field(default_factory=dict)
+    observed: dict[Group, ObservedCounts] = field(default_factory=dict)
     judges: dict[str, None] = field(default_factory=dict)
     duplicates: tuple[Duplicate, ...] = ()
 
@@ -71,7 +79,9 @@ def _gather(truths: Mapping[str, Truth], results: Iterable[Result]) -> _Gathered
             gathered.unknown.append({"file": result.source_file, "conversationId": result.conversation_id})
             continue
         gathered.scores.append(score_prepared(truth, result))
-        variants = gathered.settings.setdefault((result.provider, result.em_model, result.mode), {})
+        group = (result.provider, result.em_model, result.mode)
+        gathered.observed.setdefault(group, ObservedCounts()).add(result.observed)
+        variants = gathered.settings.setdefault(group, {})
         text = json.dumps(result.settings, sort_keys=True)
         variants[text] = (dict(result.settings), variants.get(text, ({}, 0))[1] + 1)
         gathered.judges.update(dict.fromkeys(result.judges))
@@ -109,7 +119,9 @@ def _scores(truths: Mapping[str, Truth], gathered: _Gathered, skipped: list[Skip
         "modes": sorted({mode for _, _, mode in by_group}),
         "registry_version": REGISTRY_VERSION,
         "judges": sorted(gathered.judges),
-        "settings": settings_of_groups({g: gathered.settings[g] for g in by_group if g in gathered.settings}),
+        "settings": settings_of_groups(
+            {g: gathered.settings[g] for g in by_group if g in gathered.settings}, gathered.observed
+        ),
         "intervals": {
             "method": "percentile bootstrap",
             "level": 0.95,

@@ -223,3 +223,18 @@ def test_a_later_minor_version_is_read(tmp_path):
     path = tmp_path / "scores.json"
     path.write_text('{"schema_version": "1.7", "metadata": {}, "conversations": [], "aggregates": [], "more": 1}')
     assert "1.7" == read_scores(path)["schema_version"]
+
+
+def test_what_servers_made_of_the_settings_is_counted_by_group(folders):
+    results, _ = folders
+    for number, path in enumerate(sorted(results.glob("*oracle*.json"))):
+        result = json.loads(path.read_text())
+        result |= {"em_model_reported": "b, a" if number else "a", "providers_reported": ["X"]}
+        path.write_text(json.dumps(result | {"structured_used": ["text"], "adapted": {"seed": "not accepted"}}))
+    count = len(list(results.glob("*oracle*.json")))
+    observed = next(
+        entry["observed"] for entry in scored(folders)["metadata"]["settings"] if entry["em_model"] == "oracle"
+    )
+    assert {"a": count, "b": count - 1} == observed["models_reported"]
+    assert ({"X": count}, {"text": count}) == (observed["providers_reported"], observed["structured_used"])
+    assert {"seed": {"not accepted": count}} == observed["adapted"]

@@ -91,7 +91,8 @@ ID = "tiny/default"
 def test_a_file_has_the_keys_of_the_format() -> None:
     result = assemble(TALK, "default", records(TALK), FACTS)
     assert FILE_KEYS <= set(result)
-    assert {"adapted", "judge_api_cost", "judge_usage", "structured_used"} == set(result) - FILE_KEYS
+    more = {"adapted", "judge_api_cost", "judge_usage", "providers_reported", "structured_used"}
+    assert more == set(result) - FILE_KEYS
     assert {"review_reasoning"} == set(result["turns"][0]) ^ TURN_KEYS
     assert POST_KEYS == set(result["post_conversation"])
     assert result == json.loads(json.dumps(result, allow_nan=False))
@@ -194,6 +195,11 @@ def test_the_model_that_answered_is_named() -> None:
     found = {key: replace(record, models=("some-model-0613",)) for key, record in records(TALK).items()}
     assert "some-model-0613" == assemble(TALK, "default", found, FACTS)["em_model_reported"]
     assert assemble(TALK, "default", records(TALK), FACTS)["em_model_reported"] is None
+
+
+def test_the_providers_that_served_are_named_once_in_an_order_of_their_own() -> None:
+    found = {key: replace(record, providers=("Z", "A")) for key, record in records(TALK).items()}
+    assert ["A", "Z"] == assemble(TALK, "default", found, FACTS)["providers_reported"]
 
 
 def test_votes_stand_by_judge_and_the_first_judges_flat() -> None:
