@@ -48,8 +48,8 @@ class Pace:
             place.tokens = reply's tokens            # optional: corrects the estimate
 
     What ends the block is the outcome: nothing or an `ItemError` is a success (the server answered), a
-    `TransientError` a failure that is judged by its `kind`, `retry_after`; anything else (a cancellation) says nothing
-    about the line.
+    `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
+    nothing about the line.
 
     `ceiling`: calls under way at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
     `start_up`: seconds that a server may take to load its model before that is an outage.
