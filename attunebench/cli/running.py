@@ -12,12 +12,11 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench import api
+from attunebench.cli.closing import closing_lines
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.errors import UsageError
-from attunebench.metrics.rates import ANSWERED_ENOUGH
-from attunebench.reports.model import plural
-from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run
+from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run
 from attunebench.text import printable
 
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
@@ -78,8 +77,10 @@ def main(
             run_again=run_again(sys.argv),
             interruptible=True,
         )
-    _tell(summary)
-    if not (quiet or summary.interrupted or summary.skipped):
+    # On stderr: stdout is for results.
+    for line in closing_lines(summary, settings, run_again(sys.argv)):
+        _say(line)
+    if not (quiet or summary.interrupted or summary.stopped or summary.skipped):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
     if summary.interrupted:
@@ -118,27 +119,6 @@ def _show_estimate(estimate: Estimate, settings: RunSettings) -> None:
         "Prompt tokens are estimated at 4 characters each. Replies come on top, "
         f"at most {settings.max_tokens:,} tokens a call; retries and reasks too."
     )
-
-
-def _tell(summary: RunSummary) -> None:
-    """How the run ended, on stderr: stdout is for results."""
-    rate = summary.answered_rate
-    if rate is not None and rate < ANSWERED_ENOUGH:
-        _say(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
-    _say(
-        f"{plural(summary.written, 'result')} written to {summary.output}, {summary.complete_before} complete before, "
-        f"{len(summary.skipped)} skipped."
-    )
-    for name, reason in list(summary.skipped.items())[:5]:
-        _say(f"  skipped {printable(name)}: {printable(reason)}")
-    if len(summary.skipped) > 5:
-        _say(f"  … and {len(summary.skipped) - 5} more, in the _skipped file there.")
-    if summary.votes_owed:
-        _say(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
-    if summary.interrupted:
-        _say("Interrupted. What is written stays; the same command goes on with the rest.")
-    elif summary.skipped:
-        _say("The same command asks again for what was skipped.")
 
 
 def _say(text: str) -> None:

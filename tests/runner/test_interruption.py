@@ -76,7 +76,7 @@ def stopped(server: FakeServer, data: Path, folder: Path, how: signal.Signals, f
 def test_after_ctrl_c_the_command_says_how_to_go_on(server: FakeServer, data: Path, tmp_path: Path) -> None:
     status, err = stopped(server, data, tmp_path, signal.SIGINT, free=2 * PER_CONVERSATION)
     assert 130 == status
-    assert "the same command goes on" in err
+    assert "Go on with: attune-bench run local m" in err
     assert "Traceback" not in err
 
 

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from attunebench.cli.progress.tally import Tally
     from attunebench.protocol.calls import Usage
     from attunebench.runner import RunPlan, RunSettings
-    from attunebench.runner.spending import Spending
+    from attunebench.runner.spending import Share, Spending
 
 LONGEST_REASON = 160
 """Characters of a server's words that are shown."""
+UNKNOWN = "cost unknown"
 _SHARE_WORTH_TELLING = 0.005
 
 
@@ -63,26 +64,30 @@ def tokens(usage: Usage) -> list[str]:
 
 
 def cost(spending: Spending) -> str:
-    """The cost so far: "$1.23", "at least $1.23 (12 replies of unknown cost)", "cost unknown"; "" before a reply."""
+    """The cost so far: "$1.23", "at least $1.23 (12 replies of unknown cost)", `UNKNOWN`; "" before a reply."""
     shares = (spending.model, spending.judges)
     known, unpriced = sum(share.cost for share in shares), sum(share.unpriced for share in shares)
     if spending.cost is not None:
         return usd(spending.cost)
     if not unpriced:
         return ""
-    return f"at least {usd(known)} ({_replies(unpriced)} of unknown cost)" if known else "cost unknown"
+    return f"at least {usd(known)} ({replies(unpriced)} of unknown cost)" if known else UNKNOWN
 
 
 def split(spending: Spending) -> list[str]:
     """Who and what took the money, where there is more than one thing to say; tokens for waste of unknown cost."""
+    shares = (("model", spending.model), ("judges", spending.judges))
     parts = []
-    if spending.judges.replies:
-        for share, who in ((spending.model, "model"), (spending.judges, "judges")):
-            if share.replies:
-                parts.append(f"{who} {'unknown' if share.total is None else usd(share.total)}")
+    if spending.judges.replies and any(share.total is not None for _, share in shares):
+        parts = [f"{who} {_paid(share)}" for who, share in shares if share.replies]
     if wasted := waste(spending):
         parts.append(f"wasted {wasted}")
     return parts
+
+
+def _paid(share: Share) -> str:
+    """What one share of the spending cost, or "unknown"."""
+    return "unknown" if share.total is None else usd(share.total)
 
 
 def waste(spending: Spending) -> str:
@@ -191,5 +196,6 @@ def _expected(plan: RunPlan) -> str:
     return f"{about}, about {usd(likely)} in all and {usd(worst)} at worst{source}."
 
 
-def _replies(count: int) -> str:
+def replies(count: int) -> str:
+    """ "1 reply", "1,200 replies"."""
     return f"{count:,} {'reply' if count == 1 else 'replies'}"

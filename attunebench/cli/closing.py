@@ -1,0 +1,123 @@
+"""The closing lines of a run: what to know first, what was made, what it took, what servers did, how to go on.
+
+Pure: a summary in, lines out. Unknown is said to be unknown; what there is nothing to say about is left out.
+"""
+
+from __future__ import annotations
+
+from attunebench.cli.progress import words
+from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.reports.model import plural
+from attunebench.reports.servers import adaptation
+from attunebench.runner import RunSettings, RunSummary
+from attunebench.text import printable
+
+_NAMED_AT_MOST = 5
+_STOPPED = {
+    "max-cost": "Stopped by --max-cost: the next calls might have cost more than that.",
+    "outage": "Stopped by an outage: the server did not come back.",
+    "interrupted": "Interrupted: nothing that was finished is lost.",
+}
+
+
+def closing_lines(summary: RunSummary, settings: RunSettings, again: str) -> list[str]:
+    """The lines in the order in which they matter; `again` is the command that goes on with the rest."""
+    lines = [*_first(summary), *_made(summary), *_skipped(summary)]
+    if settings.em.provider != "baseline":
+        lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
+    return lines + _rest(summary, again)
+
+
+def _first(summary: RunSummary) -> list[str]:
+    """What changes how everything below is read."""
+    lines = []
+    rate = summary.answered_rate
+    if rate is not None and rate < ANSWERED_ENOUGH:
+        lines.append(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
+    if stopped := _stopped(summary):
+        sample = f" Done: {printable(summary.sample)}." if summary.sample else ""
+        lines.append(_STOPPED[stopped] + sample)
+    return lines
+
+
+def _stopped(summary: RunSummary) -> str:
+    return summary.stopped or ("interrupted" if summary.interrupted else "")
+
+
+def _made(summary: RunSummary) -> list[str]:
+    parts = [
+        f"{plural(summary.written, 'result')} written to {printable(str(summary.output))}",
+        f"{summary.complete_before} complete before",
+        f"{len(summary.skipped)} skipped",
+    ]
+    if summary.unreached:
+        parts.append(f"{summary.unreached} not reached")
+    return [f"{', '.join(parts)}; {words.duration(summary.seconds)}."]
+
+
+def _skipped(summary: RunSummary) -> list[str]:
+    lines = [
+        f"  skipped {printable(name)}: {words.reason(why)}"
+        for name, why in list(summary.skipped.items())[:_NAMED_AT_MOST]
+    ]
+    if len(summary.skipped) > _NAMED_AT_MOST:
+        lines.append(f"  … and {len(summary.skipped) - _NAMED_AT_MOST} more, in the _skipped file there.")
+    return lines
+
+
+def _taken(summary: RunSummary) -> list[str]:
+    """Calls and tokens, and what came out of the journal."""
+    spending = summary.spending
+    counted = ((summary.retries, "retry", "retries"), (summary.reasks, "reask", "reasks"))
+    parts = [
+        f"{summary.calls:,} {'call' if summary.calls == 1 else 'calls'} answered",
+        *(f"{count:,} {one if count == 1 else many}" for count, one, many in counted if count),
+        *words.tokens(spending.usage),
+    ]
+    lines = [f"{', '.join(parts)}."] if summary.calls else []
+    if replayed := spending.replayed:
+        lines.append(
+            f"{words.replies(replayed)} came from the journal: paid by an earlier run, in no number of tokens or cost "
+            "here."
+        )
+    return lines
+
+
+def _cost(summary: RunSummary) -> list[str]:
+    """What it took, by who took it. A sum that lacks something is said to."""
+    spending = summary.spending
+    so_far = words.cost(spending)
+    parts = words.split(spending)
+    lines = []
+    if so_far == words.UNKNOWN:
+        so_far = "unknown (the server states none; --price-in and --price-out give prices)"
+    if so_far:
+        lines.append(f"Cost: {so_far}" + (f", of it {', '.join(parts)}" if parts else "") + ".")
+    if spending.lost:
+        were = "request was" if spending.lost == 1 else "requests were"
+        lines.append(f"{spending.lost:,} {were} left without a usable reply; the provider may bill them all the same.")
+    return lines
+
+
+def _servers(summary: RunSummary) -> list[str]:
+    """What servers did not take as asked, and who answered where that is not simply the model that was asked."""
+    lines = [
+        f"{clause[0].upper()}{clause[1:]}."
+        for parameter, how in summary.adapted.items()
+        if (clause := printable(adaptation(parameter, how)))
+    ]
+    for model, names in summary.served.items():
+        lines.append(f"Attention: {printable(model)} was answered as {', '.join(map(printable, names))}.")
+    return lines
+
+
+def _rest(summary: RunSummary, again: str) -> list[str]:
+    """What is left to do, and the command for it."""
+    lines = []
+    if summary.votes_owed:
+        lines.append(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
+    if _stopped(summary) or summary.skipped or summary.unreached:
+        more = " (with a higher --max-cost)" if summary.stopped == "max-cost" else ""
+        # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
+        lines.append(f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}")
+    return lines
