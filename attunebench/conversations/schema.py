@@ -6,6 +6,7 @@ Aliases, spellings and totals are settled while reading (see `reading.py`); nobo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -106,7 +107,7 @@ class Turn(Frozen):
     comparisons: tuple[Comparison, ...] = ()
     selected_pairwise: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def applicable_questions(self) -> tuple[str, ...]:
         """IDs of the judgements where observed or preferred is yes or no, in file order (spec 3.2)."""
         known = ("yes", "no")

@@ -1,0 +1,12 @@
+"""The journal of a results folder: every finished request with its reply, found again by the hash of what was asked.
+
+Owns the files `_calls*.sqlite3` and the locks beside them. Knows no prompt, no metric and no engine: resuming a run,
+reading old replies anew and telling what is new are questions that others put to it.
+"""
+
+from attunebench.journal.entries import Entry
+from attunebench.journal.hashes import Hasher, RequestHash, call_digest
+from attunebench.journal.locks import claim
+from attunebench.journal.store import Journal
+
+__all__ = ["Entry", "Hasher", "Journal", "RequestHash", "call_digest", "claim"]

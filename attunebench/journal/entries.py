@@ -1,0 +1,118 @@
+"""One row of the journal: a request that is finished, and what came back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attunebench.backends.base import Reply
+from attunebench.protocol.calls import Usage
+from attunebench.text import encodable
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finished request: the `ask`-th time (0 is the first) that a call was put to a model.
+
+    `reply` is what came back; None where the server can never take this request, and then `error` says why and
+    `error_outcome` is the outcome of the answer. `tries` counts the requests that were sent, `lost` those of them that
+    got no usable reply and may be billed all the same; `seconds` is the time from the first of them. `parameters` is
+    the JSON of what the user set.
+    """
+
+    request_hash: str
+    call_id: str
+    conversation_id: str
+    mode: str
+    turn: int
+    kind: str
+    judge: int | None
+    ask: int
+    provider: str
+    base_url: str
+    model: str
+    prompt_sha256: str
+    schema_sha256: str
+    parameters: str
+    max_tokens: int
+    sent_at: str
+    seconds: float
+    tries: int
+    lost: int
+    attunebench_version: str
+    reply: Reply | None = None
+    error: str | None = None
+    error_outcome: str | None = None
+
+
+_OWN = tuple(name for name in Entry.__slots__ if name != "reply")
+_OF_REPLY = ("text", "finish_reason", "refusal", "reasoning", "cost", "latency", "structured")
+_COLUMN_TYPES = {
+    "turn": "INTEGER",
+    "judge": "INTEGER",
+    "ask": "INTEGER",
+    "max_tokens": "INTEGER",
+    "tries": "INTEGER",
+    "lost": "INTEGER",
+    "seconds": "REAL",
+    "cost": "REAL",
+    "latency": "REAL",
+    **dict.fromkeys(Usage.__slots__, "INTEGER"),
+}
+COLUMNS: tuple[str, ...] = (
+    *_OWN,
+    *_OF_REPLY,
+    "served_model",
+    "served_provider",
+    *Usage.__slots__,
+    "notes",
+    "headers",
+)
+"""The journal's columns in order; `notes` and `headers` are JSON."""
+DECLARED = ", ".join(
+    f"{name} {_COLUMN_TYPES.get(name, 'TEXT')}{' PRIMARY KEY' if name == 'request_hash' else ''}" for name in COLUMNS
+)
+
+
+def to_row(entry: Entry) -> tuple[Any, ...]:
+    """The values of `COLUMNS`."""
+    own = tuple(getattr(entry, name) for name in _OWN)
+    reply = entry.reply
+    if reply is None:
+        return tuple(map(_storable, own)) + (None,) * (len(COLUMNS) - len(own))
+    row = (
+        *own,
+        *(getattr(reply, name) for name in _OF_REPLY),
+        reply.model,
+        reply.provider,
+        *(getattr(reply.usage, name) for name in Usage.__slots__),
+        json.dumps(dict(reply.notes)) if reply.notes else None,
+        json.dumps(dict(reply.headers)) if reply.headers else None,
+    )
+    return tuple(map(_storable, row))
+
+
+def from_row(row: Sequence[Any]) -> Entry:
+    """The entry of a row of `COLUMNS`."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    reply = None
+    if values["error_outcome"] is None:
+        reply = Reply(
+            **{name: values[name] for name in _OF_REPLY},
+            usage=Usage(**{name: values[name] for name in Usage.__slots__}),
+            model=values["served_model"],
+            provider=values["served_provider"],
+            notes=_object(values["notes"]),
+            headers=_object(values["headers"]),
+        )
+    return Entry(**{name: values[name] for name in _OWN}, reply=reply)
+
+
+def _storable(value: Any) -> Any:
+    return encodable(value) if isinstance(value, str) else value
+
+
+def _object(text: str | None) -> Mapping[str, Any]:
+    return json.loads(text) if text else {}

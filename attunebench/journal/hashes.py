@@ -1,0 +1,78 @@
+"""What makes two requests the same: the hash under which the journal keeps a reply.
+
+It covers the call's id, the messages as they are sent, the answer's schema, the user's own parameters (before anything
+is negotiated with a server), provider, address, model, and the number of the ask. What changes none of these, such as
+a corrected label, buys nothing again; what changes one of them never gets a stale reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Call, Message
+
+_MOST_SCHEMAS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHash:
+    """The hash, and digests of its parts by which a change can be explained. All hexadecimal SHA-256."""
+
+    request: str
+    prompt: str
+    schema: str
+
+
+class Hasher:
+    """Hashes the requests to one model. `parameters`: what the user set and what changes a request, for JSON."""
+
+    def __init__(self, *, provider: str, base_url: str, model: str, parameters: Mapping[str, Any]) -> None:
+        self.parameters = json.dumps(dict(parameters), sort_keys=True)
+        self._target = _digest([provider, base_url, model, self.parameters])
+
+    def __call__(self, call: Call, messages: Sequence[Message], ask: int) -> RequestHash:
+        """The hash of asking this call for the `ask`-th time (0 is the first) with these messages."""
+        prompt, schema = prompt_digest(messages), schema_digest(call.schema)
+        return RequestHash(_digest([call.id, prompt, schema, self._target, str(ask)]), prompt, schema)
+
+
+def call_digest(call: Call) -> str:
+    """The digest of a call as it is planned, whoever is asked: id, messages and schema."""
+    return _digest([call.id, prompt_digest(call.messages), schema_digest(call.schema)])
+
+
+def prompt_digest(messages: Sequence[Message]) -> str:
+    """The digest of messages, roles included."""
+    return _digest([part for message in messages for part in (message.role, message.content)])
+
+
+_schemas: dict[int, tuple[Mapping[str, Any], str]] = {}
+
+
+def schema_digest(schema: Mapping[str, Any]) -> str:
+    """The digest of an answer's schema. Calls of one shape share one schema object, which is digested once."""
+    known = _schemas.get(id(schema))
+    if known is None or known[0] is not schema:
+        if len(_schemas) >= _MOST_SCHEMAS:
+            _schemas.clear()
+        # The object is kept beside its digest, so that no other one can get its id.
+        # The order of its keys is part of a schema: models answer in it.
+        known = _schemas[id(schema)] = (schema, sha256(to_json(schema)).hexdigest())
+    return known[1]
+
+
+def _digest(parts: Sequence[str]) -> str:
+    """SHA-256 over the parts, each behind its length, so that no two lists of parts run into each other."""
+    digest = sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()

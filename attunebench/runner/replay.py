@@ -1,0 +1,152 @@
+"""What the replies to one call come to, and what is to be asked next: the rule by which a call is done.
+
+Pure, and the same whether a reply came over the line a moment ago or out of the journal: that is what makes resuming a
+run a matter of reading. Owns no prompt's wording, no network and no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from attunebench.backends.base import Reply
+from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
+from attunebench.protocol.plan import reask
+from attunebench.protocol.read import merge_answers, read_reply
+
+if TYPE_CHECKING:
+    from attunebench.codebook import Codebook
+    from attunebench.journal import Entry
+
+LENGTH_FACTOR = 4
+"""A reply that was cut at the token limit is asked for once more with so many times the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The `number`-th time (0 is the first) that a call is put to a model."""
+
+    number: int
+    messages: tuple[Message, ...]
+    max_tokens: int
+
+
+@dataclass(slots=True)
+class _Took:
+    """What one call has taken so far, over all that was sent for it."""
+
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    unpriced: bool = False
+    seconds: float = 0.0
+    models: list[str] = field(default_factory=list)
+    providers: list[str] = field(default_factory=list)
+    structured: str | None = None
+    adapted: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        self.requests += entry.tries
+        self.seconds += entry.seconds
+        if (reply := entry.reply) is None:
+            return
+        self.usage += reply.usage
+        self.unpriced = self.unpriced or reply.cost is None
+        self.cost = None if self.unpriced else (self.cost or 0.0) + (reply.cost or 0.0)
+        for name, seen in ((reply.model, self.models), (reply.provider, self.providers)):
+            if name and name not in seen:
+                seen.append(name)
+        self.structured = reply.structured or self.structured
+        self.adapted.update(reply.notes)
+
+
+class Fold:
+    """The replies to one call, read in their order. The first valid answer of each item stands.
+
+    `next()` is what has to be asked now, or None where the call is done: everything answered, a refusal, a request
+    that can never be taken, a reply that the larger limit cut as well, or `max_reasks` used up.
+    """
+
+    def __init__(self, call: Call, codebook: Codebook, *, max_tokens: int, max_reasks: int) -> None:
+        self._call = call
+        self._codebook = codebook
+        self._max_tokens = max_tokens
+        self._max_reasks = max_reasks
+        self._took = _Took()
+        self._answer: Answer | None = None
+        self._asks = 0
+        self._messages = call.messages
+        self._longer = False
+        self._ended = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every item has its answer."""
+        return self._answer is not None and not self._answer.missing
+
+    @property
+    def missing(self) -> int:
+        """Items without an answer after what was asked so far."""
+        return len(self._answer.missing) if self._answer is not None else 0
+
+    def next(self) -> Ask | None:
+        """What to ask now; None where the call is done."""
+        if self._answer is not None and (self._ended or not self._answer.missing or self._asks > self._max_reasks):
+            return None
+        return self.once_more()
+
+    def once_more(self) -> Ask:
+        """What to ask if the call is to be asked again, done or not."""
+        limit = self._max_tokens * LENGTH_FACTOR if self._longer else self._max_tokens
+        return Ask(self._asks, self._messages, limit)
+
+    def add(self, entry: Entry) -> None:
+        """Read what came back for the last ask."""
+        self._took.add(entry)
+        self._asks += 1
+        if entry.reply is None:
+            self._answer = self._answer or _nothing(self._call, self._codebook, entry)
+            self._messages = reask(self._call, self._answer.missing)
+            self._ended = True
+            return
+        read = read_reply(self._call.asked, entry.reply, self._codebook)
+        self._answer = read if self._answer is None else merge_answers(self._call.asked, self._answer, read)
+        truncated = read.outcome == "truncated"
+        # A refusal is final, and so is a reply that the larger limit cut as well.
+        self._ended = read.outcome == "refused" or (truncated and self._longer)
+        if self._answer.missing and (self._longer or not truncated):
+            # Where only the limit was at fault the prompt stays as it is.
+            self._messages = reask(self._call, self._answer.missing)
+        self._longer = self._longer or truncated
+
+    def record(self) -> Record:
+        """The call with its answer. Only after the first `add`."""
+        assert self._answer is not None, "nothing was asked"
+        took = self._took
+        return Record(
+            call=self._call,
+            answer=self._answer,
+            requests=took.requests,
+            reasks=self._asks - 1,
+            usage=took.usage,
+            cost=took.cost,
+            seconds=took.seconds,
+            models=tuple(took.models),
+            providers=tuple(took.providers),
+            structured=took.structured,
+            adapted=took.adapted,
+        )
+
+
+def folded(call: Call, entries: Iterable[Entry], codebook: Codebook, *, max_tokens: int, max_reasks: int) -> Fold:
+    """The state after these entries, whether or not today's rules would have asked for each of them."""
+    fold = Fold(call, codebook, max_tokens=max_tokens, max_reasks=max_reasks)
+    for entry in entries:
+        fold.add(entry)
+    return fold
+
+
+def _nothing(call: Call, codebook: Codebook, entry: Entry) -> Answer:
+    refusal = entry.error if entry.error_outcome == "refused" else None
+    return read_reply(call.asked, Reply(text=None, refusal=refusal), codebook)
