@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 
 SAID = "I hear you. What would help most right now?"
 _CHARACTERS_PER_TOKEN = 4
+_MOST_FORMS = 1024
 _Schema = dict[str, Any]
+
+_by_form: dict[bytes, str] = {}
+"""Answers by the tail of the request that asks for their form: benchmarks send many thousand requests of few forms."""
 
 
 def completion(asked: Asked, answer: Answer) -> dict[str, Any]:
     """The body of a chat completion."""
     text = answer_text(asked) if answer.text is None else answer.text
     usage: dict[str, Any] = {
-        "prompt_tokens": len(asked.prompt) // _CHARACTERS_PER_TOKEN,
+        "prompt_tokens": len(asked.content) // _CHARACTERS_PER_TOKEN,
         "completion_tokens": len(text) // _CHARACTERS_PER_TOKEN,
     }
     usage["total_tokens"] = sum(usage.values())
@@ -53,8 +57,13 @@ def completion(asked: Asked, answer: Answer) -> dict[str, Any]:
 
 def answer_text(asked: Asked) -> str:
     """A complete answer: whatever the schema wants, or, without one, what the prompt's own words ask for."""
+    if (known := _by_form.get(asked.form)) is not None:
+        return known
     if asked.schema:
-        return _filled_text(json.dumps(asked.schema))
+        text = json.dumps(filled(asked.schema), ensure_ascii=False)
+        if asked.form and len(_by_form) < _MOST_FORMS:
+            _by_form[asked.form] = text
+        return text
     return json.dumps(filled(_wanted(_step(asked.prompt))), ensure_ascii=False)
 
 
@@ -93,11 +102,6 @@ def filled(schema: Mapping[str, Any], path: str = "", salt: str = "") -> Any:
 
 def _draw(path: str, salt: str) -> int:
     return zlib.crc32(f"{salt}{path}".encode()) >> 8
-
-
-@lru_cache(maxsize=512)
-def _filled_text(schema: str) -> str:
-    return json.dumps(filled(json.loads(schema)), ensure_ascii=False)
 
 
 @cache

@@ -7,6 +7,7 @@ request, the last one for ever), or None: every request gets a complete answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,9 @@ from typing import Any, Literal
 Break = Literal["length", "chunked", "reset", "no gzip", "cut gzip"]
 """How a good answer fails to arrive: shorter than its content-length says; without the last chunk; by a reset of the
 connection; announced as gzip and sent plain; as gzip without its end (these two are sent to their last byte)."""
+
+
+_MODEL = re.compile(rb'"model":\s*"([^"\\]*)"')
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,21 @@ class Asked:
     @property
     def model(self) -> str:
         """The model that was asked for."""
-        return str(self.body.get("model")) if isinstance(self.body, dict) else ""
+        # Quotes inside strings are escaped, so this is a key; parsing the whole would cost more than all the rest.
+        found = _MODEL.search(self.content)
+        return found[1].decode(errors="replace") if found else ""
 
     @cached_property
     def prompt(self) -> str:
         """All message texts, one after the other."""
         messages = self.body.get("messages", []) if isinstance(self.body, dict) else []
         return "\n\n".join(str(message.get("content")) for message in messages)
+
+    @property
+    def form(self) -> bytes:
+        """The request from its response format on, as it came: equal ones have equal schemas. Empty without one."""
+        place = self.content.rfind(b'"response_format":')
+        return self.content[place:] if place >= 0 and b'"messages":' not in self.content[place:] else b""
 
     @property
     def schema(self) -> Any:
