@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 from attunebench.backends.base import Reply
 from attunebench.protocol.calls import Usage
@@ -59,6 +60,7 @@ _COLUMN_TYPES = {
     "seconds": "REAL",
     "cost": "REAL",
     "latency": "REAL",
+    "crc32": "INTEGER",
     **dict.fromkeys(Usage.__slots__, "INTEGER"),
 }
 COLUMNS: tuple[str, ...] = (
@@ -69,8 +71,9 @@ COLUMNS: tuple[str, ...] = (
     *Usage.__slots__,
     "notes",
     "headers",
+    "crc32",
 )
-"""The journal's columns in order; `notes` and `headers` are JSON."""
+"""The journal's columns in order; `notes` and `headers` are JSON, `crc32` tells a row that the disk has changed."""
 DECLARED = ", ".join(
     f"{name} {_COLUMN_TYPES.get(name, 'TEXT')}{' PRIMARY KEY' if name == 'request_hash' else ''}" for name in COLUMNS
 )
@@ -78,24 +81,21 @@ DECLARED = ", ".join(
 
 def to_row(entry: Entry) -> tuple[Any, ...]:
     """The values of `COLUMNS`."""
-    own = tuple(getattr(entry, name) for name in _OWN)
-    reply = entry.reply
-    if reply is None:
-        return tuple(map(_storable, own)) + (None,) * (len(COLUMNS) - len(own))
-    row = (
-        *own,
-        *(getattr(reply, name) for name in _OF_REPLY),
-        reply.model,
-        reply.provider,
-        *(getattr(reply.usage, name) for name in Usage.__slots__),
-        json.dumps(dict(reply.notes)) if reply.notes else None,
-        json.dumps(dict(reply.headers)) if reply.headers else None,
-    )
-    return tuple(map(_storable, row))
+    row = [getattr(entry, name) for name in _OWN]
+    if (reply := entry.reply) is not None:
+        row += [getattr(reply, name) for name in _OF_REPLY]
+        row += [reply.model, reply.provider]
+        row += [getattr(reply.usage, name) for name in Usage.__slots__]
+        row += [json.dumps(dict(each)) if each else None for each in (reply.notes, reply.headers)]
+    row += [None] * (len(COLUMNS) - 1 - len(row))
+    values = tuple(map(_storable, COLUMNS, row))
+    return (*values, _checksum(values))
 
 
 def from_row(row: Sequence[Any]) -> Entry:
-    """The entry of a row of `COLUMNS`."""
+    """The entry of a row of `COLUMNS`. Raises ValueError for a row that is not as it was written."""
+    if row[-1] != _checksum(row[:-1]):
+        raise ValueError(f"its row of {row[1]!r} is damaged")
     values = dict(zip(COLUMNS, row, strict=True))
     reply = None
     if values["error_outcome"] is None:
@@ -110,8 +110,15 @@ def from_row(row: Sequence[Any]) -> Entry:
     return Entry(**{name: values[name] for name in _OWN}, reply=reply)
 
 
-def _storable(value: Any) -> Any:
-    return encodable(value) if isinstance(value, str) else value
+def _storable(column: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    # As it comes back out of a column of that type, so that the checksum is of the same value.
+    return float(value) if value is not None and _COLUMN_TYPES.get(column) == "REAL" else value
+
+
+def _checksum(values: Sequence[Any]) -> int:
+    return crc32(ascii(tuple(values)).encode())
 
 
 def _object(text: str | None) -> Mapping[str, Any]:

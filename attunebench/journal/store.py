@@ -1,46 +1,34 @@
-"""The journal's files: SQLite in WAL mode, one writer each, checked before anything is written to them.
+"""The journal's store: what is known is found, what is new is kept, by one writer a file.
 
 A reply that `keep` has returned for is on the disk. There is no status anywhere: whether a call is done follows from
-the replies that are there. Files that are damaged or not ours stop the command and stay as they are.
+the replies that are there. What may be done to a file is settled by `files.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import queue
 import re
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from attunebench.errors import DataError
-from attunebench.journal.entries import COLUMNS, DECLARED, Entry, from_row, to_row
+from attunebench.journal.entries import COLUMNS, Entry, from_row, to_row
+from attunebench.journal.files import check, create, journal_files, reading, unusable, writing
 from attunebench.journal.locks import release, try_lock
 
 if TYPE_CHECKING:
     from filelock import FileLock
 
-APPLICATION_ID = 0x41747475
-"""In the header of every journal ("Attu"), so that no other program's database is taken for one."""
-FORMAT = 1
-_HEADER = b"SQLite format 3\x00"
-_WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
 _INSERT = f"INSERT OR IGNORE INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-_SCHEMA = f"""
-CREATE TABLE replies ({DECLARED});
-CREATE INDEX replies_of_a_call ON replies (call_id, provider, base_url, model, ask);
-CREATE TABLE terms (provider TEXT, base_url TEXT, model TEXT, learned TEXT, learned_at TEXT,
-                    PRIMARY KEY (provider, base_url, model));
-"""
 
 
 class Journal:
@@ -52,10 +40,13 @@ class Journal:
 
     def __init__(self, path: Path | None, files: Sequence[Path], lock: FileLock | None) -> None:
         self.path = path
-        self._lock = lock
-        self._readers = [_reader(file) for file in files]
-        self._read_from = [connection for connection in self._readers if _holds_any(connection)]
-        self._writer = _Writer(path) if path is not None else None
+        with ExitStack() as stack:
+            if lock is not None:
+                stack.callback(release, lock)
+            self._readers = [stack.enter_context(closing(_Reader(file))) for file in files]
+            self._read_from = [reader for reader in self._readers if any(reader.rows("SELECT 1 FROM replies LIMIT 1"))]
+            self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
+            self._held = stack.pop_all()
 
     @classmethod
     def open(cls, folder: Path, *, shard: str | None = None) -> Journal:
@@ -71,24 +62,22 @@ class Journal:
             lock = try_lock(folder / f".attunebench-{name}.lock")
             if lock is None:
                 continue
+            path = folder / f"{name}.sqlite3"
             try:
-                path = folder / f"{name}.sqlite3"
                 if not path.exists():
-                    _create(path)
-                return cls(path, _files(folder), lock)
-            except sqlite3.Error as error:
-                release(lock)
-                raise _unusable(folder / f"{name}.sqlite3", str(error)) from error
+                    create(path)
+                files = journal_files(folder)
             except BaseException:
                 release(lock)
                 raise
+            return cls(path, files, lock)
         raise DataError(f"A thousand processes write to {folder} already; give another folder with --output.")
 
     @classmethod
     def read(cls, folder: Path) -> Journal:
         """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does."""
         _check_all(folder)
-        return cls(None, _files(folder), None)
+        return cls(None, journal_files(folder), None)
 
     def __enter__(self) -> Journal:
         return self
@@ -98,9 +87,9 @@ class Journal:
 
     def find(self, request_hash: str) -> Entry | None:
         """The reply to this request, from whichever file has it."""
-        for connection in self._read_from:
-            if row := connection.execute(f"{_SELECT} WHERE request_hash = ?", (request_hash,)).fetchone():
-                return from_row(row)
+        for reader in self._read_from:
+            for entry in reader.entries("WHERE request_hash = ?", (request_hash,)):
+                return entry
         return None
 
     async def keep(self, entry: Entry) -> None:
@@ -113,15 +102,14 @@ class Journal:
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
-        condition = f" WHERE {where}" if where else ""
-        for connection in self._readers:
-            for row in connection.execute(f"{_SELECT}{condition} ORDER BY rowid", values):
-                yield from_row(row)
+        condition = f"WHERE {where}" if where else ""
+        for reader in self._readers:
+            yield from reader.entries(f"{condition} ORDER BY rowid", values)
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, file after file."""
-        for connection in self._read_from:
-            yield from connection.execute(sql, values)
+        for reader in self._read_from:
+            yield from reader.rows(sql, values)
 
     def count(self) -> int:
         """Replies that were there when the journal was opened, over all files."""
@@ -130,8 +118,8 @@ class Journal:
     def terms(self, provider: str, base_url: str, model: str) -> Mapping[str, Any]:
         """What was learned of this model's server; of several files the latest counts."""
         found: list[tuple[str, str]] = []
-        for connection in self._readers:
-            found += connection.execute(
+        for reader in self._readers:
+            found += reader.rows(
                 "SELECT learned_at, learned FROM terms WHERE provider = ? AND base_url = ? AND model = ?",
                 (provider, base_url, model),
             )
@@ -149,13 +137,33 @@ class Journal:
 
     def close(self) -> None:
         """Write what is waiting, and give the file back."""
-        if self._writer is not None:
-            self._writer.close()
-        for connection in self._readers:
-            connection.close()
-        if self._lock is not None:
-            release(self._lock)
-            self._lock = None
+        self._held.close()
+
+
+class _Reader:
+    """Reads one file; what SQLite or a checksum finds wrong in it is a sentence."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection = reading(path)
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._connection.execute(sql, values)
+        except sqlite3.Error as error:
+            raise unusable(self._path, str(error)) from error
+
+    def entries(self, condition: str, values: Sequence[Any]) -> Iterator[Entry]:
+        yield from map(self._entry, self.rows(f"{_SELECT} {condition}", values))
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        try:
+            return from_row(row)
+        except ValueError as error:
+            raise unusable(self._path, str(error)) from error
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 class _Writer:
@@ -165,7 +173,10 @@ class _Writer:
         self._path = path
         self._queue: queue.SimpleQueue[tuple[str, tuple[Any, ...], asyncio.Future[None] | None] | None]
         self._queue = queue.SimpleQueue()
-        self._connection = _writer_connection(path)
+        try:
+            self._connection = writing(path)
+        except sqlite3.Error as error:
+            raise unusable(path, str(error)) from error
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
@@ -202,7 +213,7 @@ class _Writer:
             with self._connection:
                 for sql, row in statements:
                     self._connection.execute(sql, row)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             return DataError(
                 f"The call journal {self._path} cannot be written ({error}); make room or give another --output, and "
                 "repeat the command: what was written before is kept."
@@ -226,100 +237,10 @@ def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) ->
             waiting[0].get_loop().call_soon_threadsafe(tell)
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("_calls*.sqlite3"))
-
-
 def _clean(shard: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "-", shard)
 
 
-def _uri(path: Path, options: str) -> str:
-    return f"file:{quote(str(path.resolve()))}?{options}"
-
-
-def _reader(path: Path) -> sqlite3.Connection:
-    # Writing is possible to the file and not through this connection: a reader of a journal that was left by a killed
-    # process has to make the index of its log.
-    try:
-        connection = sqlite3.connect(_uri(path, "mode=rw"), uri=True, timeout=30.0)
-        connection.execute("PRAGMA query_only = ON")
-    except sqlite3.Error as error:
-        raise _unusable(path, str(error)) from error
-    return connection
-
-
-def _holds_any(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone() is not None
-
-
-def _writer_connection(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(_uri(path, "mode=rw"), uri=True, timeout=30.0, check_same_thread=False)
-    # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
-    for mode in ("WAL", "TRUNCATE"):
-        with suppress(sqlite3.OperationalError):
-            connection.execute(f"PRAGMA journal_mode = {mode}")
-            break
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
-
-
-def _create(path: Path) -> None:
-    """A new journal, whole or not at all: from its first moment its header says what it is."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    try:
-        with closing(sqlite3.connect(part)) as connection, connection:
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-            connection.executescript(_SCHEMA)
-        part.replace(path)
-    except (OSError, sqlite3.Error) as error:
-        raise DataError(f"The call journal {path} cannot be made ({error}); give another --output.") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def _check_all(folder: Path) -> None:
-    for path in _files(folder):
-        _check(path)
-
-
-def _check(path: Path) -> None:
-    """Raises DataError for a file that is no whole journal of ours. Writes nothing, whatever it finds."""
-    log = path.with_name(f"{path.name}-wal")
-    try:
-        head = _head(path)
-        log_head = _head(log)[:4] if log.exists() else b""
-    except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
-    if len(head) < 100 or not head.startswith(_HEADER):
-        raise _unusable(path, "it is no SQLite file, or a damaged one")
-    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
-        raise _unusable(path, "it is another program's database")
-    if (version := int.from_bytes(head[60:64], "big")) != FORMAT:
-        raise _unusable(path, f"its format is {version} and this version knows {FORMAT}: it was made by another one")
-    if len(log_head) == 4 and log_head not in _WAL_MAGIC:
-        raise _unusable(path, f"{log.name} beside it is no log of its")
-    try:
-        # Without a log nothing may be made beside the file; with one it has to be read through.
-        options = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-        with closing(sqlite3.connect(_uri(path, options), uri=True, timeout=30.0)) as connection:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()
-            columns = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
-    except sqlite3.Error as error:
-        raise _unusable(path, str(error)) from error
-    if found != ("ok",) or not columns.issuperset(COLUMNS):
-        raise _unusable(path, "it is damaged")
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(100)
-
-
-def _unusable(path: Path, reason: str) -> DataError:
-    return DataError(
-        f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "
-        "count, unfinished conversations are asked again) or give another folder with --output."
-    )
+    for path in journal_files(folder):
+        check(path)

@@ -1,0 +1,168 @@
+"""One journal file: how it is made, checked and connected to. SQLite in WAL mode, told from others by its header.
+
+Owns what may be done to a file on disk. A file that is damaged or not ours is never opened for writing: it stops the
+command and stays as it is. Knows nothing of what a row means.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from attunebench.errors import DataError
+from attunebench.journal.entries import COLUMNS, DECLARED
+
+APPLICATION_ID = 0x41747475
+"""In the header of every journal ("Attu"), so that no other program's database is taken for one."""
+FORMAT = 1
+_HEADER = b"SQLite format 3\x00"
+_WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_ROLLBACK_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+_PATIENCE = 30.0
+_UNSHARED = f"mode=ro&vfs={'win32' if os.name == 'nt' else 'unix'}-none"
+"""Reads a file with its log and makes nothing beside it; only for one that no process is writing to."""
+_SCHEMA = f"""
+CREATE TABLE replies ({DECLARED});
+CREATE INDEX replies_of_a_call ON replies (call_id, provider, base_url, model, ask);
+CREATE TABLE terms (provider TEXT, base_url TEXT, model TEXT, learned TEXT, learned_at TEXT,
+                    PRIMARY KEY (provider, base_url, model));
+"""
+
+
+def journal_files(folder: Path) -> list[Path]:
+    """The journal files of a folder, by name."""
+    return sorted(folder.glob("_calls*.sqlite3"))
+
+
+def create(path: Path) -> None:
+    """A new journal, whole or not at all: from its first moment its header says what it is."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.unlink(missing_ok=True)
+        with closing(sqlite3.connect(part)) as connection, connection:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.executescript(_SCHEMA)
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        raise DataError(f"The call journal {path} cannot be made ({error}); give another --output.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def writing(path: Path) -> sqlite3.Connection:
+    """A connection for the one thread that writes; a commit that returns is on the disk."""
+    connection = _connect(path, "mode=rw", any_thread=True)
+    # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
+    for mode in ("WAL", "TRUNCATE"):
+        with suppress(sqlite3.OperationalError):
+            connection.execute(f"PRAGMA journal_mode = {mode}")
+            break
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """A connection that changes no row. Raises DataError where the file cannot be read."""
+    # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
+    ways = ["mode=rw"]
+    if not (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)):
+        ways.append(_UNSHARED if _log_of(path).exists() else "mode=ro&immutable=1")
+    problem: sqlite3.Error | None = None
+    for options in ways:
+        connection = _connect(path, options)
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone()
+            return connection
+        except sqlite3.Error as error:
+            connection.close()
+            problem = error
+    raise unusable(path, str(problem)) from problem
+
+
+def check(path: Path) -> None:
+    """Raises DataError for a file that is no whole journal of ours. Writes nothing, whatever it finds."""
+    try:
+        _check_bytes(path)
+    except OSError as error:
+        raise unusable(path, error.strerror or str(error)) from error
+    problem = _problem(path)
+    if problem and _log_of(path).exists():
+        # A process that begins or ends to write meanwhile moves pages between the two: look once more.
+        problem = _problem(path)
+    if problem:
+        raise unusable(path, problem)
+
+
+def unusable(path: Path, reason: str) -> DataError:
+    """The sentence for a file that stops the command."""
+    return DataError(
+        f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "
+        "count, unfinished conversations are asked again) or give another folder with --output."
+    )
+
+
+def _check_bytes(path: Path) -> None:
+    head = _head(path)
+    if len(head) < 100 or not head.startswith(_HEADER):
+        raise unusable(path, "it is no SQLite file, or a damaged one")
+    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise unusable(path, "it is another program's database")
+    if (version := int.from_bytes(head[60:64], "big")) != FORMAT:
+        raise unusable(path, f"its format is {version} and this version knows {FORMAT}: it was made by another one")
+    for beside, known in ((_log_of(path), _WAL_MAGIC), (_rollback_of(path), (_ROLLBACK_MAGIC, bytes(8)))):
+        start = _head(beside)[: len(known[0])] if beside.exists() else b""
+        if len(start) == len(known[0]) and start not in known:
+            raise unusable(path, f"{beside.name} beside it is no log of its")
+
+
+def _problem(path: Path) -> str | None:
+    """What is wrong with the database as SQLite reads it, log included."""
+    try:
+        with closing(_connect(path, _options_to_check(path))) as connection:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            columns = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
+    except (sqlite3.Error, OSError) as error:
+        return str(error)
+    if marks != [APPLICATION_ID, FORMAT]:
+        return f"{_log_of(path).name} beside it is no log of its"
+    return None if found == ("ok",) and columns.issuperset(COLUMNS) else "it is damaged"
+
+
+def _options_to_check(path: Path) -> str:
+    rollback = _rollback_of(path)
+    if rollback.exists() and rollback.stat().st_size:
+        return "mode=rw"  # a commit that was cut short is undone by whoever reads first: nobody can read it as it is
+    if not _log_of(path).exists():
+        return "mode=ro&immutable=1"
+    return "mode=ro" if path.with_name(f"{path.name}-shm").exists() else _UNSHARED
+
+
+def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.Connection:
+    try:
+        uri = f"{path.resolve().as_uri()}?{options}"
+        connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, check_same_thread=not any_thread)
+        if options == _UNSHARED:
+            # Without shared memory the index of the log is kept in this process's own, which only one may do.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    except (sqlite3.Error, OSError) as error:
+        raise unusable(path, str(error)) from error
+    return connection
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _rollback_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-journal")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(100)
