@@ -1,9 +1,12 @@
 """The closing lines of a run: what to know first, what was made, what it took, what servers did, how to go on.
 
-Pure: a summary in, lines out. Unknown is said to be unknown; what there is nothing to say about is left out.
+A summary in, lines out. Unknown is said to be unknown; what there is nothing to say about is left out.
 """
 
 from __future__ import annotations
+
+import sys
+import textwrap
 
 from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH
@@ -20,12 +23,32 @@ _STOPPED = {
 }
 
 
-def closing_lines(summary: RunSummary, settings: RunSettings, again: str) -> list[str]:
-    """The lines in the order in which they matter; `again` is the command that goes on with the rest."""
+def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
+    """The lines in the order in which they matter; `going_on` comes after them."""
     lines = [*_first(summary), *_made(summary), *_skipped(summary)]
     if settings.em.provider != "baseline":
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
-    return lines + _rest(summary, again)
+    if summary.votes_owed:
+        lines.append(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
+    return lines
+
+
+def folded(line: str) -> str:
+    """The line broken between words where stderr is a terminal; a log or a command keeps its lines whole."""
+    if not sys.stderr.isatty():
+        return line
+    from rich.console import Console
+
+    return textwrap.fill(line, Console(stderr=True).width, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def going_on(summary: RunSummary, again: str) -> str:
+    """The line with the command that goes on with what is left, which is `again`; "" where nothing is."""
+    if not (_stopped(summary) or summary.skipped or summary.unreached):
+        return ""
+    more = " (with a higher --max-cost)" if summary.stopped == "max-cost" else ""
+    # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
+    return f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}"
 
 
 def _first(summary: RunSummary) -> list[str]:
@@ -108,16 +131,4 @@ def _servers(summary: RunSummary) -> list[str]:
     ]
     for model, names in summary.served.items():
         lines.append(f"Attention: {printable(model)} was answered as {', '.join(map(printable, names))}.")
-    return lines
-
-
-def _rest(summary: RunSummary, again: str) -> list[str]:
-    """What is left to do, and the command for it."""
-    lines = []
-    if summary.votes_owed:
-        lines.append(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
-    if _stopped(summary) or summary.skipped or summary.unreached:
-        more = " (with a higher --max-cost)" if summary.stopped == "max-cost" else ""
-        # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
-        lines.append(f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}")
     return lines

@@ -12,7 +12,7 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench import api
-from attunebench.cli.closing import closing_lines
+from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.errors import UsageError
@@ -78,8 +78,10 @@ def main(
             interruptible=True,
         )
     # On stderr: stdout is for results.
-    for line in closing_lines(summary, settings, run_again(sys.argv)):
-        _say(line)
+    for line in closing_lines(summary, settings):
+        _say(folded(line))
+    if command := going_on(summary, run_again(sys.argv)):
+        _say(command)
     if not (quiet or summary.interrupted or summary.stopped or summary.skipped):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from attunebench.cli.closing import closing_lines
+from attunebench.cli.closing import closing_lines, going_on
 from attunebench.protocol.calls import Usage
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
 from attunebench.runner.spending import Spending
@@ -36,7 +36,8 @@ def lines(provider: str = "openrouter", **fields: Any) -> list[str]:
         "output": Path("results"),
     }
     settings = RunSettings(em=ModelSettings(provider=provider, model="m"))
-    return closing_lines(RunSummary(**facts | fields), settings, AGAIN)
+    summary = RunSummary(**facts | fields)
+    return [*closing_lines(summary, settings), *filter(None, [going_on(summary, AGAIN)])]
 
 
 def spending(*costs: float | None, judges: tuple[float | None, ...] = (), wasted: float | None = 0.0) -> Spending:
