@@ -34,6 +34,9 @@ class Hasher:
     """Hashes the requests to one model. `parameters`: what the user set and what changes a request, for JSON."""
 
     def __init__(self, *, provider: str, base_url: str, model: str, parameters: Mapping[str, Any]) -> None:
+        self.provider = provider
+        self.base_url = base_url
+        self.model = model
         self.parameters = json.dumps(dict(parameters), sort_keys=True)
         self._target = _digest([provider, base_url, model, self.parameters])
 

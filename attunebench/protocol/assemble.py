@@ -99,6 +99,34 @@ def add_votes(result: Mapping[str, Any], records: Iterable[Record], judge_models
     return {**result, "judge_models": judges, "turns": turns} | _judges_spent(result, votes)
 
 
+def with_votes_of(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result that was made anew, with the votes that the one before it has and it lacks, where the draft is the same.
+
+    A vote that is in both is the new one's.
+    """
+    earlier = {turn.get("turnNumber"): turn for turn in before.get("turns") or ()}
+    judges = list(dict.fromkeys([*(before.get("judge_models") or ()), *result["judge_models"]]))
+    turns = []
+    for turn in result["turns"]:
+        old = earlier.get(turn["turnNumber"], {})
+        same = old.get("em_drafted_response") == turn["em_drafted_response"]
+        blocks = {
+            name: {**((old.get(name) or {}) if same else {}), **turn[name]}
+            for name in ("em_draft_judge_scores_by_model", "em_draft_binary_assessment_by_model")
+        }
+        first = judges[0] if judges else ""
+        turns.append(
+            {
+                **turn,
+                **blocks,
+                "em_draft_judge_scores": blocks["em_draft_judge_scores_by_model"].get(first, {}),
+                "em_draft_binary_assessment": blocks["em_draft_binary_assessment_by_model"].get(first, {}),
+            }
+        )
+    spent = {key: before[key] for key in ("judge_usage", "judge_api_cost") if key in before}
+    return {**spent, **result, "judge_models": judges, "turns": turns}
+
+
 class _Found:
     """The records of one conversation by turn and kind."""
 

@@ -1,81 +1,52 @@
-"""Ask one model one call until there is an answer: retries against the line, reasks against the model.
+"""Ask one model one call until it is done: out of the journal as far as that goes, over the line from there on.
 
-Owns the difference between the two. What the line does (`TransientError`) is tried again with backoff and never
-reaches the answer; what the model does is read, asked again within bounds, and then stands as not answered.
+Owns the order of things that makes money safe: look the request up, have its worst case covered, send it, keep its
+reply on disk, and only then read it. What the line does (`TransientError`) never reaches the answer; what the model
+does is read, asked again within bounds (`replay`), and then stands as not answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
-from tenacity.stop import stop_base
-
-from attunebench.backends.base import Backend, Reply, Request
-from attunebench.errors import ItemError, TransientError
-from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
-from attunebench.protocol.plan import reask
-from attunebench.protocol.read import merge_answers, read_reply
+from attunebench._version import __version__
+from attunebench.backends.base import Request
+from attunebench.errors import ConfigurationError, ItemError, TransientError
+from attunebench.journal import Entry, Hasher
+from attunebench.runner.replay import Fold
+from attunebench.runner.retrying import Effort, Retrying
 
 if TYPE_CHECKING:
+    from attunebench.backends.base import Backend, Reply
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
+    from attunebench.journal import Journal, RequestHash
+    from attunebench.protocol.calls import Call, Record
+    from attunebench.runner.budget import Purse, Ticket
     from attunebench.runner.events import Observer
+    from attunebench.runner.pacing import Pace
+    from attunebench.runner.replay import Ask
     from attunebench.runner.settings import RunSettings
-
-LONGEST_WAIT = 120.0
-"""Seconds: a server that asks for a longer pause is asked again after this one."""
-FIRST_BACKOFF = 0.5
-"""Seconds: ceiling of the first random wait; it doubles with every try."""
-LENGTH_FACTOR = 4
-"""A reply that was cut at the token limit is asked for once more with so many times the limit."""
+    from attunebench.runner.spending import Spending
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What one call has taken so far, over all that was sent for it."""
-
-    requests: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = None
-    unpriced: bool = False
-    models: list[str] = field(default_factory=list)
-    providers: list[str] = field(default_factory=list)
-    structured: str | None = None
-    adapted: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, reply: Reply) -> None:
-        self.usage += reply.usage
-        self.unpriced = self.unpriced or reply.cost is None
-        self.cost = None if self.unpriced else (self.cost or 0.0) + (reply.cost or 0.0)
-        for name, seen in ((reply.model, self.models), (reply.provider, self.providers)):
-            if name and name not in seen:
-                seen.append(name)
-        self.structured = reply.structured or self.structured
-        self.adapted.update(reply.notes)
-
-    def record(self, call: Call, answer: Answer, *, reasks: int, seconds: float) -> Record:
-        return Record(
-            call=call,
-            answer=answer,
-            requests=self.requests,
-            reasks=reasks,
-            usage=self.usage,
-            cost=self.cost,
-            seconds=seconds,
-            models=tuple(self.models),
-            providers=tuple(self.providers),
-            structured=self.structured,
-            adapted=self.adapted,
-        )
+class Halted(Exception):  # noqa: N818 (no error: the run is over)
+    """Nothing more is to be sent; the call stays as the journal has it."""
 
 
 class Asker:
-    """Asks one model. `observer` hears of every retry and reask; `rng` spreads the waits (full jitter)."""
+    """Asks one model, the evaluated one or a judge.
+
+    `on_wire` holds the tasks whose request is under way, with their call and the loop's time at which it left. Once
+    `halted` is set nothing more is sent: a call that would have to raises `Halted`. `journal` is None for what costs
+    nothing to ask again. `who` is 0 for the evaluated model and counts the judges from 1. `touch` is called after each
+    try.
+    """
 
     def __init__(
         self,
@@ -83,118 +54,184 @@ class Asker:
         settings: RunSettings,
         codebook: Codebook,
         observer: Observer,
-        rng: random.Random | None = None,
+        *,
+        pace: Pace,
+        purse: Purse,
+        spending: Spending,
+        journal: Journal | None = None,
+        who: int = 0,
+        touch: Callable[[], None] = lambda: None,
     ) -> None:
         self.backend = backend
+        self.pace = pace
+        self.halted = False
+        self.on_wire: dict[asyncio.Task[Any], tuple[Call, float]] = {}
         self._settings = settings
         self._codebook = codebook
         self._observer = observer
-        self._rng = rng or random.Random()
+        self._purse = purse
+        self._spending = spending
+        self._journal = journal
+        self._who = who
+        self._touch = touch
+        self._retrying = Retrying(pace, settings, observer)
+        self._hash = hasher(backend, settings)
 
     async def ask(self, call: Call, conversation: Conversation) -> Record:
         """The call's final answer.
 
-        Raises TransientError when the line never healed within `max_tries` and `total_timeout`, and
-        ConfigurationError at once. A call that the server can never accept is answered by nothing.
+        Raises TransientError when the line did not heal in time, ConfigurationError at once, DataError where the
+        journal cannot be written, BudgetSpent and Halted where nothing more may be sent. A request that the server can
+        never take is answered by nothing.
         """
-        loop = asyncio.get_running_loop()
-        start = loop.time()
-        deadline = start + self._settings.total_timeout
-        tally = _Tally()
-        answer: Answer | None = None
-        messages, max_tokens, reasks = call.messages, self._settings.max_tokens, 0
+        settings, effort = self._settings, Effort()
+        fold = Fold(call, self._codebook, max_tokens=settings.max_tokens, max_reasks=settings.max_reasks)
+        extra: int | None = None
         while True:
-            request = self._request(call, messages, max_tokens, reasks, conversation)
-            try:
-                reply = await self._send(request, deadline, tally)
-            except ItemError as error:
-                answer = answer or _nothing(call, self._codebook, error)
-                break
-            except TransientError as error:
-                error.tries = tally.requests
-                raise
-            tally.add(reply)
-            read = read_reply(call.asked, reply, self._codebook)
-            answer = read if answer is None else merge_answers(call.asked, answer, read)
-            longer = read.outcome == "truncated" and max_tokens == self._settings.max_tokens
-            if not _worth_asking_again(read, answer, longer) or reasks >= self._settings.max_reasks:
-                break
-            reasks += 1
-            self._observer.reasking(call, len(answer.missing))
-            if longer:
-                max_tokens *= LENGTH_FACTOR
-            else:
-                messages = reask(call, answer.missing)
-        return tally.record(call, answer, reasks=reasks, seconds=loop.time() - start)
+            ask = fold.next()
+            if ask is None and fold.complete:
+                return fold.record()
+            done, ask = ask is None, ask or fold.once_more()
+            hashed = self._hash(call, ask.messages, ask.number)
+            entry = self._journal.find(hashed.request) if self._journal is not None else None
+            if entry is not None:
+                self._spending.replayed += 1
+                fold.add(entry)
+                continue
+            if done:
+                if extra is None:  # asks beyond the usual ones are for calls that were done before this run
+                    extra = settings.max_reasks + 1 if settings.retry_unanswered and not effort.requests else 0
+                if extra == 0:
+                    return fold.record()
+                extra -= 1
+            if ask.number:
+                self._observer.reasking(call, fold.missing)
+            entry = await self._fetch(call, ask, hashed, conversation, effort)
+            fold.add(entry)
+            if entry.reply is not None and fold.next() is not None:
+                self._spending.wasted.add(entry.reply.usage, entry.reply.cost)
 
-    def _request(
-        self, call: Call, messages: tuple[Message, ...], max_tokens: int, reasks: int, conversation: Conversation
-    ) -> Request:
-        return Request(
+    def waiting_for(self) -> str:
+        """What is under way and what is held back, in words; "" where there is nothing."""
+        parts = []
+        if self.on_wire:
+            call, since = min(self.on_wire.values(), key=lambda item: item[1])
+            seconds = asyncio.get_running_loop().time() - since
+            parts.append(f"{len(self.on_wire)} calls to {self.pace.model}, the oldest ({call.id}) for {seconds:.0f} s")
+        if self.pace.waiting:
+            parts.append(f"{self.pace.waiting} calls wait for a turn ({self.pace.reason})")
+        return ", ".join(parts)
+
+    async def _fetch(
+        self, call: Call, ask: Ask, hashed: RequestHash, conversation: Conversation, effort: Effort
+    ) -> Entry:
+        """Send one request, however many tries it needs, and keep what came back before anybody uses it."""
+        request = Request(
             call=call,
-            messages=messages,
-            max_tokens=max_tokens,
+            messages=ask.messages,
+            max_tokens=ask.max_tokens,
             temperature=self._settings.temperature,
             seed=self._settings.seed,
             timeout=self._settings.call_timeout,
-            reask=reasks,
+            reask=ask.number,
             conversation=conversation,
         )
-
-    async def _send(self, request: Request, deadline: float, tally: _Tally) -> Reply:
-        """One reply, however many tries the line needs."""
-        loop = asyncio.get_running_loop()
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(TransientError),
-            stop=stop_after_attempt(self._settings.max_tries) | _Past(deadline, loop.time),
-            wait=self._wait,
-            before_sleep=lambda state: self._tell(request.call, state),
-            reraise=True,
-        )
-        async for attempt in retrying:
-            with attempt:
-                tally.requests += 1
-                return await self._try(request, deadline - loop.time())
-        raise AssertionError("tenacity either returns or raises")
-
-    async def _try(self, request: Request, remaining: float) -> Reply:
-        """One try under a total deadline: a server that drips a byte now and then ends here too."""
-        seconds = max(0.01, min(request.timeout, remaining))
+        began, before = _Clock(), replace(effort)
+        tokens = self._purse.budget.prompt_tokens(ask.messages) + ask.max_tokens // 8
+        reply, error = None, None
+        covered = [await self._purse.reserve(self._who, ask.messages, ask.max_tokens)]
         try:
-            return await asyncio.wait_for(self.backend.complete(request), seconds)
-        except asyncio.TimeoutError as error:
-            raise TransientError(f"no complete answer within {seconds:.0f} s") from error
+            reply = await self._retrying.reply(call, self._sender(request, began, covered), effort, tokens=tokens)
+        except ItemError as refused:
+            error = refused
+        finally:
+            self._spending.lost += effort.lost - before.lost
+            for ticket in covered:  # nothing was sent on it
+                self._purse.settle(ticket, None, maybe_billed=False)
+        entry = Entry(
+            request_hash=hashed.request,
+            call_id=call.id,
+            conversation_id=call.conversation_id,
+            mode=call.mode,
+            turn=call.turn,
+            kind=call.kind,
+            judge=call.judge,
+            ask=ask.number,
+            provider=self.backend.provider,
+            base_url=self.backend.base_url,
+            model=self.backend.model,
+            prompt_sha256=hashed.prompt,
+            schema_sha256=hashed.schema,
+            parameters=self._hash.parameters,
+            max_tokens=ask.max_tokens,
+            sent_at=began.at,
+            seconds=began.seconds,
+            tries=effort.requests - before.requests,
+            lost=effort.lost - before.lost,
+            attunebench_version=__version__,
+            reply=reply,
+            error=str(error) if error else None,
+            error_outcome=error.outcome if error else None,
+        )
+        if self._journal is not None:
+            await self._journal.keep(entry)
+        return entry
 
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, TransientError) else None
-        ceiling = FIRST_BACKOFF * 2.0 ** (state.attempt_number - 1)
-        # What the server asks for is a lower bound; the jitter on top keeps the waiting calls from returning at once.
-        return min(LONGEST_WAIT, (asked or 0.0) + self._rng.uniform(0.0, min(ceiling, 30.0)))
+    def _sender(self, request: Request, began: _Clock, covered: list[Ticket]) -> Callable[[], Awaitable[Reply]]:
+        """One try of this request, with its worst case covered (the first is by now) and its price counted."""
+        worker = asyncio.current_task()
+        assert worker is not None
 
-    def _tell(self, call: Call, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        self._observer.retrying(call, str(error), state.upcoming_sleep)
+        async def send() -> Reply:
+            if self.halted:
+                raise Halted
+            if not covered:
+                covered.append(await self._purse.reserve(self._who, request.messages, request.max_tokens))
+            ticket = covered.pop()
+            reply, billed = None, True
+            began.start()
+            self.on_wire[worker] = (request.call, asyncio.get_running_loop().time())
+            try:
+                reply = await self.backend.complete(request)
+            except TransientError as error:
+                billed = error.kind != "connect"
+                raise
+            except (ItemError, ConfigurationError):
+                billed = False
+                raise
+            finally:
+                self.on_wire.pop(worker, None)
+                cost = self._purse.settle(ticket, reply, maybe_billed=billed)
+                self._touch()
+            reply = replace(reply, cost=cost) if cost != reply.cost else reply
+            (self._spending.judges if self._who else self._spending.model).add(reply.usage, cost)
+            return reply
+
+        return send
 
 
-class _Past(stop_base):
-    """Stop where the next wait would end after the deadline."""
+class _Clock:
+    """When a request first left, and how long it is since."""
 
-    def __init__(self, deadline: float, clock: Callable[[], float]) -> None:
-        self._deadline = deadline
-        self._clock = clock
+    def __init__(self) -> None:
+        self.at = ""
+        self._began: float | None = None
 
-    def __call__(self, retry_state: RetryCallState) -> bool:
-        return self._clock() + retry_state.upcoming_sleep >= self._deadline
+    def start(self) -> None:
+        if self._began is None:
+            self._began = time.perf_counter()
+            self.at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._began if self._began is not None else 0.0
 
 
-def _worth_asking_again(read: Answer, answer: Answer, longer: bool) -> bool:
-    """A refusal is final, and so is a reply that the larger limit cut as well; what is missing is asked for again."""
-    if not answer.missing or read.outcome == "refused":
-        return False
-    return read.outcome != "truncated" or longer
-
-
-def _nothing(call: Call, codebook: Codebook, error: ItemError) -> Answer:
-    refusal = str(error) if error.outcome == "refused" else None
-    return read_reply(call.asked, Reply(text=None, refusal=refusal), codebook)
+def hasher(backend: Backend, settings: RunSettings) -> Hasher:
+    """Hashes the requests of a run to one model."""
+    return Hasher(
+        provider=backend.provider,
+        base_url=backend.base_url,
+        model=backend.model,
+        parameters=settings.request_parameters,
+    )

@@ -1,8 +1,9 @@
-"""The engine: many jobs, one limit on calls under way, every free call of a job at once, memory for a few jobs only.
+"""The engine: many jobs, every free call of a job at once, memory for a few jobs only.
 
 Workers take ready calls in order; when none is ready the next job is opened. So the calls of one conversation leave
 close together (prefix caches like that), all workers stay busy, and conversations stream through however many there
-are. It knows no prompt and no metric, and leaves a job's outcome to whoever gave it the jobs.
+are. How many calls go over the wire at once is each model's `Pace`; workers only have to be enough. It knows no prompt
+and no metric, and leaves a job's outcome to whoever gave it the jobs.
 """
 
 from __future__ import annotations
@@ -15,22 +16,32 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.errors import ConfigurationError, TransientError
 from attunebench.protocol.plan import with_draft
+from attunebench.runner.asking import Halted
+from attunebench.runner.budget import BudgetSpent
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
     from attunebench.protocol.calls import Call, Mode, Record
     from attunebench.runner.asking import Asker
-    from attunebench.runner.events import Observer
+    from attunebench.runner.events import Observer, Stop
 
 GRACE = 10.0
 """Seconds that calls under way get to finish after an interruption."""
+GRACE_AFTER_REFUSAL = 5.0
+"""Seconds that the others get when one call finds that nothing can be had: their answers are paid for."""
+
+OUTAGE_CHECK = 1.0
+"""Seconds between two looks at how long nothing but failures has come."""
+NEVER_ANSWERED = 0.2
+"""The share of the patience that a server gets which is down from the start: most often it is not running at all."""
 
 
 @dataclass(slots=True, eq=False)
 class Job:
     """One conversation in one mode: the calls to make, and what came of them.
 
-    `earlier` is the result to which votes are added, and `drafts` its drafts by turn; `owed` maps the judge calls that
+    `earlier` is the result to which votes are added, and `drafts` its drafts by turn; `before` is the result that is
+    made anew, whose votes are kept; `owed` maps the judge calls that
     got no answer to the reason; `failed` says why the conversation is skipped, after `tries` of the failing call.
     """
 
@@ -38,6 +49,7 @@ class Job:
     mode: Mode
     calls: Sequence[Call]
     earlier: Mapping[str, Any] | None = None
+    before: Mapping[str, Any] | None = None
     drafts: Mapping[int, str] = field(default_factory=dict)
     records: dict[str, Record] = field(default_factory=dict)
     owed: dict[str, str] = field(default_factory=dict)
@@ -48,7 +60,12 @@ class Job:
 
 
 class Engine:
-    """Runs jobs until they end or are interrupted. `done(job)` is called once for each job that ended, however."""
+    """Runs jobs until they end or it is stopped. `done(job)` is called once for each job that ended, however.
+
+    `may_open(calls of the open jobs that are still to make)` is asked before a job is begun. `patience`: seconds of
+    nothing but failures after which the run ends instead of skipping one conversation after another; a fifth of that
+    where the server is down and has never answered.
+    """
 
     def __init__(
         self,
@@ -56,81 +73,143 @@ class Engine:
         model: Asker,
         judges: Sequence[Asker],
         *,
-        concurrency: int,
+        workers: int,
         done: Callable[[Job], None],
         observer: Observer,
+        may_open: Callable[[int], bool] = lambda _: True,
+        patience: float = float("inf"),
     ) -> None:
         self._jobs = jobs
         self._model = model
         self._judges = judges
-        self._concurrency = concurrency
+        self._size = workers
         self._done = done
         self._observer = observer
+        self._may_open = may_open
+        self._patience = patience
         self._ready: deque[tuple[Job, Call]] = deque()
+        self._idle: deque[asyncio.Future[None]] = deque()
         self._open = 0
+        self._left = 0
         self._given_up: dict[int, str] = {}
-        self._changed = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
-        self._stopped = False
-        self.interrupted = False
+        self._cancelled = False
+        self._answered = False
+        self.stopped: Stop = ""
 
     async def run(self) -> None:
         """All jobs. The first ConfigurationError of a call to the model (or a bug) ends the rest and is raised."""
-        self._workers = [asyncio.create_task(self._work()) for _ in range(self._concurrency)]
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._size)]
+        minding = asyncio.create_task(self._mind_outages())
         try:
-            finished, _ = await asyncio.wait(self._workers, return_when=asyncio.FIRST_EXCEPTION)
-            for worker in finished:
-                if not worker.cancelled():
-                    worker.result()
+            finished, unfinished = await asyncio.wait(self._workers, return_when=asyncio.FIRST_EXCEPTION)
+            failures = [worker for worker in finished if not worker.cancelled() and worker.exception()]
+            if failures and unfinished:
+                self._halt()
+                await asyncio.wait(unfinished, timeout=GRACE_AFTER_REFUSAL)
+            for worker in failures:
+                worker.result()
         finally:
             self._cancel()
-            await asyncio.gather(*self._workers, return_exceptions=True)
+            minding.cancel()
+            await asyncio.gather(minding, *self._workers, return_exceptions=True)
 
     def interrupt(self) -> None:
         """Send nothing more; calls under way get `GRACE` to finish, and none at the second call.
 
         To be called from the loop's own thread.
         """
-        if self.interrupted:
+        if self.stopped == "interrupted":
             self._cancel()
-        self.interrupted = True
+            return
+        self.stopped = "interrupted"
+        self._observer.interrupted(len(self._on_wire()), GRACE)
         asyncio.get_running_loop().call_later(GRACE, self._cancel)
-        self._wake()
+        self._halt()
+
+    def stop(self, reason: Stop) -> None:
+        """Send nothing more, for this reason; calls under way finish in their own time."""
+        if not self.stopped:
+            self.stopped = reason
+            self._halt()
+
+    def waiting_for(self) -> str:
+        """What the engine is waiting for at this moment, in words."""
+        return "; ".join(filter(None, (asker.waiting_for() for asker in (self._model, *self._judges)))) or "nothing"
+
+    async def _mind_outages(self) -> None:
+        pace = self._model.pace
+        while not self.stopped:
+            await asyncio.sleep(OUTAGE_CHECK)
+            never = pace.open and not self._answered
+            if pace.outage >= self._patience * (NEVER_ANSWERED if never else 1.0):
+                self.stop("outage")
+
+    def _halt(self) -> None:
+        """End what is not on the wire: workers without a call, and calls that wait for a turn, a pause or a retry."""
+        for asker in (self._model, *self._judges):
+            asker.halted = True
+        on_wire = self._on_wire()
+        for worker in self._workers:
+            if worker not in on_wire and worker is not asyncio.current_task():
+                worker.cancel()
+
+    def _on_wire(self) -> set[asyncio.Task[Any]]:
+        return {task for asker in (self._model, *self._judges) for task in asker.on_wire}
 
     def _cancel(self) -> None:
         # Before Python 3.12 a cancellation is lost on a worker whose call has just ended; the flag ends that one.
-        self._stopped = True
+        self._cancelled = True
         for worker in self._workers:
             worker.cancel()
 
     async def _work(self) -> None:
         while (item := await self._next()) is not None:
             job, call = item
+            self._left -= 1
             if job.failed is None:
-                await self._make(job, call)
+                try:
+                    await self._make(job, call)
+                except BudgetSpent:
+                    self.stop("max-cost")
+                    return
+                except Halted:
+                    return
             self._settle(job)
-            self._wake()
-
-    def _wake(self) -> None:
-        """Let the idle workers look again: a judge's call may be ready, or nothing is left."""
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
-        while not (self.interrupted or self._stopped):
+        while not (self.stopped or self._cancelled or self._model.halted):
             if self._ready:
                 return self._ready.popleft()
-            if (job := next(self._jobs, None)) is not None:
+            affordable = self._may_open(self._left)
+            if affordable and (job := next(self._jobs, None)) is not None:
                 self._begin(job)
             elif self._open:
-                await self._changed.wait()
+                await self._sleep()
             else:
+                if not affordable and next(self._jobs, None) is not None:
+                    self.stop("max-cost")
+                self._wake(len(self._idle))
                 return None
         return None
 
+    async def _sleep(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idle.append(turn)
+        await turn
+
+    def _wake(self, number: int) -> None:
+        """Let so many idle workers look again."""
+        while number > 0 and self._idle:
+            turn = self._idle.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                number -= 1
+
     def _begin(self, job: Job) -> None:
         self._open += 1
+        self._left += len(job.calls)
         job.pending = len(job.calls) + 1
         for call in job.calls:
             if call.needs is None:
@@ -139,6 +218,7 @@ class Engine:
                 self._ready.append((job, with_draft(call, draft)))
             else:
                 job.waiting.setdefault(call.needs, []).append(call)
+        self._wake(len(self._ready))
         self._settle(job)
 
     async def _make(self, job: Job, call: Call) -> None:
@@ -148,6 +228,7 @@ class Engine:
             record = await self._answer(job, call)
         if record is None:
             return
+        self._answered = True
         job.records[call.id] = record
         self._observer.answered(call, record)
         self._release(job, call, record)
@@ -185,15 +266,20 @@ class Engine:
         for judge_call in reversed(job.waiting.pop(call.id, [])):
             if draft is None:
                 job.pending -= 1
+                self._left -= 1
             else:
                 self._ready.appendleft((job, with_draft(judge_call, draft)))
+                self._wake(1)
 
     def _settle(self, job: Job) -> None:
         """One of the job's calls (or its opening) is over; a failed job's waiting judges are not made any more."""
         job.pending -= 1
         if job.failed is not None:
-            job.pending -= sum(len(calls) for calls in job.waiting.values())
+            dropped = sum(len(calls) for calls in job.waiting.values())
+            job.pending -= dropped
+            self._left -= dropped
             job.waiting.clear()
         if job.pending == 0:
             self._open -= 1
             self._done(job)
+            self._wake(1 if self._open else len(self._idle))

@@ -12,6 +12,9 @@ from attunebench.runner.spending import Spending
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Record
 
+Stop = Literal["", "interrupted", "max-cost", "outage"]
+"""Why a run ends before its time; "" where it does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
@@ -56,7 +59,7 @@ class RunSummary:
     seconds: float
     interrupted: bool
     output: Path
-    stopped: Literal["", "interrupted", "max-cost", "outage"] = ""
+    stopped: Stop = ""
     """Why the run ended before its time."""
     unreached: int = 0
     """Jobs that were neither written nor skipped: not begun, or begun and kept in the journal."""

@@ -9,7 +9,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -17,20 +17,26 @@ from typing import TYPE_CHECKING, Any
 from attunebench._version import __version__
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
+from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
-from attunebench.protocol.assemble import RunFacts, add_votes, assemble
-from attunebench.protocol.calls import Usage
+from attunebench.journal import Journal, claim
+from attunebench.protocol.assemble import RunFacts, add_votes, assemble, with_votes_of
 from attunebench.protocol.plan import plan_warnings
 from attunebench.protocol.read import expected_items
 from attunebench.runner.asking import Asker
+from attunebench.runner.budget import Budget, Purse, check_bound, prices_for
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
+from attunebench.runner.order import order_words, sample_words, stratified_order
+from attunebench.runner.pacing import Pace
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.spending import Spending
 from attunebench.runner.stamps import Stamp, stamped
+from attunebench.runner.watchdog import Watchdog
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
@@ -63,8 +69,9 @@ def run_conversations(
 
 
 def choose(conversations: Sequence[Conversation], settings: RunSettings) -> Sequence[Conversation]:
-    """The conversations of a run in its order: the data's own, cut at `limit`."""
-    return conversations[: settings.limit]
+    """The conversations of a run in its order: seeded and stratified, so that each beginning is a fair sample of all;
+    cut at `limit`."""
+    return stratified_order(conversations, settings.order_seed)[: settings.limit]
 
 
 @dataclass(slots=True)
@@ -79,17 +86,25 @@ class _Totals:
     retries: int = 0
     answered_items: int = 0
     expected_items: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: float = 0.0
-    unpriced: bool = False
+    adapted: dict[str, str] = field(default_factory=dict)
+    models: dict[str, list[str]] = field(default_factory=dict)
+    providers: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, record: Record) -> None:
+    @property
+    def served(self) -> dict[str, list[str]]:
+        """Model asked → the names that answered, where it was another one, several, or by several providers."""
+        named = {model: names if names and names != [model] else [] for model, names in self.models.items()}
+        several = {model: names if len(names) > 1 else [] for model, names in self.providers.items()}
+        return {model: [*named[model], *several[model]] for model in named if named[model] or several[model]}
+
+    def add(self, record: Record, model: str) -> None:
         self.calls += 1
         self.reasks += record.reasks
         self.retries += max(0, record.requests - 1 - record.reasks)
-        self.usage += record.usage
-        self.cost += record.cost or 0.0
-        self.unpriced = self.unpriced or record.cost is None
+        self.adapted.update(record.adapted)
+        for names, seen in ((record.models, self.models), (record.providers, self.providers)):
+            known = seen.setdefault(model, [])
+            known += [name for name in names if name not in known]
         if record.call.judge is None:
             expected = len(expected_items(record.call.asked))
             self.expected_items += expected
@@ -113,7 +128,10 @@ class _Run:
         self._quick_scores = quick_scores
         self._run_again = run_again
         self._totals = _Totals()
+        self._spending = Spending()
         self._stamps: dict[tuple[str, str], Stamp] = {}
+        self._positions: dict[str, int] = {}
+        self._n_all = 0
 
     async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
         settings, started = self._settings, time.monotonic()
@@ -121,52 +139,139 @@ class _Run:
         if len(set(judges)) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
         chosen = choose(conversations, settings)
-        model, *judging = [self._open(each) for each in (settings.em, *settings.judges)]
-        try:
-            prepare_folder(settings.output)
+        self._n_all = len(conversations)
+        self._positions = {conversation.conversation_id: i for i, conversation in enumerate(chosen)}
+        opened = [self._open(each) for each in (settings.em, *settings.judges)]  # tells of keys that are missing
+        prepare_folder(settings.output)
+        async with AsyncExitStack() as stack:
+            em = settings.em
+            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes))
+            journal = stack.enter_context(Journal.open(settings.output)) if self._needs_journal else None
+            backends = [self._remembering(backend, number, journal) for number, backend in enumerate(opened)]
+            for backend in backends:
+                stack.push_async_callback(backend.aclose)
             self._folder = ResultFolder(settings.output)
-            self._skipped = SkippedFile(settings.output, settings.em.provider, settings.em.model)
+            self._skipped = SkippedFile(settings.output, em.provider, em.model)
             planner = Planner(settings, self._codebook, self._folder)
             work = planner.survey(chosen)
-            self._begin(work, chosen, len(conversations))
-            engine = Engine(
-                planner.jobs(work.todos),
-                self._asker(model),
-                [self._asker(judge) for judge in judging],
-                concurrency=settings.concurrency,
-                done=self._done,
-                observer=self._observer,
-            )
-            with _interrupts(engine, interruptible):
-                await engine.run()
-        finally:
-            for backend in (model, *judging):
-                await backend.aclose()
-        summary = self._summary(work, engine.interrupted, time.monotonic() - started)
+            engine = await self._run_engine(planner, work, chosen, backends, journal, stack, interruptible)
+            if journal is not None:
+                for backend in backends:
+                    if learned := backend.learned():
+                        journal.learn(backend.provider, backend.base_url, backend.model, learned)
+        summary = self._summary(work, engine, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
 
-    def _open(self, model: ModelSettings) -> Backend:
-        return open_backend(model, structured=self._settings.structured, concurrency=self._settings.concurrency)
+    async def _run_engine(
+        self,
+        planner: Planner,
+        work: Work,
+        chosen: Sequence[Conversation],
+        backends: Sequence[Backend],
+        journal: Journal | None,
+        stack: AsyncExitStack,
+        interruptible: bool,
+    ) -> Engine:
+        settings = self._settings
+        watchdog = Watchdog(self._observer, lambda: engine.waiting_for())
+        prices, price_source = await self._prices(backends) if work.todos else ((), "")
+        budget = Budget(settings.max_cost, prices)
+        askers = self._askers(backends, journal, Purse(budget), watchdog.touch)
+        engine = Engine(
+            planner.jobs(work.todos),
+            askers[0],
+            askers[1:],
+            workers=2 * settings.concurrency,
+            done=self._done,
+            observer=self._observer,
+            may_open=budget.may_open,
+            patience=settings.total_timeout,
+        )
+        self._begin(work, chosen, price_source)
+        await stack.enter_async_context(watchdog)
+        with _interrupts(engine, interruptible):
+            await engine.run()
+        return engine
 
-    def _asker(self, backend: Backend) -> Asker:
-        return Asker(backend, self._settings, self._codebook, self._observer)
+    @property
+    def _needs_journal(self) -> bool:
+        """Whether anything of this run costs something to ask again: what is built in does not."""
+        return any(each.provider != "baseline" for each in (self._settings.em, *self._settings.judges))
 
-    def _begin(self, work: Work, chosen: Sequence[Conversation], n_all: int) -> None:
+    def _open(self, model: ModelSettings, memory: Mapping[str, Any] | None = None) -> Backend:
+        settings = self._settings
+        return open_backend(model, structured=settings.structured, concurrency=settings.concurrency, memory=memory)
+
+    def _remembering(self, backend: Backend, number: int, journal: Journal | None) -> Backend:
+        """The backend with what an earlier run learned of its server."""
+        memory = journal.terms(backend.provider, backend.base_url, backend.model) if journal is not None else {}
+        return self._open((self._settings.em, *self._settings.judges)[number], memory) if memory else backend
+
+    def _askers(
+        self, backends: Sequence[Backend], journal: Journal | None, purse: Purse, touch: Callable[[], None]
+    ) -> list[Asker]:
+        """One asker for each model; models that are the same one behind the same address share one line."""
+        settings = self._settings
+        paces: dict[tuple[str, str, str], Pace] = {}
+        askers = []
+        for number, backend in enumerate(backends):
+            line = (backend.provider, backend.base_url, backend.model)
+            if line not in paces:
+                paces[line] = Pace(
+                    backend.model, settings.concurrency, observer=self._observer, rpm=settings.rpm, tpm=settings.tpm
+                )
+            askers.append(
+                Asker(
+                    backend,
+                    settings,
+                    self._codebook,
+                    self._observer,
+                    pace=paces[line],
+                    purse=purse,
+                    spending=self._spending,
+                    journal=journal if backend.provider != "baseline" else None,
+                    who=number,
+                    touch=touch,
+                )
+            )
+        return askers
+
+    async def _prices(self, backends: Sequence[Backend]) -> tuple[Sequence[Prices | None], str]:
+        """What those who are asked cost, and where the model's price comes from. Raises what `check_bound` raises."""
+        settings = self._settings
+        free = Prices(0.0, 0.0)
+        listed = await asyncio.gather(*(backend.prices() for backend in backends))
+        given = [prices_for(settings, each, judge=number > 0) for number, each in enumerate(listed)]
+        prices = [
+            free if backend.provider == "baseline" else known
+            for backend, (known, _) in zip(backends, given, strict=True)
+        ]
+        check_bound(settings, prices)
+        return prices, given[0][1]
+
+    def _begin(self, work: Work, chosen: Sequence[Conversation], price_source: str) -> None:
         for warning in plan_warnings(chosen, self._codebook):
             self._observer.warned(warning)
         self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
-        order = "conversations in file order"
-        if len(chosen) < n_all:
-            order = f"the first {len(chosen)} of {n_all} {order}"
-        jobs = len(work.todos) + work.complete
-        self._observer.started(RunPlan(jobs, work.complete, sum(todo.n_calls for todo in work.todos), order))
+        self._observer.started(
+            RunPlan(
+                jobs=len(work.todos) + work.complete,
+                complete=work.complete,
+                calls=sum(todo.n_calls for todo in work.todos),
+                order=order_words(len(chosen), self._n_all, self._settings.order_seed),
+                spending=self._spending,
+                price_source=price_source,
+            )
+        )
 
     def _done(self, job: Job) -> None:
         """A job ended: its result is written, or the conversation is noted as skipped."""
         name = job.conversation.conversation_id
         for record in job.records.values():
-            self._totals.add(record)
+            judge = record.call.judge
+            asked = self._settings.em if judge is None else self._settings.judges[judge]
+            self._totals.add(record, asked.model)
         if job.failed is not None:
             self._totals.skipped[f"{name} ({job.mode})"] = job.failed
             self._skipped.add(name, job.mode, reason=job.failed, tries=job.tries, when=_now(), again=self._run_again)
@@ -183,11 +288,16 @@ class _Run:
 
     def _result(self, job: Job) -> dict[str, Any]:
         judges = tuple(judge.model for judge in self._settings.judges)
+        name = job.conversation.conversation_id
         if job.earlier is not None:
             result = add_votes(job.earlier, job.records.values(), judges)
         else:
             result = assemble(job.conversation, job.mode, job.records, self._facts(judges))
-        result = stamped(result, self._stamps[(job.conversation.conversation_id, job.mode)])
+            order = {"seed": self._settings.order_seed, "position": self._positions[name], "of": self._n_all}
+            result["run_order"] = order
+            if job.before is not None:
+                result = with_votes_of(job.before, result)
+        result = stamped(result, self._stamps[(name, job.mode)])
         if self._quick_scores is not None:
             result["scores"] = dict(self._quick_scores(job.conversation, result))
         return result
@@ -205,10 +315,13 @@ class _Run:
             judge_models=judges,
         )
 
-    def _summary(self, work: Work, interrupted: bool, seconds: float) -> RunSummary:
-        totals = self._totals
+    def _summary(self, work: Work, engine: Engine, seconds: float) -> RunSummary:
+        totals, usage, modes = self._totals, self._spending.usage, len(self._settings.modes)
+        jobs = len(work.todos) + work.complete
+        unreached = len(work.todos) - totals.written - len(totals.skipped)
+        reached = (jobs - unreached - len(totals.skipped)) // modes
         return RunSummary(
-            jobs=len(work.todos) + work.complete,
+            jobs=jobs,
             written=totals.written,
             complete_before=work.complete,
             skipped=totals.skipped,
@@ -218,12 +331,18 @@ class _Run:
             retries=totals.retries,
             answered_items=totals.answered_items,
             expected_items=totals.expected_items,
-            prompt_tokens=totals.usage.prompt_tokens,
-            completion_tokens=totals.usage.completion_tokens,
-            cost=None if totals.unpriced or not totals.calls else totals.cost,
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            cost=self._spending.cost,
             seconds=seconds,
-            interrupted=interrupted,
+            interrupted=engine.stopped == "interrupted",
             output=self._settings.output,
+            stopped=engine.stopped,
+            unreached=unreached,
+            sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped else "",
+            spending=self._spending,
+            adapted=totals.adapted,
+            served=totals.served,
         )
 
 

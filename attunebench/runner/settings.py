@@ -94,3 +94,8 @@ class RunSettings(BaseModel):
             "panas_strategy": self.panas_strategy,
             "max_reasks": self.max_reasks,
         }
+
+    @property
+    def request_parameters(self) -> dict[str, Any]:
+        """The part of `parameters` that changes a single request beside its prompt: what the journal tells it by."""
+        return {name: self.parameters[name] for name in ("temperature", "max_tokens", "structured", "seed")}

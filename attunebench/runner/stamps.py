@@ -6,12 +6,12 @@ What changes no prompt and no parameter re-buys nothing: a corrected label leave
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from attunebench.journal import call_digest
 from attunebench.protocol.calls import Call
 
 
@@ -29,11 +29,8 @@ class Stamp:
 
 def calls_sha256(calls: Iterable[Call]) -> str:
     """A digest of what is asked, in an order of its own (by call id)."""
-    digest = hashlib.sha256()
-    for call in sorted(calls, key=lambda call: call.id):
-        asked = [call.id, [[m.role, m.content] for m in call.messages], call.schema]
-        digest.update(json.dumps(asked, sort_keys=True).encode())
-    return digest.hexdigest()
+    digests = sorted((call.id, call_digest(call)) for call in calls)
+    return hashlib.sha256("".join(digest for _, digest in digests).encode()).hexdigest()
 
 
 def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:

@@ -22,13 +22,15 @@ from attunebench.runner.stamps import Found, Stamp, calls_sha256, differences, m
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, where there is a result."""
+    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, where there is a result;
+    `again`: there is a result, and its unanswered items are asked for again."""
 
     conversation: Conversation
     mode: Mode
     stamp: Stamp
     n_calls: int
     owed: Mapping[str, set[int]] | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,11 @@ class Planner:
         self._judges = tuple(judge.model for judge in settings.judges)
 
     def survey(self, conversations: Sequence[Conversation]) -> Work:
-        """What is to do, mode by mode. Raises DataError where results were made with other settings."""
+        """What is to do, in the order given. Raises DataError where results were made with other settings."""
         todos: list[Todo] = []
         differing: dict[str, int] = {}
-        pairs = [(conversation, mode) for mode in self._settings.modes for conversation in conversations]
+        # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
+        pairs = [(conversation, mode) for conversation in conversations for mode in self._settings.modes]
         for conversation, mode in pairs:
             calls = self.calls(conversation, mode)
             stamp = self._stamp(calls)
@@ -63,6 +66,8 @@ class Planner:
                 todos.append(Todo(conversation, mode, stamp, len(calls)))
             elif named:
                 differing.update({name: differing.get(name, 0) + 1 for name in named})
+            elif self._settings.retry_unanswered and not existing.answered:
+                todos.append(Todo(conversation, mode, stamp, len(calls), again=True))
             elif owed := missing_votes(existing, self._judges, (c.turn for c in calls if c.kind == "judge")):
                 todos.append(Todo(conversation, mode, stamp, sum(map(len, owed.values())), owed))
         if differing:
@@ -74,9 +79,11 @@ class Planner:
         em = self._settings.em
         for todo in todos:
             calls: Sequence[Call] = self.calls(todo.conversation, todo.mode)
-            existing = self._folder.read((todo.conversation.conversation_id, em.provider, em.model, todo.mode)) if todo.owed is not None else None
+            there = todo.owed is not None or todo.again
+            identity = (todo.conversation.conversation_id, em.provider, em.model, todo.mode)
+            existing = self._folder.read(identity) if there else None
             if existing is None or todo.owed is None:
-                yield Job(todo.conversation, todo.mode, calls)
+                yield Job(todo.conversation, todo.mode, calls, before=existing)
                 continue
             turns = [todo.owed.get(judge, set()) for judge in self._judges]
             votes = [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]

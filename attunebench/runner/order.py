@@ -1,0 +1,53 @@
+"""The order of a run: seeded and stratified, so that wherever it stops, what is done is a fair sample of the whole.
+
+Each stratum (topic category × diagnoses) is shuffled, and its i-th of n conversations gets the place (i + u) / n with u
+drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given length, and each stratum
+is there in proportion. Depends on the seed, the conversations' IDs and their strata, and on nothing else: not on file
+names or on the order of loading. A set that changes keeps the order of the strata that did not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+
+from attunebench.conversations.schema import Conversation
+
+_NOTHING_TOLD = frozenset(("", "none", "no", "n/a", "none of the above", "prefer not to say"))
+
+Stratum = tuple[str, tuple[str, ...]]
+"""(topic category, diagnoses), in lower case; "" and () where nothing is told."""
+
+
+def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
+    """The conversations in the order in which a run takes them."""
+    strata: dict[Stratum, list[Conversation]] = defaultdict(list)
+    for conversation in sorted(conversations, key=lambda c: c.conversation_id):
+        strata[stratum_of(conversation)].append(conversation)
+    placed = []
+    for stratum, members in strata.items():
+        # One generator for each stratum: a string seeds it the same on every machine and in every process.
+        rng = random.Random(f"{seed}/{stratum}")
+        rng.shuffle(members)
+        placed += [((i + rng.random()) / len(members), c.conversation_id, c) for i, c in enumerate(members)]
+    return [conversation for _, _, conversation in sorted(placed, key=lambda item: item[:2])]
+
+
+def stratum_of(conversation: Conversation) -> Stratum:
+    """Whom and what a conversation is counted under."""
+    category = conversation.metadata.get("category")
+    told = conversation.profile.demographics.diagnoses if conversation.profile else ()
+    named = sorted({word.strip().casefold() for word in told} - _NOTHING_TOLD)
+    return (category.strip().casefold() if isinstance(category, str) else "", tuple(named))
+
+
+def order_words(chosen: int, of: int, seed: int) -> str:
+    """What a run takes in which order, in words."""
+    order = f"stratified by topic and diagnosis, seed {seed}"
+    return f"all in an order {order}" if chosen == of else f"the first {chosen} of {of} in an order {order}"
+
+
+def sample_words(done: int, of: int, seed: int) -> str:
+    """What part of the set is done, in words."""
+    return f"{done} of {of} conversations, a random sample stratified by topic and diagnosis (seed {seed})"
