@@ -1,0 +1,151 @@
+"""What must hold after a scenario: pure comparisons, each with sentences for what does not hold, none where all does.
+
+Knows result files, scores files and the server's book; no process, no socket, no clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attunebench.protocol.read import expected_items
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Call, Kind
+    from attunebench.selftest.running import Ledger, Page
+
+COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items")
+"""The parts of a result that come from answers alone."""
+TOLERANCE = 1e-12
+FIELDS: Mapping[Kind, tuple[str, ...]] = {
+    "draft": ("em_drafted_response", "response_reasoning"),
+    "review": (
+        "em_emotion_tags",
+        "emotion_reasoning",
+        "em_binary_om_assessment",
+        "em_binary_human_prediction",
+        "binary_reasoning",
+    ),
+    "binary_hp": ("em_binary_om_assessment_hp", "em_binary_human_prediction_hp", "binary_hp_reasoning"),
+    "pairwise": ("em_pairwise_selections", "pairwise_reasoning"),
+    "post": ("predicted_post_panas", "predicted_conversation_wide", "post_reasoning"),
+}
+"""The fields of a turn (of `post_conversation` for `post`) that a call answers."""
+
+_Results = Mapping[str, Mapping[str, Any]]
+
+
+def same_predictions(expected: _Results, found: _Results, unanswered: Sequence[Call] = ()) -> Iterator[str]:
+    """Every result is there, and says what it says in the undisturbed run, to the last field of `COMPARED`.
+
+    What the `unanswered` calls ask for must be empty instead, and nothing else.
+    """
+    if set(expected) != set(found):
+        yield f"results that are missing or too many: {', '.join(sorted(set(expected) ^ set(found)))}"
+    for name in sorted(set(expected) & set(found)):
+        calls = [call for call in unanswered if call.conversation_id == expected[name]["conversationId"]]
+        want, have = _told(expected[name]), _told(found[name])
+        if calls:
+            want, have = _without(want, calls), _without(have, calls)
+            yield from (
+                f"{name}: {call.kind} of turn {call.turn} is answered" for call in _answered(found[name], calls)
+            )
+        yield from (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have))
+
+
+def same_scores(expected: Mapping[str, Any], found: Mapping[str, Any], *, values: bool = True) -> Iterator[str]:
+    """Every number of `score` is that of the undisturbed run, to 1e-12; without `values` every n is."""
+    want, have = _scored(expected, values), _scored(found, values)
+    yield from (f"scores: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have))
+
+
+def nothing_lost(ledger: Ledger, kept: Collection[str], calls: Mapping[str, Call]) -> Iterator[str]:
+    """Every call was asked, and of every answer that went out whole the journal has one copy."""
+    if unasked := set(calls) - {page.call for page in ledger.pages.values()}:
+        yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
+    whole = {key for key, page in ledger.pages.items() if page.whole}
+    if whole != set(kept):
+        yield f"{len(whole - set(kept))} answers are not in the journal, {len(set(kept) - whole)} are of nobody"
+
+
+def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterator[str]:
+    """A reply that the journal had at the end of a command (`kept`) was not asked for by the next ones."""
+    again = [key for key in kept if after.pages[key].asked != before.pages[key].asked]
+    if again:
+        yield f"{len(again)} requests were sent again although the journal had their replies"
+
+
+def under_way(before: Ledger | None, at_end: Ledger, kept: Collection[str]) -> set[str]:
+    """The requests that a command had sent when it was killed, and whose replies the journal did not have."""
+    known: Mapping[str, Page] = before.pages if before else {}
+    sent = {key for key, page in at_end.pages.items() if key not in known or page.asked > known[key].asked}
+    return sent - set(kept)
+
+
+def paid_once(ledger: Ledger, excused: Collection[str]) -> Iterator[str]:
+    """No answer went out whole a second time, but for requests that were under way at a kill."""
+    twice = [key for key, page in ledger.pages.items() if page.whole > 1 and key not in excused]
+    if twice:
+        yield f"{len(twice)} answers were paid for twice"
+
+
+def differences(expected: Any, found: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """The places where two JSON values differ, numbers by more than 1e-12: path, expected, found."""
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for key in {**expected, **found}:
+            yield from differences(expected.get(key), found.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for index, (a, b) in enumerate(zip(expected, found, strict=True)):
+            yield from differences(a, b, f"{path}[{index}]")
+    elif isinstance(expected, float) or isinstance(found, float):
+        numbers = isinstance(expected, int | float) and isinstance(found, int | float)
+        if not numbers or not math.isclose(expected, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            yield path, expected, found
+    elif expected != found or type(expected) is not type(found):
+        yield path, expected, found
+
+
+def _told(result: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {name: result[name] for name in COMPARED if "." not in name}
+    return told | {name: result["calls"][name.partition(".")[2]] for name in COMPARED if "." in name}
+
+
+def _without(told: Mapping[str, Any], calls: Sequence[Call]) -> dict[str, Any]:
+    """What is told but for the answers of these calls; what follows from them (scores) goes as well."""
+    turns = [
+        {key: value for key, value in turn.items() if key not in _fields(calls, turn["turnNumber"])}
+        for turn in told["turns"]
+    ]
+    post = {key: value for key, value in told["post_conversation"].items() if key not in _fields(calls, 0)}
+    items = sum(len(expected_items(call.asked)) for call in calls)
+    full = told["calls.answered_items"] == told["calls.expected_items"]
+    answered = told["calls.answered_items"] - items * full
+    return {**told, "turns": turns, "post_conversation": post, "calls.answered_items": answered, "scores": None}
+
+
+def _answered(result: Mapping[str, Any], calls: Sequence[Call]) -> Iterator[Call]:
+    turns = {turn["turnNumber"]: turn for turn in result["turns"]}
+    for call in calls:
+        block = turns[call.turn] if call.turn else result["post_conversation"]
+        if not all(_empty(block.get(name)) for name in FIELDS[call.kind]):
+            yield call
+
+
+def _fields(calls: Sequence[Call], turn: int) -> set[str]:
+    return {name for call in calls if call.turn == turn for name in FIELDS[call.kind]}
+
+
+def _empty(value: Any) -> bool:
+    """Whether nothing is said anywhere in it."""
+    if isinstance(value, Mapping):
+        return all(map(_empty, value.values()))
+    return value is None or value == []
+
+
+def _scored(scores: Mapping[str, Any], values: bool) -> Any:
+    if values:
+        return {name: scores.get(name) for name in ("conversations", "aggregates")}
+    groups = scores.get("aggregates") or ()
+    counts = [{name: metric["n"] for name, metric in group["metrics"].items()} for group in groups]
+    return {"n": counts, "coverage": [group["coverage"] for group in groups]}

@@ -1,0 +1,150 @@
+"""The processes of the self-test: a scenario's server, and the commands that a user would type. Judges nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.request import ProxyHandler, Request, build_opener
+
+from attunebench.journal import Journal
+from attunebench.selftest.faulty import Next
+from attunebench.selftest.plans import Phase, Scenario
+
+MODEL, JUDGE = "fake-model", "fake-judge"
+CONCURRENCY = 16
+KEY = "-".join(("selftest", "c0ffee", "not", "a", "key"))
+"""Goes into every command, and must be in no file and no line of output."""
+LONGEST = 180.0
+"""Seconds after which a command that has not ended is ended."""
+_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended; `status` is None where it had to be ended from outside."""
+
+    status: int | None
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One request in the server's book."""
+
+    call: str
+    asked: int
+    whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The server's book: request key → page, and the faults that were handed out."""
+
+    pages: Mapping[str, Page]
+    faults: int
+
+
+class Server:
+    """The fault server of a scenario, in a process of its own. A context manager."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        command = [sys.executable, "-m", "attunebench.selftest.faulty", scenario.name, "--seed", str(seed)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError("the fault server did not start")
+        self._root = self.url.removesuffix("/v1")
+        self._opener = build_opener(ProxyHandler({}))
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._process:  # closes its stdin, which ends it
+            pass
+
+    def ledger(self) -> Ledger:
+        """The book as it is now."""
+        found = self._get("/selftest/ledger")
+        return Ledger({key: Page(*page) for key, page in found["pages"].items()}, found["faults"])
+
+    def tell(self, coming: Next) -> None:
+        """What the server is to do from now on."""
+        self._get("/selftest/phase", asdict(coming))
+
+    def _get(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        with self._opener.open(Request(self._root + path, data), timeout=60) as response:
+            return json.load(response)
+
+
+def run_phase(
+    server: Server, scenario: Scenario, phase: Phase, data: Path, folder: Path, *, after: int, dead: str
+) -> Ended:
+    """One `attune-bench run`, struck as the phase says."""
+    words = ["run", "local", MODEL, data, "-o", "results", "--base-url", server.url, "--api-key", KEY]
+    words += ["--concurrency", CONCURRENCY]
+    if scenario.judged:
+        words += ["--judge-model", JUDGE]
+    if scenario.call_timeout is not None:
+        words += ["--call-timeout", scenario.call_timeout]
+    process = _start(words, folder)
+    server.tell(Next(phase.event, phase.state, after, process.pid, dead if phase.state == "one dead call" else ""))
+    return _end(process)
+
+
+def score(data: Path, folder: Path) -> tuple[Ended, Mapping[str, Any]]:
+    """`attune-bench score` of the folder's results, and what it wrote."""
+    ended = _end(_start(["score", "-r", "results", "-d", data, "-o", "scores.json", "--resamples", 100], folder))
+    path = folder / "scores.json"
+    return ended, json.loads(path.read_bytes()) if path.exists() else {}
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """The result files by name."""
+    paths = sorted((folder / "results").glob("[!_.]*.json"))
+    return {path.name: json.loads(path.read_bytes()) for path in paths}
+
+
+def kept(folder: Path) -> set[str]:
+    """The request keys of all replies in the journal."""
+    if not (folder / "results").exists():
+        return set()
+    with Journal.read(folder / "results") as journal:
+        replies = (entry.reply for entry in journal.entries())
+        return {reply.headers.get("x-request-id", "") for reply in replies if reply is not None}
+
+
+def _start(words: Sequence[object], folder: Path) -> subprocess.Popen[bytes]:
+    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return subprocess.Popen(
+        [sys.executable, "-m", "attunebench.cli.main", *map(str, words)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def _end(process: subprocess.Popen[bytes]) -> Ended:
+    status: int | None
+    try:
+        out, err = process.communicate(timeout=LONGEST)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        status = None
+    return Ended(status, out.decode(errors="replace"), err.decode(errors="replace"))
