@@ -16,11 +16,12 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
+from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
 
-__all__ = ["load_conversations", "plan_calls", "run", "score"]
+__all__ = ["load_conversations", "plan_calls", "reparse", "run", "score"]
 
 
 def plan_calls(
@@ -67,6 +68,23 @@ def run(
         run_again=run_again,
         interruptible=interruptible,
     )
+
+
+def reparse(
+    results: str | Path,
+    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    *,
+    codebook: Codebook | Path | None = None,
+) -> ReparseSummary:
+    """Read the journalled replies of a results folder again with today's reader, and rewrite what comes out otherwise.
+
+    Asks no model. Results whose replies the journal lacks, or whose prompts are not today's, stay and are named in
+    `left`. The codebook is found as by `run`. Raises DataError: no journal, or one that cannot be used.
+    """
+    if isinstance(conversations, (str, Path)):
+        codebook = codebook or codebook_for(Path(conversations))
+        conversations = load_conversations(conversations)
+    return reparse_results(Path(results), conversations, _codebook(codebook), quick_scores=quick_scores)
 
 
 def score(

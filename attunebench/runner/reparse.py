@@ -10,28 +10,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, DataError
-from attunebench.journal import Journal, claim
+from attunebench.journal import Hasher, Journal, claim
 from attunebench.journal.hashes import prompt_digest, schema_digest
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.assemble import RunFacts, add_votes, assemble
 from attunebench.protocol.plan import plan_conversation, with_draft
-from attunebench.runner.files import identity_of, read_object, write_json
+from attunebench.runner.files import Identity, identity_of, read_object, write_json
 from attunebench.runner.replay import Fold, folded
-from attunebench.runner.settings import REQUEST_PARAMETERS
+from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.stamps import Stamp, calls_sha256, differences, found_in
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.journal import Entry
-    from attunebench.protocol.calls import Call, Mode, Record
+    from attunebench.protocol.calls import Call
     from attunebench.runner.run import QuickScores
 
 _OF_REPLIES = (
@@ -60,7 +62,9 @@ _TURN_KEYS = {
     "pairwise": ("em_pairwise_selections", "pairwise_reasoning"),
     "judge": _VOTES,
 }
-_ANY_ADDRESS = "conversation_id = ? AND call_id = ? AND provider = ? AND model = ? AND parameters = ?"
+_ANSWERS = ("turns", "post_conversation", "calls")
+"""Where these are equal the result stays, whatever the order in which sums were made."""
+_OF_A_CALL = "call_id = ? AND model = ? AND parameters = ?"
 
 
 @dataclass(slots=True)
@@ -117,15 +121,18 @@ def reparse_results(
                 continue
             try:
                 _hold(stack, claims, folder, identity[1:])
-                again = reparser.read(result, by_id)
+                again = reparser.read(result, identity, by_id)
             except _Left as reason:
                 summary.left[path.name] = str(reason)
                 continue
-            _count(summary, result, again)
-            if again.result == result:
-                summary.unchanged += 1
-            else:
+            summary.asked_again += again.asked_again
+            summary.votes_dropped += again.votes_dropped
+            if changed := any(again.result[name] != result.get(name) for name in _ANSWERS):
+                _count(summary.changed.setdefault(identity[2], Changed()), result, again.result)
+            if changed:
                 write_json(path, _finished(again.result, by_id[identity[0]], quick_scores))
+            else:
+                summary.unchanged += 1
     return summary
 
 
@@ -162,60 +169,59 @@ class _Reparser:
         self._codebook = codebook
         self._prompt_set = prompt_set_sha256()
 
-    def read(self, result: Mapping[str, Any], conversations: Mapping[str, Conversation]) -> _Again:
+    def read(self, result: Mapping[str, Any], identity: Identity, conversations: Mapping[str, Conversation]) -> _Again:
         """The result with what today's reader makes of its replies. Raises _Left."""
-        conversation = conversations.get(str(result["conversationId"]))
+        conversation = conversations.get(identity[0])
         if conversation is None:
             raise _Left("its conversation is not among those given")
-        plan = self._plan(result, conversation)
+        settings = _settings(result, identity)
+        plan = self._plan(result, conversation, settings)
         own = [call for call in plan if call.judge is None]
-        chains = self._chains_of(own, result)
-        folds = {call.id: self._fold(call, chains[call.id], result["parameters"]) for call in own}
+        chains = self._chains_of(own, settings)
+        folds = {call.id: self._fold(call, chains[call.id], settings) for call in own}
         records = {name: fold.record() for name, fold in folds.items()}
-        fresh = assemble(conversation, result["mode"], records, _facts(result))
+        fresh = assemble(conversation, settings.modes[0], records, _facts(settings))
         turns, dropped = _turns(result["turns"], fresh["turns"])
         again = {**result, **{name: fresh[name] for name in _OF_REPLIES}, "turns": turns}
-        votes = list(self._votes(again, plan))
+        votes = list(self._votes(again, plan, settings))
         voted = add_votes(again, (fold.record() for fold in votes), result.get("judge_models") or [])
-        # Reading a vote again takes nothing: what the judges took is what it was.
-        spent = {name: result[name] for name in ("judge_usage", "judge_api_cost") if name in result}
-        kept = {name: value for name, value in voted.items() if name in again} | spent
         asked_again = sum(fold.next() is not None for fold in (*folds.values(), *votes))
-        return _Again(json.loads(json.dumps(kept)), asked_again, dropped)
+        # As it would be read from its file again. What the judges took is what it was: reading takes nothing.
+        again = json.loads(json.dumps({**again, "turns": voted["turns"]}))
+        return _Again(again, asked_again, dropped)
 
-    def _plan(self, result: Mapping[str, Any], conversation: Conversation) -> tuple[Call, ...]:
-        """Today's calls of a result, if they are those that it was made with."""
-        found = found_in(result)
-        missing = [name for name in (*REQUEST_PARAMETERS, "max_reasks") if name not in found.parameters]
-        if missing or not found.whole:
-            raise _Left(f"its file lacks {', '.join(missing) or 'whole turns'}")
+    def _plan(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings) -> tuple[Call, ...]:
+        """Today's calls of a result, if they are those that it was made with. Raises _Left."""
         try:
             plan = plan_conversation(
                 conversation,
-                cast("Mode", result.get("mode")),
+                settings.modes[0],
                 self._codebook,
                 judges=len(result.get("judge_models") or ()),
-                panas_strategy=found.parameters.get("panas_strategy", "absolute"),
+                panas_strategy=settings.panas_strategy,
             )
         except AttuneBenchError as error:
             raise _Left(str(error)) from error
         today = Stamp(
-            parameters=found.parameters,
+            parameters=settings.parameters,
             prompt_set_sha256=self._prompt_set,
             codebook_sha256=self._codebook.sha256,
             calls_sha256=calls_sha256(call for call in plan if call.judge is None),
             judge_calls_sha256=None,
         )
-        if named := differences(found, today, judged=False):
+        if named := differences(found_in(result), today, judged=False):
             raise _Left(f"it was made with other {', '.join(named)}")
+        if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
+            raise _Left("its turns are not those of the conversation")
         return plan
 
-    def _chains_of(self, calls: Sequence[Call], result: Mapping[str, Any]) -> dict[str, list[Entry]]:
-        """Call id → the replies of that call, all from the one address that gave all of them."""
-        addresses: dict[str, dict[str, list[Entry]]] = {}
+    def _chains_of(self, calls: Sequence[Call], settings: RunSettings) -> dict[str, list[Entry]]:
+        """Call id → the replies to that call, all from the one address that gave all of them. Raises _Left."""
+        addresses: dict[tuple[str, str], dict[str, list[Entry]]] = {}
         for call in calls:
-            for address, chain in self._chains(call, result, str(result["em_model"]), str(result["provider"])).items():
-                addresses.setdefault(address, {})[call.id] = chain
+            for address, chain in self._chains(call, settings, settings.em.model).items():
+                if address[0] == settings.em.provider:
+                    addresses.setdefault(address, {})[call.id] = chain
         if not addresses:
             raise _Left("the journal has none of its replies")
         most = max(map(len, addresses.values()))
@@ -224,47 +230,121 @@ class _Reparser:
         whole = [chains for chains in addresses.values() if len(chains) == most]
         return max(whole, key=lambda chains: max(chain[0].sent_at for chain in chains.values()))
 
-    def _chains(
-        self, call: Call, result: Mapping[str, Any], model: str, provider: str | None
-    ) -> dict[str, list[Entry]]:
-        """Address → the replies to this very call in the order of their asks."""
-        parameters = json.dumps({name: result["parameters"][name] for name in REQUEST_PARAMETERS}, sort_keys=True)
-        where, values = "call_id = ? AND model = ? AND parameters = ?", [call.id, model, parameters]
-        if provider is not None:
-            where, values = f"{where} AND provider = ?", [*values, provider]
-        entries = sorted(self._journal.entries(where, values), key=lambda entry: (entry.sent_at, entry.ask))
+    def _chains(self, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], list[Entry]]:
+        """(provider, address) → the replies to this very call, in the order of their asks."""
+        parameters = Hasher(provider="", base_url="", model="", parameters=settings.request_parameters).parameters
+        entries = self._journal.entries(_OF_A_CALL, (call.id, model, parameters))
+        by_address: dict[tuple[str, str], list[Entry]] = {}
+        for entry in sorted(entries, key=lambda entry: (entry.sent_at, entry.ask)):
+            by_address.setdefault((entry.provider, entry.base_url), []).append(entry)
         asked = (prompt_digest(call.messages), schema_digest(call.schema))
-        found: dict[str, list[Entry]] = {}
-        for address in dict.fromkeys((entry.provider, entry.base_url) for entry in entries):
-            for chain in _by_first_ask(entry for entry in entries if (entry.provider, entry.base_url) == address):
-                if (chain[0].prompt_sha256, chain[0].schema_sha256) == asked:
-                    found[" ".join(address)] = chain
-        return found
+        return {
+            address: chain
+            for address, entries_there in by_address.items()
+            for chain in _by_first_ask(entries_there)
+            if (chain[0].prompt_sha256, chain[0].schema_sha256) == asked
+        }
 
-    def _votes(self, result: Mapping[str, Any], plan: Sequence[Call]) -> Iterator[Fold]:
-        """The votes that the result has and the journal too, as calls of the judge's place in the result's list."""
-        drafts = {turn["turnNumber"]: turn for turn in result["turns"]}
-        by_turn: dict[int, list[Call]] = {}
-        for call in plan:
-            turn = drafts.get(call.turn, {})
-            if call.judge is not None and turn.get("em_drafted_response") is not None:
-                by_turn.setdefault(call.turn, []).append(with_draft(call, turn["em_drafted_response"]))
-        for number, calls in by_turn.items():
-            for place, judge in enumerate(result.get("judge_models") or ()):
-                if judge not in (drafts[number].get(_VOTES[0]) or {}):
-                    continue
+    def _votes(self, result: Mapping[str, Any], plan: Sequence[Call], settings: RunSettings) -> Iterator[Fold]:
+        """The votes that both the result and the journal have, each as a call of its judge's place in the result."""
+        judges = result.get("judge_models") or ()
+        for turn in result["turns"]:
+            draft, votes = turn.get("em_drafted_response"), turn.get(_VOTES[0]) or {}
+            planned = [call for call in plan if call.judge is not None and call.turn == turn["turnNumber"]]
+            calls = [with_draft(call, draft) for call in planned] if votes and draft is not None else []
+            for call in calls:
+                judge = judges[call.judge or 0]
                 # Judges are asked the same, and one may have had another place in the run that asked it.
-                chains = [chain for call in calls for chain in self._chains(call, result, judge, None).values()]
-                if chains:
-                    chain = max(chains, key=lambda chain: chain[0].sent_at)
-                    call = next(call for call in calls if call.judge == place)
-                    yield self._fold(call, chain, result["parameters"])
+                chains = [chain for each in calls for chain in self._chains(each, settings, judge).values()]
+                if judge in votes and chains:
+                    yield self._fold(call, max(chains, key=lambda chain: chain[0].sent_at), settings)
 
-    def _fold(self, call: Call, chain: Sequence[Entry], parameters: Mapping[str, Any]) -> Fold:
-        return folded(
-            call,
-            chain,
-            self._codebook,
-            max_tokens=parameters["max_tokens"],
-            max_reasks=parameters["max_reasks"],
-        )
+    def _fold(self, call: Call, chain: Sequence[Entry], settings: RunSettings) -> Fold:
+        limits = {"max_tokens": settings.max_tokens, "max_reasks": settings.max_reasks}
+        return folded(call, chain, self._codebook, **limits)
+
+
+def _settings(result: Mapping[str, Any], identity: Identity) -> RunSettings:
+    """What the run of a result was told, as far as it shaped what was asked. Raises _Left."""
+    found = found_in(result)
+    told = {name: value for name, value in found.parameters.items() if name in RunSettings.model_fields}
+    em = ModelSettings(provider=identity[1], model=identity[2])
+    try:
+        settings = RunSettings.model_validate({**told, "em": em, "modes": (identity[3],)})
+    except ValidationError as error:
+        raise _Left("its parameters are none that a run can have") from error
+    if not found.whole or settings.parameters != dict(found.parameters):
+        raise _Left("it does not say with which parameters it was made, or lacks turns")
+    return settings
+
+
+def _by_first_ask(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Entries of one call in the order of time, as chains of ask 0, 1, 2 …: each ask goes on with the latest chain
+    that waits for it."""
+    chains: list[list[Entry]] = []
+    for entry in entries:
+        if entry.ask == 0:
+            chains.append([])
+        waiting = [chain for chain in chains if len(chain) == entry.ask]
+        if waiting:
+            waiting[-1].append(entry)
+    return chains
+
+
+def _facts(settings: RunSettings) -> RunFacts:
+    """Facts for a result of which only the answers are taken."""
+    return RunFacts(
+        provider=settings.em.provider,
+        em_model=settings.em.model,
+        run_timestamp="",
+        attunebench_version=__version__,
+        prompt_set_sha256="",
+        codebook_sha256="",
+    )
+
+
+def _turns(before: Sequence[Mapping[str, Any]], fresh: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The turns with today's answers, and how many votes went because they are on another draft."""
+    by_number = {turn["turnNumber"]: turn for turn in fresh}
+    turns, dropped = [], 0
+    for old in before:
+        new = by_number[old["turnNumber"]]
+        turn = {**old, **{name: new[name] for kind, names in _TURN_KEYS.items() if kind != "judge" for name in names}}
+        if turn["em_drafted_response"] != old.get("em_drafted_response"):
+            dropped += len(old.get(_VOTES[0]) or {})
+            turn |= {name: {} for name in _VOTES}
+        turns.append(turn)
+    return turns, dropped
+
+
+def _count(changed: Changed, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Add what is different in a result, by call and by item."""
+    blocks = [
+        ({name: old.get(name) for name in names}, {name: new[name] for name in names})
+        for old, new in zip(before["turns"], after["turns"], strict=True)
+        for names in _TURN_KEYS.values()
+    ]
+    blocks.append((before.get("post_conversation") or {}, after["post_conversation"]))
+    changed.results += 1
+    changed.calls += sum(old != new for old, new in blocks)
+    changed.items += sum(_items_changed(old, new) for old, new in blocks)
+
+
+def _items_changed(old: Any, new: Any) -> int:
+    """Answers that differ. A block of none is the same as no block; reasons and sums are no answers."""
+    if isinstance(old or new, Mapping) and isinstance(old or {}, Mapping) and isinstance(new or {}, Mapping):
+        old, new = old or {}, new or {}
+        names = [name for name in {**old, **new} if not name.endswith("reasoning") and not name.startswith("total")]
+        return sum(_items_changed(old.get(name), new.get(name)) for name in names)
+    return int(old != new)
+
+
+def _finished(
+    result: Mapping[str, Any], conversation: Conversation, quick_scores: QuickScores | None
+) -> dict[str, Any]:
+    """The result as it is written: with its scores, and when and by which version it was read again."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    finished = {**result, "reparsed": {"timestamp": now, "attunebench_version": __version__}}
+    if quick_scores is not None:
+        finished["scores"] = dict(quick_scores(conversation, finished))
+    return finished

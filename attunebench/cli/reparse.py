@@ -1,0 +1,82 @@
+"""`attune-bench reparse`: journalled replies read again with today's reader, result files out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import CodebookOption, SkipInvalidOption
+from attunebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from attunebench.runner.reparse import ReparseSummary
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("reparse", short_help="Read journalled replies again with today's reader.")(reparse)
+
+
+def reparse(
+    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            help="Folder of the conversations that were run.  [required]",
+            show_default=False,
+        ),
+    ] = None,
+    codebook: CodebookOption = None,
+    skip_invalid: SkipInvalidOption = False,
+) -> None:
+    """Read all replies in a folder's call journal again with today's reader, and rewrite the results that come out
+    otherwise. Needs no network and asks no model.
+
+    A result whose replies are not all in the journal, or that was made with other prompts, stays as it is and is
+    named; then the exit status is 1.
+    """
+    from attunebench import api
+    from attunebench.cli.loading import load
+
+    if conversations is None:
+        raise UsageError("The conversations folder is missing; give it with --conversations.")
+    if not results.is_dir():
+        raise UsageError(f"There is no results folder {results}; give it with --results.")
+    loaded, book = load(conversations, codebook, skip_invalid=skip_invalid)
+    summary = api.reparse(results, loaded, codebook=book)
+    _tell(summary)
+    if summary.left:
+        raise typer.Exit(1)
+
+
+def _tell(summary: ReparseSummary) -> None:
+    from attunebench.reports.model import plural
+    from attunebench.text import printable
+
+    for name, reason in summary.left.items():
+        _say(f"Left as it is: {printable(name)}: {printable(reason)}.")
+    for model, changed in sorted(summary.changed.items()):
+        _say(
+            f"{printable(model)}: {plural(changed.results, 'result')} rewritten; {plural(changed.calls, 'call')} and "
+            f"{plural(changed.items, 'item')} in them read otherwise."
+        )
+    if summary.votes_dropped:
+        _say(f"{plural(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
+    if summary.asked_again:
+        _say(f"{plural(summary.asked_again, 'call')} would be asked once more by today's reader; reparse asks nothing.")
+    read = summary.unchanged + summary.rewritten
+    _say(
+        f"{plural(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
+        f"{len(summary.left)} left."
+    )
+    if summary.rewritten:
+        _say("Next: attune-bench score, which takes the answers from the results.")
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
