@@ -18,7 +18,7 @@ from attunebench.errors import DataError
 from attunebench.journal import Entry, Journal
 from attunebench.journal.entries import COLUMNS, to_row
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
 T = 3
 Run = Callable[..., RunSummary]
@@ -271,3 +271,51 @@ def test_the_command_says_what_it_did_and_exits_with_1_where_results_were_left(
     assert f"Left as it is: {name}: its conversation is not among those given." in err
     assert "fake-model: 1 result rewritten; 1 call and 1 item in them read otherwise." in err
     assert "1 result read again: 1 rewritten, 0 as before; 1 left." in err
+
+
+def test_whatever_a_server_did_reading_again_at_once_changes_nothing(
+    run: Run, server: FakeServer, data: Path, folder: Path
+) -> None:
+    too_long = {"error": {"message": "maximum context length is 8192 tokens", "code": "context_length_exceeded"}}
+    doings: list[Doing] = [
+        Answer(text="{", finish_reason="length"),
+        Answer(message={"refusal": "No."}, text=""),
+        Answer(text='{"drafted_response": "Yes.'),
+        Status(400, too_long),
+        Status(500),
+        Answer(text="\ud800 ```json {}```"),
+    ]
+    # Every request of a second one is answered well, so that chains of all lengths come about.
+    server.script = lambda asked: doings[asked.number // 2 % len(doings)] if asked.number % 2 else Answer()
+    run(judges=("judge",), max_tries=8)
+    run(judges=("judge",), max_tries=8, retry_unanswered=True)
+    before = files(folder)
+    summary = attunebench.reparse(folder, data)
+    assert {} == summary.left
+    assert (2, 0) == (summary.unchanged, summary.rewritten)
+    assert before == files(folder)
+
+
+def test_of_replies_to_an_earlier_and_a_later_prompt_a_result_gets_its_own(
+    run: Run, server: FakeServer, data: Path, folder: Path
+) -> None:
+    garbled: set[bytes] = set()
+
+    def garbled_at_first(asked: Asked) -> Doing:
+        key = asked.content[:3000]
+        first = key not in garbled
+        garbled.add(key)
+        return Answer(text="Hm.") if first else Answer()
+
+    server.script = garbled_at_first
+    run()
+    path = data / "conversation_1.json"
+    earlier = path.read_text("utf-8")
+    path.write_text(earlier.replace("message 3-1", "message three one"), "utf-8")
+    run(replace=True)
+    after = files(folder)
+    assert 2 == attunebench.reparse(folder, data).unchanged
+    path.write_text(earlier, "utf-8")
+    summary = attunebench.reparse(folder, data)
+    assert (1, 1) == (summary.unchanged, len(summary.left))
+    assert after == files(folder)
