@@ -14,7 +14,7 @@ from typing import Any
 
 from attunebench.selftest.doings import Answer, Broken, Doing, Drip, Hang, Raw, Status
 
-_WAIT = 0.05
+_WAIT = 0.02
 """Seconds that a fault asks to wait."""
 _PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
@@ -41,15 +41,17 @@ def _until_now() -> Status:
 RATE: dict[str, Callable[[], Doing]] = {
     "429 for a fraction of a second": lambda: _limited({"retry-after": f"{_WAIT}"}),
     "429 for milliseconds": lambda: _limited({"retry-after-ms": f"{_WAIT * 1000:.0f}"}),
-    "429 until a date by the server's own clock": _until_now,
     "429 with the reset in a header": lambda: _limited(
         {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": f"{_WAIT * 1000:.0f}ms"}
     ),
+}
+BARE: dict[str, Callable[[], Doing]] = {
+    "429 without a word of when": _limited,
+    "429 until a date by the server's own clock": _until_now,
     "429 under status 200": lambda: Status(
         200, {"id": None, "choices": None, "usage": None, **_error("slow down", 429)}
     ),
 }
-BARE: dict[str, Callable[[], Doing]] = {"429 without a word of when": _limited}
 BODIES: dict[str, Callable[[], Doing]] = {
     "an error under status 200": lambda: Status(200, _error("Provider returned error", 502)),
     "an error without code under 200": lambda: Status(200, {"error": {"message": "Upstream error"}}),
@@ -91,17 +93,18 @@ TRUNCATED: dict[str, Callable[[str], Answer]] = {
     "the limit spent on reasoning": lambda _: Answer(
         "", finish_reason="length", message={"content": None, "reasoning": "Let me think about this person."}
     ),
+    "a thought that does not end": lambda text: Answer(f"<think>Perhaps {text}"),
 }
 UNUSABLE: dict[str, Callable[[str], Answer]] = {
     "prose": lambda _: Answer("[I would rather talk about it than fill in a form.]"),
     "no content": lambda _: Answer("", message={"content": None}),
     "a broken JSON": lambda text: Answer(text[:9] + "::{{"),
     "an object without what was asked": lambda _: Answer('{"thoughts": "This person is sad."}'),
-    "a thought that does not end": lambda text: Answer(f"<think>Perhaps {text}"),
 }
 MODEL: dict[str, Callable[[str], Answer]] = {**TRUNCATED, **UNUSABLE}
 FOR_EVER: dict[str, Callable[[str], Answer]] = {
     **UNUSABLE,
+    "a thought that does not end": lambda text: Answer(f"<think>Perhaps {text}"),
     "always cut at the limit": lambda text: Answer(text[:9], finish_reason="length"),
     "a refusal": lambda _: Answer("", message={"content": None, "refusal": "I would rather not."}),
     "filtered": lambda _: Answer("", finish_reason="content_filter", message={"content": None}),

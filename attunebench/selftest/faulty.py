@@ -21,6 +21,7 @@ from typing import Any
 from attunebench.selftest import faults
 from attunebench.selftest.answers import varied_text
 from attunebench.selftest.doings import Answer, Asked, Broken, Doing, Hang, Status
+from attunebench.selftest.ledger import Next
 from attunebench.selftest.plans import SCENARIOS, UNDISTURBED, Scenario, call_key, fate, request_key
 from attunebench.selftest.server import FakeServer
 
@@ -38,21 +39,6 @@ class _Page:
 
     def answered(self) -> None:
         self.whole += 1
-
-
-@dataclass(frozen=True, slots=True)
-class Next:
-    """What comes next, as `/selftest/phase` is told it.
-
-    After `after` answers the process `pid` gets the `event`, or (`state`) the money has ended; `dead` is the key of
-    the call that a dead server refuses.
-    """
-
-    event: str = ""
-    state: str = ""
-    after: int = 0
-    pid: int = 0
-    dead: str = ""
 
 
 class Misbehaving:

@@ -10,13 +10,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attunebench.protocol.read import expected_items
+from attunebench.selftest.ledger import Ledger, Page
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Kind
-    from attunebench.selftest.running import Ledger, Page
 
 COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items")
 """The parts of a result that come from answers alone."""
+MENDED = ("mended", "mended_rate")
+"""What tells how neatly answers were typed, and not what they say."""
 TOLERANCE = 1e-12
 FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "draft": ("em_drafted_response", "response_reasoning"),
@@ -36,11 +38,15 @@ FIELDS: Mapping[Kind, tuple[str, ...]] = {
 _Results = Mapping[str, Mapping[str, Any]]
 
 
-def same_predictions(expected: _Results, found: _Results, unanswered: Sequence[Call] = ()) -> Iterator[str]:
+def same_predictions(
+    expected: _Results, found: _Results, *, mended: bool = False, unanswered: Sequence[Call] = ()
+) -> Iterator[str]:
     """Every result is there, and says what it says in the undisturbed run, to the last field of `COMPARED`.
 
-    What the `unanswered` calls ask for must be empty instead, and nothing else.
+    What the `unanswered` calls ask for must be empty instead, and nothing else. `mended`: how many replies had to be
+    mended may differ.
     """
+    ignored = MENDED if mended else ()
     if set(expected) != set(found):
         yield f"results that are missing or too many: {', '.join(sorted(set(expected) ^ set(found)))}"
     for name in sorted(set(expected) & set(found)):
@@ -51,53 +57,48 @@ def same_predictions(expected: _Results, found: _Results, unanswered: Sequence[C
             yield from (
                 f"{name}: {call.kind} of turn {call.turn} is answered" for call in _answered(found[name], calls)
             )
-        yield from (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have))
+        yield from (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have, ignored))
 
 
-def same_scores(expected: Mapping[str, Any], found: Mapping[str, Any], *, values: bool = True) -> Iterator[str]:
+def same_scores(
+    expected: Mapping[str, Any], found: Mapping[str, Any], *, mended: bool = False, values: bool = True
+) -> Iterator[str]:
     """Every number of `score` is that of the undisturbed run, to 1e-12; without `values` every n is."""
     want, have = _scored(expected, values), _scored(found, values)
-    yield from (f"scores: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have))
+    ignored = MENDED if mended else ()
+    yield from (f"scores: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have, ignored))
 
 
-def nothing_lost(ledger: Ledger, kept: Collection[str], calls: Mapping[str, Call]) -> Iterator[str]:
-    """Every call was asked, and of every answer that went out whole the journal has one copy."""
+def nothing_lost(ledger: Ledger, kept: Mapping[str, int], calls: Mapping[str, Call]) -> Iterator[str]:
+    """Every call was asked, and what was answered is in the journal. `kept`: request key → replies in the journal."""
     if unasked := set(calls) - {page.call for page in ledger.pages.values()}:
         yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
-    whole = {key for key, page in ledger.pages.items() if page.whole}
-    if whole != set(kept):
-        yield f"{len(whole - set(kept))} answers are not in the journal, {len(set(kept) - whole)} are of nobody"
+    if lost := [key for key, page in ledger.pages.items() if page.whole and key not in kept]:
+        yield f"{len(lost)} answers are not in the journal"
 
 
-def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterator[str]:
-    """A reply that the journal had at the end of a command (`kept`) was not asked for by the next ones."""
-    again = [key for key in kept if after.pages[key].asked != before.pages[key].asked]
-    if again:
-        yield f"{len(again)} requests were sent again although the journal had their replies"
+def unkept(before: Ledger, after: Ledger, kept_before: Mapping[str, int], kept_after: Mapping[str, int]) -> int:
+    """The answers that went out whole to one command and gave the journal no new reply: paid for nothing.
+
+    That is what is lost on its way, and what is asked for although the journal has it.
+    """
+    none = Page("", 0, 0)
+    return sum(
+        max(0, page.whole - before.pages.get(key, none).whole - (kept_after.get(key, 0) - kept_before.get(key, 0)))
+        for key, page in after.pages.items()
+    )
 
 
-def under_way(before: Ledger | None, at_end: Ledger, kept: Collection[str]) -> set[str]:
-    """The requests that a command had sent when it was killed, and whose replies the journal did not have."""
-    known: Mapping[str, Page] = before.pages if before else {}
-    sent = {key for key, page in at_end.pages.items() if key not in known or page.asked > known[key].asked}
-    return sent - set(kept)
-
-
-def paid_once(ledger: Ledger, excused: Collection[str]) -> Iterator[str]:
-    """No answer went out whole a second time, but for requests that were under way at a kill."""
-    twice = [key for key, page in ledger.pages.items() if page.whole > 1 and key not in excused]
-    if twice:
-        yield f"{len(twice)} answers were paid for twice"
-
-
-def differences(expected: Any, found: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differences(
+    expected: Any, found: Any, ignored: Collection[str] = (), path: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
     """The places where two JSON values differ, numbers by more than 1e-12: path, expected, found."""
     if isinstance(expected, Mapping) and isinstance(found, Mapping):
-        for key in {**expected, **found}:
-            yield from differences(expected.get(key), found.get(key), f"{path}.{key}" if path else str(key))
+        for key in (key for key in {**expected, **found} if key not in ignored):
+            yield from differences(expected.get(key), found.get(key), ignored, f"{path}.{key}" if path else str(key))
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for index, (a, b) in enumerate(zip(expected, found, strict=True)):
-            yield from differences(a, b, f"{path}[{index}]")
+            yield from differences(a, b, ignored, f"{path}[{index}]")
     elif isinstance(expected, float) or isinstance(found, float):
         numbers = isinstance(expected, int | float) and isinstance(found, int | float)
         if not numbers or not math.isclose(expected, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 from attunebench.journal import Journal
-from attunebench.selftest.faulty import Next
+from attunebench.selftest.ledger import Ledger, Next, Page
 from attunebench.selftest.plans import Phase, Scenario
 
 MODEL, JUDGE = "fake-model", "fake-judge"
@@ -33,23 +34,6 @@ class Ended:
     status: int | None
     out: str
     err: str
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One request in the server's book."""
-
-    call: str
-    asked: int
-    whole: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """The server's book: request key → page, and the faults that were handed out."""
-
-    pages: Mapping[str, Page]
-    faults: int
 
 
 class Server:
@@ -117,13 +101,13 @@ def results(folder: Path) -> dict[str, Any]:
     return {path.name: json.loads(path.read_bytes()) for path in paths}
 
 
-def kept(folder: Path) -> set[str]:
-    """The request keys of all replies in the journal."""
+def kept(folder: Path) -> Mapping[str, int]:
+    """How many replies the journal has to each request, by the key that the server gave it."""
     if not (folder / "results").exists():
-        return set()
+        return {}
     with Journal.read(folder / "results") as journal:
         replies = (entry.reply for entry in journal.entries())
-        return {reply.headers.get("x-request-id", "") for reply in replies if reply is not None}
+        return Counter(reply.headers.get("x-request-id", "") for reply in replies if reply is not None)
 
 
 def _start(words: Sequence[object], folder: Path) -> subprocess.Popen[bytes]:

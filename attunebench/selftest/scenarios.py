@@ -16,8 +16,9 @@ from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.protocol.plan import plan_conversation
 from attunebench.selftest import proofs, running
+from attunebench.selftest.ledger import Ledger
 from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, strikes
-from attunebench.selftest.running import CONCURRENCY, KEY, MODEL, Ended, Ledger, Server
+from attunebench.selftest.running import CONCURRENCY, KEY, MODEL, Ended, Server
 
 AT_ONCE = 2
 """Scenarios under way together."""
@@ -28,7 +29,7 @@ class Proven:
     """How a scenario ended. `problems`: what does not hold; none where everything is proven.
 
     `requests` counts what the server was asked, `faults` what it did wrong; both are the same for the same seed but
-    where calls were lost under way. `again` counts the requests that were under way at a kill and were sent again.
+    where calls were lost under way. `again` counts the answers that were under way at a kill, to be asked for again.
     """
 
     scenario: Scenario
@@ -91,13 +92,13 @@ class Proof:
             problems = [*tried.problems, *tried.proofs(self._references[scenario.judged])]
         except _Broken as broken:
             problems = [*tried.problems, str(broken)]
-        ledger = tried.ledgers[-1] if tried.ledgers else Ledger({}, 0)
+        ledger = tried.ledgers[-1] if tried.ledgers else Ledger()
         return Proven(
             scenario=scenario,
             calls=len(self._calls) + self._votes * scenario.judged,
             requests=sum(page.asked for page in ledger.pages.values()),
             faults=ledger.faults,
-            again=sum(page.whole > 1 for page in ledger.pages.values()),
+            again=tried.again,
             unanswered=len(tried.hopeless),
             problems=tuple(problems),
             seconds=time.monotonic() - began,
@@ -114,9 +115,10 @@ class _Tried:
         self.folder = proof._place / f"{scenario.name.replace(' ', '-')}{'-judged' * scenario.judged}"
         self.folder.mkdir()
         self.ledgers: list[Ledger] = []
-        self.kept: list[set[str]] = []
+        self.kept: list[Mapping[str, int]] = []
         self.ended: list[Ended] = []
         self.problems: list[str] = []
+        self.again = 0
         self.results: Mapping[str, Any] = {}
         self.scores: Mapping[str, Any] = {}
         self.hopeless = [
@@ -152,24 +154,23 @@ class _Tried:
 
     def proofs(self, reference: _Reference) -> Iterator[str]:
         """What does not hold."""
-        yield from proofs.same_predictions(reference.results, self.results, self.hopeless)
-        yield from proofs.same_scores(reference.scores, self.scores, values=not self.hopeless)
+        mended, hopeless = self.scenario.mended, self.hopeless
+        yield from proofs.same_predictions(reference.results, self.results, mended=mended, unanswered=hopeless)
+        yield from proofs.same_scores(reference.scores, self.scores, mended=mended, values=not hopeless)
         yield from proofs.nothing_lost(self.ledgers[-1], self.kept[-1], self._proof._calls)
         yield from self._nothing_twice()
         yield from self._nothing_left()
 
     def _nothing_twice(self) -> Iterator[str]:
-        excused: set[str] = set()
+        """Every answer that went out whole is kept, but for those that were under way at a kill."""
         most = CONCURRENCY * (1 + self.scenario.judged)
+        ledgers, kept = [Ledger(), *self.ledgers], [{}, *self.kept]
         for index, phase in enumerate(self.scenario.phases):
-            ledger, kept = self.ledgers[index], self.kept[index]
-            yield from proofs.asked_again(ledger, self.ledgers[-1], kept)
-            if phase.event == "kill":
-                killed = proofs.under_way(self.ledgers[index - 1] if index else None, ledger, kept)
-                if len(killed) > most:
-                    yield f"{len(killed)} requests were under way at kill {index + 1}, more than {most}"
-                excused |= killed
-        yield from proofs.paid_once(self.ledgers[-1], excused)
+            lost = proofs.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
+            if lost > (most if phase.event == "kill" else 0):
+                under_way = f", more than the {most} that can be under way" if phase.event == "kill" else ""
+                yield f"{lost} answers to command {index + 1} are paid for and not kept{under_way}"
+            self.again += lost
 
     def _nothing_left(self) -> Iterator[str]:
         """No list of skipped conversations and no half-written file."""
