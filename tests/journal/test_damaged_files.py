@@ -265,3 +265,32 @@ def test_a_folder_that_cannot_be_written_can_be_read(tmp_path: Path, sound: Path
     finally:
         folder.chmod(0o755)
     assert ("40\n", "") == (ended.stdout, ended.stderr)
+
+
+@LOOKS
+def test_a_commit_that_was_cut_short_where_there_is_no_shared_memory_is_undone(
+    tmp_path: Path, sound: Path, look: Look
+) -> None:
+    """File systems without shared memory have no log: what a killed commit has overwritten is in a file beside."""
+    (tmp_path / "live").mkdir()
+    (tmp_path / "left").mkdir()
+    shutil.copy(sound, tmp_path / "live")
+    connection = sqlite3.connect(tmp_path / "live" / "_calls.sqlite3", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = TRUNCATE")
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("BEGIN")
+    connection.execute("UPDATE replies SET text = text || text || text, call_id = 'x'")
+    for path in (tmp_path / "live").iterdir():
+        shutil.copy(path, tmp_path / "left")
+    connection.close()
+    assert (tmp_path / "left" / "_calls.sqlite3-journal").stat().st_size > 4096
+    assert (tmp_path / "left" / "_calls.sqlite3").read_bytes() != sound.read_bytes()
+    with look(tmp_path / "left") as journal:
+        assert list(ENTRIES) == list(journal.entries())
+
+
+@LOOKS
+def test_a_rollback_file_of_something_else_is_left_alone(tmp_path: Path, sound: Path, look: Look) -> None:
+    shutil.copy(sound, tmp_path)
+    (tmp_path / "_calls.sqlite3-journal").write_bytes(b"not of ours" * 100)
+    refused(tmp_path, look, "_calls.sqlite3-journal")
