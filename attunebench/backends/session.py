@@ -30,6 +30,8 @@ except ImportError:
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
+MOMENT = 0.5
+"""Seconds by which this client's own total is behind that of its callers."""
 LONGEST_CONNECT = 30.0
 """Seconds for making a connection."""
 IDLE = 60.0
@@ -195,8 +197,11 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
 
 
 def timeouts(total: float) -> aiohttp.ClientTimeout:
-    """`total` seconds for one try; making the connection has `LONGEST_CONNECT` of them."""
-    return aiohttp.ClientTimeout(total=total, sock_connect=min(total, LONGEST_CONNECT))
+    """`total` seconds for one try; making the connection has `LONGEST_CONNECT` of them.
+
+    A moment is added: whoever keeps the time of a whole try ends it first, and in one way.
+    """
+    return aiohttp.ClientTimeout(total=total + MOMENT, sock_connect=min(total, LONGEST_CONNECT))
 
 
 async def read_body(response: aiohttp.ClientResponse) -> bytes:

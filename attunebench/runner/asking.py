@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from attunebench.runner.spending import Spending
 
 
+EXPECTED_PART = 8
+"""A reply is taken to need this part of its limit, for the rate of tokens, until it is there."""
+
+
 class Halted(Exception):  # noqa: N818 (no error: the run is over)
     """Nothing more is to be sent; the call stays as the journal has it."""
 
@@ -42,10 +46,10 @@ class Halted(Exception):  # noqa: N818 (no error: the run is over)
 class Asker:
     """Asks one model, the evaluated one or a judge.
 
-    `on_wire` holds the tasks whose request is under way, with their call and the loop's time at which it left. Once
-    `halted` is set nothing more is sent: a call that would have to raises `Halted`. `journal` is None for what costs
-    nothing to ask again. `who` is 0 for the evaluated model and counts the judges from 1. `touch` is called after each
-    try.
+    `on_wire` holds the tasks whose request is under way or whose reply is being kept, with their call and since when.
+    Once `halted` is set nothing more is sent: a call that would have to be raises `Halted`. `journal` is None for what
+    costs nothing to ask again. `who` is 0 for the evaluated model and counts the judges from 1. `touch` is called after
+    each try.
     """
 
     def __init__(
@@ -66,16 +70,16 @@ class Asker:
         self.pace = pace
         self.halted = False
         self.on_wire: dict[asyncio.Task[Any], tuple[Call, float]] = {}
-        self._settings = settings
+        self.settings = settings
         self._codebook = codebook
         self._observer = observer
-        self._purse = purse
-        self._spending = spending
-        self._journal = journal
-        self._who = who
-        self._touch = touch
-        self._retrying = Retrying(pace, settings, observer)
-        self._hash = hasher(backend, settings)
+        self.purse = purse
+        self.spending = spending
+        self.journal = journal
+        self.who = who
+        self.touch = touch
+        self.retrying = Retrying(pace, settings, observer)
+        self.hash = hasher(backend, settings)
 
     async def ask(self, call: Call, conversation: Conversation) -> Record:
         """The call's final answer.
@@ -84,7 +88,7 @@ class Asker:
         journal cannot be written, BudgetSpent and Halted where nothing more may be sent. A request that the server can
         never take is answered by nothing.
         """
-        settings, effort = self._settings, Effort()
+        settings, effort = self.settings, Effort()
         fold = Fold(call, self._codebook, max_tokens=settings.max_tokens, max_reasks=settings.max_reasks)
         extra: int | None = None
         while True:
@@ -92,10 +96,10 @@ class Asker:
             if ask is None and fold.complete:
                 return fold.record()
             done, ask = ask is None, ask or fold.once_more()
-            hashed = self._hash(call, ask.messages, ask.number)
-            entry = self._journal.find(hashed.request) if self._journal is not None else None
+            hashed = self.hash(call, ask.messages, ask.number)
+            entry = self.journal.find(hashed.request) if self.journal is not None else None
             if entry is not None:
-                self._spending.replayed += 1
+                self.spending.replayed += 1
                 fold.add(entry)
                 continue
             if done:
@@ -106,10 +110,10 @@ class Asker:
                 extra -= 1
             if ask.number:
                 self._observer.reasking(call, fold.missing)
-            entry = await self._fetch(call, ask, hashed, conversation, effort)
+            entry = await _Fetch(self, call, ask, hashed, conversation, effort).run()
             fold.add(entry)
             if entry.reply is not None and fold.next() is not None:
-                self._spending.wasted.add(entry.reply.usage, entry.reply.cost)
+                self.spending.wasted.add(entry.reply.usage, entry.reply.cost)
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""
@@ -122,33 +126,104 @@ class Asker:
             parts.append(f"{self.pace.waiting} calls wait for a turn ({self.pace.reason})")
         return ", ".join(parts)
 
-    async def _fetch(
-        self, call: Call, ask: Ask, hashed: RequestHash, conversation: Conversation, effort: Effort
-    ) -> Entry:
-        """Send one request, however many tries it needs, and keep what came back before anybody uses it."""
-        request = Request(
+
+class _Fetch:
+    """One ask that is not in the journal: sent, however many tries it needs, and kept before anybody uses its reply."""
+
+    def __init__(
+        self, asker: Asker, call: Call, ask: Ask, hashed: RequestHash, conversation: Conversation, effort: Effort
+    ) -> None:
+        worker = asyncio.current_task()
+        assert worker is not None
+        self._asker = asker
+        self._call = call
+        self._hashed = hashed
+        self._effort = effort
+        self._before = replace(effort)
+        self._clock = _Clock()
+        self._worker = worker
+        self._covered: list[Ticket] = []
+        self._entry: Entry | None = None
+        settings = asker.settings
+        self._request = Request(
             call=call,
             messages=ask.messages,
             max_tokens=ask.max_tokens,
-            temperature=self._settings.temperature,
-            seed=self._settings.seed,
-            timeout=self._settings.call_timeout,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            timeout=settings.call_timeout,
             reask=ask.number,
             conversation=conversation,
         )
-        began, before = _Clock(), replace(effort)
-        tokens = self._purse.budget.prompt_tokens(ask.messages) + ask.max_tokens // 8
-        reply, error = None, None
-        covered = [await self._purse.reserve(self._who, ask.messages, ask.max_tokens)]
+
+    async def run(self) -> Entry:
+        """The finished request. Raises what `Asker.ask` raises."""
+        asker, request = self._asker, self._request
+        await self._cover()
+        tokens = asker.purse.budget.prompt_tokens(request.messages) + request.max_tokens / EXPECTED_PART
         try:
-            reply = await self._retrying.reply(call, self._sender(request, began, covered), effort, tokens=tokens)
-        except ItemError as refused:
-            error = refused
+            await asker.retrying.reply(self._call, self._send, self._effort, keep=self._keep, tokens=tokens)
+        except ItemError as error:
+            await self._keep_entry(self._made(None, error))
         finally:
-            self._spending.lost += effort.lost - before.lost
-            for ticket in covered:  # nothing was sent on it
-                self._purse.settle(ticket, None, maybe_billed=False)
-        entry = Entry(
+            asker.spending.lost += self._effort.lost - self._before.lost
+            for ticket in self._covered:  # nothing was sent on it
+                asker.purse.settle(ticket, None, maybe_billed=False)
+        assert self._entry is not None
+        return self._entry
+
+    async def _cover(self) -> None:
+        """Have the worst case of one try covered."""
+        request, asker = self._request, self._asker
+        self._covered.append(await asker.purse.reserve(asker.who, request.messages, request.max_tokens))
+
+    async def _send(self) -> Reply:
+        """One try, with its price counted."""
+        asker, reply, billed = self._asker, None, True
+        if asker.halted:
+            raise Halted
+        if not self._covered:  # the first try's cover was used by a try that failed
+            await self._cover()
+        ticket = self._covered.pop()
+        self._clock.start()
+        asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+        try:
+            reply = await asker.backend.complete(self._request)
+        except TransientError as error:
+            billed = error.kind != "connect"
+            raise
+        except ItemError:
+            billed = False
+            raise
+        except ConfigurationError:
+            billed = False
+            # The run ends here: the call that gets this one's place must not be sent any more.
+            asker.halted = asker.halted or not asker.who
+            raise
+        finally:
+            asker.on_wire.pop(self._worker, None)
+            cost = asker.purse.settle(ticket, reply, maybe_billed=billed)
+            asker.touch()
+        (asker.spending.judges if asker.who else asker.spending.model).add(reply.usage, cost)
+        return replace(reply, cost=cost) if cost != reply.cost else reply
+
+    async def _keep(self, reply: Reply) -> None:
+        await self._keep_entry(self._made(reply, None))
+
+    async def _keep_entry(self, entry: Entry) -> None:
+        """The entry on the disk. Until then its call counts as under way: it is paid for."""
+        asker = self._asker
+        if asker.journal is not None:
+            asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+            try:
+                await asker.journal.keep(entry)
+            finally:
+                del asker.on_wire[self._worker]
+        self._entry = entry
+
+    def _made(self, reply: Reply | None, error: ItemError | None) -> Entry:
+        call, request, backend, hashed = self._call, self._request, self._asker.backend, self._hashed
+        return Entry(
             request_hash=hashed.request,
             call_id=call.id,
             conversation_id=call.conversation_id,
@@ -156,58 +231,23 @@ class Asker:
             turn=call.turn,
             kind=call.kind,
             judge=call.judge,
-            ask=ask.number,
-            provider=self.backend.provider,
-            base_url=self.backend.base_url,
-            model=self.backend.model,
+            ask=request.reask,
+            provider=backend.provider,
+            base_url=backend.base_url,
+            model=backend.model,
             prompt_sha256=hashed.prompt,
             schema_sha256=hashed.schema,
-            parameters=self._hash.parameters,
-            max_tokens=ask.max_tokens,
-            sent_at=began.at,
-            seconds=began.seconds,
-            tries=effort.requests - before.requests,
-            lost=effort.lost - before.lost,
+            parameters=self._asker.hash.parameters,
+            max_tokens=request.max_tokens,
+            sent_at=self._clock.at,
+            seconds=self._clock.seconds,
+            tries=self._effort.requests - self._before.requests,
+            lost=self._effort.lost - self._before.lost,
             attunebench_version=__version__,
             reply=reply,
             error=str(error) if error else None,
             error_outcome=error.outcome if error else None,
         )
-        if self._journal is not None:
-            await self._journal.keep(entry)
-        return entry
-
-    def _sender(self, request: Request, began: _Clock, covered: list[Ticket]) -> Callable[[], Awaitable[Reply]]:
-        """One try of this request, with its worst case covered (the first is by now) and its price counted."""
-        worker = asyncio.current_task()
-        assert worker is not None
-
-        async def send() -> Reply:
-            if self.halted:
-                raise Halted
-            if not covered:
-                covered.append(await self._purse.reserve(self._who, request.messages, request.max_tokens))
-            ticket = covered.pop()
-            reply, billed = None, True
-            began.start()
-            self.on_wire[worker] = (request.call, asyncio.get_running_loop().time())
-            try:
-                reply = await self.backend.complete(request)
-            except TransientError as error:
-                billed = error.kind != "connect"
-                raise
-            except (ItemError, ConfigurationError):
-                billed = False
-                raise
-            finally:
-                self.on_wire.pop(worker, None)
-                cost = self._purse.settle(ticket, reply, maybe_billed=billed)
-                self._touch()
-            reply = replace(reply, cost=cost) if cost != reply.cost else reply
-            (self._spending.judges if self._who else self._spending.model).add(reply.usage, cost)
-            return reply
-
-        return send
 
 
 class _Clock:

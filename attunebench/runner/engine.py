@@ -9,6 +9,7 @@ and no metric, and leaves a job's outcome to whoever gave it the jobs.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,6 +94,7 @@ class Engine:
         self._left = 0
         self._given_up: dict[int, str] = {}
         self._workers: list[asyncio.Task[None]] = []
+        self._holding: dict[asyncio.Task[Any], Job] = {}
         self._cancelled = False
         self._answered = False
         self.stopped: Stop = ""
@@ -169,13 +171,35 @@ class Engine:
             self._left -= 1
             if job.failed is None:
                 try:
-                    await self._make(job, call)
+                    await self._make_unless_failed(job, call)
                 except BudgetSpent:
                     self.stop("max-cost")
                     return
                 except Halted:
                     return
             self._settle(job)
+
+    async def _make_unless_failed(self, job: Job, call: Call) -> None:
+        """Make the call; where its job fails while it waits for its turn, it is not made any more."""
+        worker = asyncio.current_task()
+        assert worker is not None
+        self._holding[worker] = job
+        try:
+            await self._make(job, call)
+        except asyncio.CancelledError:
+            if job.failed is None or self._cancelled or self._model.halted:
+                raise
+            if sys.version_info >= (3, 11):
+                worker.uncancel()
+        finally:
+            del self._holding[worker]
+
+    def _drop(self, job: Job) -> None:
+        """Nobody waits any more for a turn of a call of this job; what is under way ends as it may."""
+        on_wire, current = self._on_wire(), asyncio.current_task()
+        for worker, held in self._holding.items():
+            if held is job and worker not in on_wire and worker is not current:
+                worker.cancel()
 
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
@@ -239,6 +263,7 @@ class Engine:
         except TransientError as error:
             job.failed = f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}"
             job.tries = error.tries
+            self._drop(job)
             return None
 
     async def _vote(self, job: Job, call: Call, judge: int) -> Record | None:

@@ -62,15 +62,22 @@ class Retrying:
         self.rng = rng or random.Random()
 
     async def reply(
-        self, call: Call, send: Callable[[], Awaitable[Reply]], effort: Effort, *, tokens: float = 0
+        self,
+        call: Call,
+        send: Callable[[], Awaitable[Reply]],
+        effort: Effort,
+        *,
+        keep: Callable[[Reply], Awaitable[None]] | None = None,
+        tokens: float = 0,
     ) -> Reply:
         """The reply to one request, however many tries the line needs: `send` sends it once.
 
-        Waits for a turn in the line before each try; `tokens` is the estimate for its rates. Raises TransientError
-        with the number of requests in `tries` where the line did not heal in time, ItemError and ConfigurationError
-        at once.
+        Waits for a turn in the line before each try; `tokens` is the estimate for its rates. The place in the line is
+        given on only when `keep` is done with the reply, so that never more replies are unkept than calls may be under
+        way. Raises TransientError with the number of requests in `tries` where the line did not heal in time, ItemError
+        and ConfigurationError at once.
         """
-        tries = _Tries(self, call, send, effort, tokens)
+        tries = _Tries(self, call, send, effort, keep, tokens)
         retrying = AsyncRetrying(
             sleep=asyncio.sleep,
             retry=retry_if_exception_type(TransientError),
@@ -90,7 +97,13 @@ class _Tries:
     """The tries of one request."""
 
     def __init__(
-        self, retrying: Retrying, call: Call, send: Callable[[], Awaitable[Reply]], effort: Effort, tokens: float
+        self,
+        retrying: Retrying,
+        call: Call,
+        send: Callable[[], Awaitable[Reply]],
+        effort: Effort,
+        keep: Callable[[Reply], Awaitable[None]] | None,
+        tokens: float,
     ) -> None:
         self._pace = retrying.pace
         self._settings = retrying.settings
@@ -99,6 +112,7 @@ class _Tries:
         self._call = call
         self._send = send
         self._effort = effort
+        self._keep = keep
         self._tokens = tokens
         self._used = 0
         self._error: TransientError | None = None
@@ -126,6 +140,8 @@ class _Tries:
             usage = reply.usage
             if usage.prompt_tokens is not None and usage.completion_tokens is not None:
                 place.tokens = usage.prompt_tokens + usage.completion_tokens
+            if self._keep is not None:
+                await self._keep(reply)
             return reply
 
     def wait(self, _: RetryCallState) -> float:

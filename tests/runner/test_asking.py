@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lines import NoJitter
 from talks import parsed, small_file
+from virtual_time import run_virtual
 
 from attunebench.backends.base import Reply, Request
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError, TransientError
-from attunebench.protocol.calls import Call, Record
+from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
 from attunebench.runner.asking import Asker
+from attunebench.runner.budget import Budget, Purse
+from attunebench.runner.pacing import Pace
+from attunebench.runner.spending import Spending
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
 
 TALK = parsed(small_file())
@@ -29,7 +32,7 @@ HALF, WHOLE = '{"pairwise_selections": {"0": "A"}}', '{"pairwise_selections": {"
 class Scripted:
     """A backend that answers one request after the other as it is told, and keeps what it was asked."""
 
-    provider, model = "local", "m"
+    provider, model, base_url = "local", "m", "http://localhost/v1"
 
     def __init__(self, doings: Iterable[Reply | Exception]) -> None:
         self.requests: list[Request] = []
@@ -46,29 +49,16 @@ class Scripted:
         """Nothing is held open."""
 
 
-class Waits(Silent):
-    """Keeps the seconds that tries are waited for."""
-
-    def __init__(self) -> None:
-        self.seconds: list[float] = []
-
-    def retrying(self, call: Call, reason: str, wait: float) -> None:
-        self.seconds.append(wait)
-
-
-class NoJitter(random.Random):
-    """Every wait is the shortest."""
-
-    def uniform(self, a: float, b: float) -> float:
-        return a
-
-
-def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], list[float]]:
-    backend, observer = Scripted(doings), Waits()
+def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Spending]:
+    backend, spending = Scripted(doings), Spending()
     told = RunSettings(em=ModelSettings(provider="local", model="m"), max_tokens=100, **settings)
-    asker = Asker(backend, told, default_codebook(), observer, NoJitter())
-    record = asyncio.run(asker.ask(CALLS["pairwise"], TALK))
-    return record, backend.requests, observer.seconds
+
+    async def once() -> Record:
+        pace = Pace("m", 16, observer=Silent(), rng=NoJitter())
+        asker = Asker(backend, told, default_codebook(), Silent(), pace=pace, purse=Purse(Budget()), spending=spending)
+        return await asker.ask(CALLS["pairwise"], TALK)
+
+    return run_virtual(once()), backend.requests, spending
 
 
 def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None:
@@ -78,14 +68,14 @@ def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None
     assert "truncated" == record.answer.outcome
 
 
-def test_the_wait_that_a_server_asks_for_is_kept() -> None:
-    _, _, waits = ask(TransientError("busy", retry_after=0.02), TransientError("busy"), Reply(WHOLE))
-    assert [0.02, 0.0] == waits
-
-
 def test_retries_and_reasks_are_told_apart_and_all_requests_are_counted() -> None:
     record, requests, _ = ask(TransientError("busy"), Reply(HALF), Reply(WHOLE))
     assert (3, 1, 3) == (record.requests, record.reasks, len(requests))
+
+
+def test_a_reply_that_is_asked_for_again_is_wasted_and_a_lost_request_is_counted() -> None:
+    *_, spending = ask(TransientError("cut", kind="body"), Reply(HALF, cost=0.5), Reply(WHOLE, cost=0.25))
+    assert (0.75, 0.5, 1) == (spending.cost, spending.wasted.cost, spending.lost)
 
 
 @pytest.mark.parametrize(("costs", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, 0.5), None)])
@@ -104,9 +94,9 @@ def test_a_reask_is_no_retry(run: Callable[..., RunSummary], server: FakeServer)
     assert (3, 0) == (summary.reasks, summary.retries)
 
 
-def test_a_draft_is_judged_before_anything_else_is_asked(run: Callable[..., RunSummary], server: FakeServer) -> None:
+def test_a_draft_is_judged_before_what_is_not_in_the_line_yet(run: Callable[..., RunSummary], server: FakeServer) -> None:
     run(judges=("judge",), limit=1, concurrency=1)
-    assert ["fake-model", "judge", "fake-model"] == [body["model"] for body in server.bodies[:3]]
+    assert "judge" in [body["model"] for body in server.bodies[1:3]]
 
 
 def test_votes_on_other_prompts_are_not_mixed_with_new_ones(run: Callable[..., RunSummary], tmp_path: Path) -> None:

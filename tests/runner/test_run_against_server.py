@@ -56,11 +56,25 @@ def test_a_repeated_run_sends_nothing(run: Run, server: FakeServer) -> None:
     assert (0, 2) == (summary.written, summary.complete_before)
 
 
-def test_a_repeated_run_does_the_missing_conversations_only(
+def test_a_result_that_is_gone_comes_out_of_the_journal(
+    run: Run, server: FakeServer, tmp_path: Path, results: Results
+) -> None:
+    run()
+    before = predictions(results())
+    next((tmp_path / "results").glob("*.json")).unlink()
+    server.asked.clear()
+    summary = run()
+    assert [] == server.bodies
+    assert (4 * T + 1, 0) == (summary.spending.replayed, summary.spending.model.replies)
+    assert before == predictions(results())
+
+
+def test_without_its_journal_a_run_does_the_missing_conversations_only(
     run: Run, server: FakeServer, tmp_path: Path, results: Results
 ) -> None:
     run()
     next((tmp_path / "results").glob("*.json")).unlink()
+    (tmp_path / "results" / "_calls.sqlite3").unlink()
     server.asked.clear()
     run()
     assert 4 * T + 1 == len(server.bodies)
@@ -131,7 +145,8 @@ def test_what_is_written_before_the_money_ends_stays(run: Run, server: FakeServe
     per_conversation = 4 * T + 1
 
     def script(asked: Asked) -> Doing:
-        return Answer() if asked.number < per_conversation else Status(402, {"error": {"message": "no credit"}})
+        # The first request is for the price list.
+        return Answer() if asked.number <= per_conversation else Status(402, {"error": {"message": "no credit"}})
 
     server.script = script
     with pytest.raises(ConfigurationError):
@@ -347,7 +362,7 @@ def test_no_key_is_written_anywhere(run: Run, server: FakeServer, data: Path, tm
     run(max_tries=1)
     assert all(asked.headers["authorization"] == f"Bearer {KEY}" for asked in server.asked)
     for path in (tmp_path / "results").iterdir():
-        assert KEY not in path.read_text()
+        assert KEY.encode() not in path.read_bytes()
 
 
 def test_a_draft_with_half_a_surrogate_is_kept(run: Run, server: FakeServer, results: Results) -> None:
