@@ -94,7 +94,9 @@ def test_a_reask_is_no_retry(run: Callable[..., RunSummary], server: FakeServer)
     assert (3, 0) == (summary.reasks, summary.retries)
 
 
-def test_a_draft_is_judged_before_what_is_not_in_the_line_yet(run: Callable[..., RunSummary], server: FakeServer) -> None:
+def test_a_draft_is_judged_before_what_is_not_in_the_line_yet(
+    run: Callable[..., RunSummary], server: FakeServer
+) -> None:
     run(judges=("judge",), limit=1, concurrency=1)
     assert "judge" in [body["model"] for body in server.bodies[1:3]]
 
