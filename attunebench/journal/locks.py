@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
 
@@ -22,13 +25,15 @@ def claim(folder: Path, provider: str, model: str, modes: Sequence[str], shard: 
         for mode in sorted(set(modes)):
             identity = [provider, model, mode, shard or ""]
             name = sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:16]
-            lock = try_lock(folder / f".attunebench-run-{name}.lock")
+            path = folder / f".attunebench-run-{name}.lock"
+            lock = try_lock(path)
             if lock is None:
                 raise DataError(
-                    f"Another process is running {model} ({provider}, {mode}) into {folder} at this moment; "
-                    "wait for it to end, or give another folder with --output."
+                    f"Another process{_holder(path)} is running {model} ({provider}, {mode}) into {folder} at this "
+                    "moment; wait for it to end, or give another folder with --output."
                 )
             held.callback(release, lock)
+            _sign(path)
         yield
 
 
@@ -47,3 +52,17 @@ def try_lock(path: Path) -> FileLock | None:
 def release(lock: FileLock) -> None:
     """Give the lock back. Its file stays: taking it away would let two others lock two files of the same name."""
     lock.release()
+
+
+def _sign(path: Path) -> None:
+    """Leave word of who has the lock. For people only: what counts is the lock, which some systems let nobody pass."""
+    with suppress(OSError):
+        path.write_text(f"{os.getpid()} {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n", encoding="ascii")
+
+
+def _holder(path: Path) -> str:
+    """Who has the lock, as " (process 4711, since …)"; "" where that cannot be read."""
+    with suppress(OSError, ValueError):
+        if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", path.read_text(encoding="ascii")):
+            return f" (process {told[1]}, since {told[2]})"
+    return ""
