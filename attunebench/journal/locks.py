@@ -61,8 +61,8 @@ def _sign(path: Path) -> None:
 
 
 def _holder(path: Path) -> str:
-    """Who has the lock, as " (process 4711, since …)"; "" where that cannot be read."""
+    """Who has the lock, as " (pid 4711, since …)"; "" where that cannot be read."""
     with suppress(OSError, ValueError):
         if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", path.read_text(encoding="ascii")):
-            return f" (process {told[1]}, since {told[2]})"
+            return f" (pid {told[1]}, since {told[2]})"
     return ""

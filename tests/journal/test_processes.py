@@ -163,7 +163,7 @@ def test_the_same_run_is_refused_while_another_process_is_at_it_and_others_share
 def test_who_is_at_it_is_named_where_the_lock_file_says_so(tmp_path: Path, start: Start) -> None:
     holder = start(HOLDER, tmp_path)
     lines_until(holder, "held")
-    told = rf"process \(process {holder.pid}, since 2\d\d\d-.* UTC\) is running m "
+    told = rf"process \(pid {holder.pid}, since 2\d\d\d-.* UTC\) is running m "
     with pytest.raises(DataError, match=told), claim(tmp_path, "local", "m", ["default"]):
         pass
     for lock in tmp_path.glob(".attunebench-run-*.lock"):
