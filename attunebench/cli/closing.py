@@ -23,11 +23,22 @@ _STOPPED = {
 }
 
 
+_ENDED = {
+    "refused": "refused",
+    "truncated": "cut at the limit of tokens (--max-tokens)",
+    "incomplete": "answered in part",
+    "unreadable": "without a usable answer",
+}
+
+
 def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     """The lines in the order in which they matter; `going_on` comes after them."""
     lines = [*_first(summary), *_made(summary), *_skipped(summary)]
     if settings.em.provider != "baseline":
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
+    ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
+    if ended:
+        lines.append(f"Calls not answered in full: {', '.join(ended)}.")
     if summary.votes_owed:
         lines.append(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
     return lines

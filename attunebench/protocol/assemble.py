@@ -232,6 +232,7 @@ def _counts(records: Sequence[Record]) -> dict[str, int]:
         "reasked": sum(record.reasks > 0 for record in records),
         "mended": sum(record.answer.mended for record in records),
         "refused": sum(record.answer.outcome == "refused" for record in records),
+        "truncated": sum(record.answer.outcome == "truncated" for record in records),
         "answered_items": expected - sum(len(record.answer.missing) for record in records),
         "expected_items": expected,
     }

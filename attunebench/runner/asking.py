@@ -80,6 +80,7 @@ class Asker:
         self.touch = touch
         self.retrying = Retrying(pace, settings, observer)
         self.hash = hasher(backend, settings)
+        self._told: set[str] = set()
 
     async def ask(self, call: Call, conversation: Conversation) -> Record:
         """The call's final answer.
@@ -114,6 +115,12 @@ class Asker:
             fold.add(entry)
             if entry.reply is not None and fold.next() is not None:
                 self.spending.wasted.add(entry.reply.usage, entry.reply.cost)
+
+    def tell_first(self, call: Call, error: ItemError) -> None:
+        """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
+        if error.outcome not in self._told:
+            self._told.add(error.outcome)
+            self._observer.warned(f"Not answered: {call.id}. {error} More such calls are counted, not named.")
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""
@@ -164,6 +171,7 @@ class _Fetch:
         try:
             await asker.retrying.reply(self._call, self._send, self._effort, keep=self._keep, tokens=tokens)
         except ItemError as error:
+            asker.tell_first(self._call, error)
             await self._keep_entry(self._made(None, error))
         finally:
             asker.spending.lost += self._effort.lost - self._before.lost

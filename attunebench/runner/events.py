@@ -68,6 +68,8 @@ class RunSummary:
     spending: Spending = field(default_factory=Spending)
     adapted: Mapping[str, str] = field(default_factory=dict)
     """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
+    unanswered: Mapping[str, int] = field(default_factory=dict)
+    """Outcome ("refused", "truncated", "incomplete", "unreadable") → calls to the evaluated model that ended so."""
     served: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Model → the names under which servers and providers answered, where they are several or another one."""
 

@@ -87,6 +87,7 @@ class _Totals:
     answered_items: int = 0
     expected_items: int = 0
     adapted: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, int] = field(default_factory=dict)
     models: dict[str, list[str]] = field(default_factory=dict)
     providers: dict[str, list[str]] = field(default_factory=dict)
 
@@ -109,6 +110,9 @@ class _Totals:
             expected = len(expected_items(record.call.asked))
             self.expected_items += expected
             self.answered_items += expected - len(record.answer.missing)
+            if record.answer.missing:
+                outcome = record.answer.outcome
+                self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
 
 
 class _Run:
@@ -342,6 +346,7 @@ class _Run:
             sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped else "",
             spending=self._spending,
             adapted=totals.adapted,
+            unanswered=totals.unanswered,
             served=totals.served,
         )
 
