@@ -8,20 +8,23 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 from attunebench.journal import Journal
+from attunebench.scorer import score_folders
+from attunebench.scores import write_scores
 from attunebench.selftest.ledger import Ledger, Next, Page
-from attunebench.selftest.plans import Phase, Scenario
+from attunebench.selftest.plans import Scenario
 
-MODEL, JUDGE = "fake-model", "fake-judge"
+MODELS, JUDGE = ("fake-model", "another-model"), "fake-judge"
 CONCURRENCY = 16
 KEY = "-".join(("selftest", "c0ffee", "not", "a", "key"))
 """Goes into every command, and must be in no file and no line of output."""
+_RESAMPLES = 100
 LONGEST = 180.0
 """Seconds after which a command that has not ended is ended."""
 _FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY")
@@ -73,32 +76,41 @@ class Server:
             return json.load(response)
 
 
-def run_phase(
-    server: Server, scenario: Scenario, phase: Phase, data: Path, folder: Path, *, after: int, dead: str
-) -> Ended:
-    """One `attune-bench run`, struck as the phase says."""
-    words = ["run", "local", MODEL, data, "-o", "results", "--base-url", server.url, "--api-key", KEY]
+def run_phase(server: Server, scenario: Scenario, data: Path, folder: Path, coming: Next) -> list[Ended]:
+    """One `attune-bench run` for each of the scenario's models, all at once; what is `coming` strikes the first."""
+    words = ["run", "local", data, "-o", "results", "--base-url", server.url, "--api-key", KEY]
     words += ["--concurrency", CONCURRENCY]
     if scenario.judged:
         words += ["--judge-model", JUDGE]
     if scenario.call_timeout is not None:
         words += ["--call-timeout", scenario.call_timeout]
-    process = _start(words, folder)
-    server.tell(Next(phase.event, phase.state, after, process.pid, dead if phase.state == "one dead call" else ""))
-    return _end(process)
+    processes = [_start([*words[:2], model, *words[2:]], folder) for model in models(scenario)]
+    server.tell(replace(coming, pid=processes[0].pid))
+    return [_end(process) for process in processes]
 
 
-def score(data: Path, folder: Path) -> tuple[Ended, Mapping[str, Any]]:
-    """`attune-bench score` of the folder's results, and what it wrote."""
-    ended = _end(_start(["score", "-r", "results", "-d", data, "-o", "scores.json", "--resamples", 100], folder))
-    path = folder / "scores.json"
-    return ended, json.loads(path.read_bytes()) if path.exists() else {}
+def models(scenario: Scenario) -> tuple[str, ...]:
+    """The models that are run."""
+    return MODELS[: scenario.models]
 
 
-def results(folder: Path) -> dict[str, Any]:
-    """The result files by name."""
+def results(folder: Path, model: str) -> dict[str, Any]:
+    """A model's results by conversation."""
     paths = sorted((folder / "results").glob("[!_.]*.json"))
-    return {path.name: json.loads(path.read_bytes()) for path in paths}
+    found = [json.loads(path.read_bytes()) for path in paths]
+    return {result["conversationId"]: result for result in found if result["em_model"] == model}
+
+
+def scores(data: Path, folder: Path, model: str) -> dict[str, Any]:
+    """A model's part of the scores of the folder's results, which are kept beside them. Raises AttuneBenchError."""
+    path = folder / "scores.json"
+    if not path.exists():
+        # As `attune-bench score` does it, without another start of the interpreter.
+        write_scores(path, score_folders(folder / "results", data, resamples=_RESAMPLES))
+    found = json.loads(path.read_bytes())
+    return {
+        part: [entry for entry in found[part] if entry["em_model"] == model] for part in ("conversations", "aggregates")
+    }
 
 
 def kept(folder: Path) -> Mapping[str, int]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
+from attunebench.errors import AttuneBenchError
+from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
 from attunebench.selftest import proofs, running
-from attunebench.selftest.ledger import Ledger
+from attunebench.selftest.ledger import Ledger, Next
 from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, strikes
-from attunebench.selftest.running import CONCURRENCY, KEY, MODEL, Ended, Server
+from attunebench.selftest.running import CONCURRENCY, KEY, MODELS, Ended, Server
 
 AT_ONCE = 2
 """Scenarios under way together."""
@@ -64,38 +67,54 @@ class Proof:
         self._data = data
         conversations = load_conversations(data).conversations
         calls = [call for each in conversations for call in plan_conversation(each, "default", default_codebook())]
-        self._calls = {call_key(MODEL, "\n\n".join(m.content for m in call.messages)): call for call in calls}
+        self._prompts = {"\n\n".join(message.content for message in call.messages): call for call in calls}
+        self._calls = self.calls(MODELS[0])
         self._votes = sum(call.kind == "draft" for call in calls)
         self._references: dict[bool, _Reference] = {}
+        self.failed = False
+
+    @property
+    def size(self) -> str:
+        """What is run each time, in words."""
+        turns = {(call.conversation_id, call.turn) for call in self._calls.values() if call.turn}
+        conversations = {call.conversation_id for call in self._calls.values()}
+        return f"{len(conversations)} conversations, {len(turns)} turns, {len(self._calls)} calls"
+
+    def calls(self, model: str) -> dict[str, Call]:
+        """The calls to an evaluated model by their keys."""
+        return {call_key(model, prompt): call for prompt, call in self._prompts.items()}
+
+    def count(self, scenario: Scenario) -> int:
+        """The calls of a scenario, votes of judges among them."""
+        return (len(self._calls) + self._votes * scenario.judged) * scenario.models
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Proven]:
-        """The scenarios, each as soon as it and those before it are through. Raises RuntimeError where even the
-        undisturbed run fails: then nothing can be told."""
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            judged = sorted({scenario.judged for scenario in scenarios})
-            self._references = dict(zip(judged, pool.map(self._reference, judged), strict=True))
-            yield from pool.map(self._prove, scenarios)
+        """The scenarios, each as soon as it and those before it are through.
 
-    def _reference(self, judged: bool) -> _Reference:
-        tried = _Tried(self, replace(UNDISTURBED, judged=judged))
-        try:
-            tried.go()
-        except _Broken as broken:
-            raise RuntimeError(f"Even the undisturbed run fails: {broken} (kept in {tried.folder}).") from None
-        return _Reference(tried.results, tried.scores)
+        Where even the undisturbed run fails that is all: without it nothing can be told.
+        """
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            undisturbed = [replace(UNDISTURBED, judged=judged) for judged in {each.judged for each in scenarios}]
+            if failed := [proven for proven in pool.map(self._prove, undisturbed) if proven.problems]:
+                yield failed[0]
+                return
+            yield from pool.map(self._prove, scenarios)
 
     def _prove(self, scenario: Scenario) -> Proven:
         began = time.monotonic()
         tried = _Tried(self, scenario)
         try:
             tried.go()
-            problems = [*tried.problems, *tried.proofs(self._references[scenario.judged])]
-        except _Broken as broken:
+            # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
+            reference = self._references.setdefault(scenario.judged, _Reference(tried.results, tried.scores()))
+            problems = [*tried.problems, *tried.proofs(reference)]
+        except (_Broken, AttuneBenchError) as broken:
             problems = [*tried.problems, str(broken)]
+        self.failed = self.failed or bool(problems)
         ledger = tried.ledgers[-1] if tried.ledgers else Ledger()
         return Proven(
             scenario=scenario,
-            calls=len(self._calls) + self._votes * scenario.judged,
+            calls=self.count(scenario),
             requests=sum(page.asked for page in ledger.pages.values()),
             faults=ledger.faults,
             again=tried.again,
@@ -116,36 +135,41 @@ class _Tried:
         self.folder.mkdir()
         self.ledgers: list[Ledger] = []
         self.kept: list[Mapping[str, int]] = []
-        self.ended: list[Ended] = []
         self.problems: list[str] = []
         self.again = 0
-        self.results: Mapping[str, Any] = {}
-        self.scores: Mapping[str, Any] = {}
+        self.early: list[Mapping[str, Any]] = []
+        self.dead = min(proof._calls, key=lambda key: (proof._calls[key].kind != "pairwise", key))
         self.hopeless = [
             call for key, call in proof._calls.items() if fate(scenario, proof.seed, key).for_ever is not None
         ]
 
     def go(self) -> None:
-        """All commands of the scenario, and `score` at the end. Raises _Broken where one ends as it must not."""
+        """All commands of the scenario. Raises _Broken where one ends as it must not."""
         proof, scenario = self._proof, self.scenario
-        calls = len(proof._calls) + proof._votes * scenario.judged
-        after = strikes(scenario, proof.seed, calls)
-        dead = min(proof._calls, key=lambda key: (proof._calls[key].kind != "pairwise", key))
+        after = strikes(scenario, proof.seed, proof.count(scenario))
         with Server(scenario, proof.seed) as server:
             for phase, answers in zip(scenario.phases, after, strict=True):
-                ended = running.run_phase(server, scenario, phase, proof._data, self.folder, after=answers, dead=dead)
-                self.ended.append(ended)
+                coming = Next(
+                    phase.event, phase.state, answers, dead=self.dead if phase.state == "one dead call" else ""
+                )
+                ended = running.run_phase(server, scenario, proof._data, self.folder, coming)
                 self.ledgers.append(server.ledger())
                 self.kept.append(running.kept(self.folder))
-                self._check(phase, ended)
-        ended, self.scores = running.score(proof._data, self.folder)
-        if ended.status != 0:
-            raise _Broken(f"score ended with {ended.status}: {_last_words(ended)}")
-        self.ended.append(ended)
-        self.results = running.results(self.folder)
+                self.early.append(self.results)
+                for each in ended:
+                    self._check(phase, each)
+
+    @property
+    def results(self) -> Mapping[str, Any]:
+        """The first model's results as they are now, by conversation."""
+        return running.results(self.folder, MODELS[0])
+
+    def scores(self, model: str = MODELS[0]) -> Mapping[str, Any]:
+        """What `score` makes of a model's results."""
+        return running.scores(self._proof._data, self.folder, model)
 
     def _check(self, phase: Phase, ended: Ended) -> None:
-        number = f"command {len(self.ended)}"
+        number = f"command {len(self.ledgers)}"
         self.problems += self._spills(ended)
         if ended.status != phase.status:
             raise _Broken(f"{number} ended with {ended.status} and not {phase.status}: {_last_words(ended)}")
@@ -155,15 +179,30 @@ class _Tried:
     def proofs(self, reference: _Reference) -> Iterator[str]:
         """What does not hold."""
         mended, hopeless = self.scenario.mended, self.hopeless
-        yield from proofs.same_predictions(reference.results, self.results, mended=mended, unanswered=hopeless)
-        yield from proofs.same_scores(reference.scores, self.scores, mended=mended, values=not hopeless)
-        yield from proofs.nothing_lost(self.ledgers[-1], self.kept[-1], self._proof._calls)
+        for model in running.models(self.scenario):
+            found = running.results(self.folder, model)
+            yield from proofs.same_predictions(reference.results, found, mended=mended, unanswered=hopeless)
+            yield from proofs.same_scores(reference.scores, self.scores(model), mended=mended, values=not hopeless)
+            yield from proofs.nothing_lost(self.ledgers[-1], self.kept[-1], self._proof.calls(model))
+        yield from self._early(reference)
         yield from self._nothing_twice()
         yield from self._nothing_left()
 
+    def _early(self, reference: _Reference) -> Iterator[str]:
+        """What is written before the end is final, and a conversation without all of its answers is not written."""
+        mended, hopeless = self.scenario.mended, self.hopeless
+        for phase, early in zip(self.scenario.phases[:-1], self.early, strict=False):
+            yield from proofs.same_predictions(
+                reference.results, early, mended=mended, unanswered=hopeless, partly=True
+            )
+            if phase.state == "one dead call":
+                missing = set(reference.results) - set(early)
+                if missing != {self._proof._calls[self.dead].conversation_id}:
+                    yield f"{len(missing)} conversations are skipped, and not just that of the dead call"
+
     def _nothing_twice(self) -> Iterator[str]:
         """Every answer that went out whole is kept, but for those that were under way at a kill."""
-        most = CONCURRENCY * (1 + self.scenario.judged)
+        most = CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
         ledgers, kept = [Ledger(), *self.ledgers], [{}, *self.kept]
         for index, phase in enumerate(self.scenario.phases):
             lost = proofs.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
@@ -173,9 +212,10 @@ class _Tried:
             self.again += lost
 
     def _nothing_left(self) -> Iterator[str]:
-        """No list of skipped conversations and no half-written file."""
+        """No list of skipped conversations and no half-written file, but for hidden ones of killed processes."""
         names = [path.name for path in (self.folder / "results").iterdir()]
-        whole = [name for name in names if name.endswith((".json", ".lock")) or ".sqlite3" in name]
+        ends = (".json", ".lock", *((".part",) if self.scenario.kills else ()))
+        whole = [name for name in names if name.endswith(ends) or ".sqlite3" in name]
         if left := sorted({*names} - {*whole} | {name for name in names if name.startswith("_skipped")}):
             yield f"files are left behind: {', '.join(left)}"
 
@@ -188,23 +228,19 @@ class _Tried:
             yield "a command shows a traceback"
 
 
-def selftest(
-    seed: int, scenarios: Sequence[Scenario], each: Callable[[Proven], None], *, data: Path | None = None
-) -> Path | None:
-    """Goes through the scenarios and hands each to `each`; the folder of what failed, or None where all is proven."""
+@contextmanager
+def selftest(seed: int, data: Path | None = None) -> Iterator[tuple[Proof, Path]]:
+    """A self-test over the conversations of `data` (the demonstration's without it) and the folder that it works in.
+
+    The folder stays where something was not proven.
+    """
     place = Path(tempfile.mkdtemp(prefix="attunebench-selftest-"))
-    failed = True
+    proof = Proof(seed, place, data or demo_folder())
     try:
-        outcomes: Iterable[Proven] = Proof(seed, place, data or demo_folder()).run(scenarios)
-        problems = 0
-        for proven in outcomes:
-            each(proven)
-            problems += len(proven.problems)
-        failed = problems > 0
+        yield proof, place
     finally:
-        if not failed:
+        if not proof.failed:
             shutil.rmtree(place, ignore_errors=True)
-    return place if failed else None
 
 
 def _last_words(ended: Ended) -> str:
