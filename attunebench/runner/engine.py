@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +75,7 @@ class Engine:
         judges: Sequence[Asker],
         *,
         workers: int,
-        done: Callable[[Job], None],
+        done: Callable[[Job], Awaitable[None]],
         observer: Observer,
         may_open: Callable[[int], bool] = lambda _: True,
         patience: float = float("inf"),
@@ -95,6 +95,7 @@ class Engine:
         self._given_up: dict[int, str] = {}
         self._workers: list[asyncio.Task[None]] = []
         self._holding: dict[asyncio.Task[Any], Job] = {}
+        self._ending: set[asyncio.Task[Any] | None] = set()
         self._cancelled = False
         self._answered = False
         self.stopped: Stop = ""
@@ -153,7 +154,7 @@ class Engine:
             asker.halted = True
         on_wire = self._on_wire()
         for worker in self._workers:
-            if worker not in on_wire and worker is not asyncio.current_task():
+            if worker not in on_wire and worker not in self._ending and worker is not asyncio.current_task():
                 worker.cancel()
 
     def _on_wire(self) -> set[asyncio.Task[Any]]:
@@ -177,7 +178,7 @@ class Engine:
                     return
                 except Halted:
                     return
-            self._settle(job)
+            await self._settle(job)
 
     async def _make_unless_failed(self, job: Job, call: Call) -> None:
         """Make the call; where its job fails while it waits for its turn, it is not made any more."""
@@ -208,7 +209,7 @@ class Engine:
                 return self._ready.popleft()
             affordable = self._may_open(self._left)
             if affordable and (job := next(self._jobs, None)) is not None:
-                self._begin(job)
+                await self._begin(job)
             elif self._open:
                 await self._sleep()
             else:
@@ -231,7 +232,7 @@ class Engine:
                 turn.set_result(None)
                 number -= 1
 
-    def _begin(self, job: Job) -> None:
+    async def _begin(self, job: Job) -> None:
         self._open += 1
         self._left += len(job.calls)
         job.pending = len(job.calls) + 1
@@ -243,7 +244,7 @@ class Engine:
             else:
                 job.waiting.setdefault(call.needs, []).append(call)
         self._wake(len(self._ready))
-        self._settle(job)
+        await self._settle(job)
 
     async def _make(self, job: Job, call: Call) -> None:
         if call.judge is not None:
@@ -296,7 +297,7 @@ class Engine:
                 self._ready.appendleft((job, with_draft(judge_call, draft)))
                 self._wake(1)
 
-    def _settle(self, job: Job) -> None:
+    async def _settle(self, job: Job) -> None:
         """One of the job's calls (or its opening) is over; a failed job's waiting judges are not made any more."""
         job.pending -= 1
         if job.failed is not None:
@@ -305,6 +306,11 @@ class Engine:
             self._left -= dropped
             job.waiting.clear()
         if job.pending == 0:
+            worker = asyncio.current_task()
+            self._ending.add(worker)
+            try:
+                await self._done(job)
+            finally:
+                self._ending.discard(worker)
             self._open -= 1
-            self._done(job)
             self._wake(1 if self._open else len(self._idle))

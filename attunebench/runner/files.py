@@ -74,10 +74,9 @@ class ResultFolder:
         path = self._paths.get(identity)
         return read_object(path) if path else None
 
-    def write(self, identity: Identity, data: Mapping[str, Any]) -> Path:
-        """Write a result under its name, or under its own older one. Files of others are never touched."""
+    def place(self, identity: Identity) -> Path:
+        """Where this result is to be written: under its own older name, or a new one. Never at a file of others."""
         path = self._paths.get(identity) or self.folder / self._free_name(identity)
-        write_json(path, data)
         self._paths[identity] = path
         self._names[path.name.casefold()] = identity
         return path

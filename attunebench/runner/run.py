@@ -29,7 +29,7 @@ from attunebench.runner.asking import Asker
 from attunebench.runner.budget import Budget, Purse, check_bound, prices_for
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
-from attunebench.runner.files import Identity, ResultFolder, prepare_folder
+from attunebench.runner.files import Identity, ResultFolder, prepare_folder, write_json
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.pacing import Pace
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -269,7 +269,7 @@ class _Run:
             )
         )
 
-    def _done(self, job: Job) -> None:
+    async def _done(self, job: Job) -> None:
         """A job ended: its result is written, or the conversation is noted as skipped."""
         name = job.conversation.conversation_id
         for record in job.records.values():
@@ -282,7 +282,8 @@ class _Run:
             self._observer.skipped(name, job.mode, job.failed)
             return
         self._totals.votes_owed += len(job.owed)
-        path = self._folder.write(self._identity(job), self._result(job))
+        path, result = self._folder.place(self._identity(job)), self._result(job)
+        await asyncio.to_thread(write_json, path, result)  # the flush to disk would hold up all other calls
         self._totals.written += 1
         self._skipped.remove(name, job.mode)
         self._observer.written(name, job.mode, path)
