@@ -49,14 +49,14 @@ def selftest(
     if unknown := [name for name in names if name not in SCENARIOS]:
         raise UsageError(f"There is no scenario {unknown[0]!r}; there are {', '.join(SCENARIOS)}.")
     console = _console()
-    with begun(seed) as (proof, place):
+    with begun() as (proof, place):
         console.print(
             f"Each time {proof.size} (and a judge's votes), seed {seed}, against a server on this machine. Compared "
             f"with an undisturbed run: {', '.join(COMPARED)}, and every number of `score` to 1e-12.\n"
         )
         row = _rows(console)
         proven = 0
-        for each in proof.run([SCENARIOS[name] for name in names]):
+        for each in proof.run([(SCENARIOS[name], seed) for name in names]):
             row(each)
             proven += not each.problems
     console.print(f"\n{proven} of {len(names)} proven.")

@@ -51,6 +51,8 @@ class Phase:
     says: str = ""
     event: Event = ""
     state: State = ""
+    may_end: bool = False
+    """Whether the command may be done before it is struck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Scenario:
     models: int = 1
     """Models that are run into the folder at the same time, each by a process of its own."""
     phases: tuple[Phase, ...] = (Phase(),)
+    margin: int = 20
+    """Answers that are on their way beside the one that an event waits for: it comes so long before the end."""
     proves: str = "same predictions and scores, none lost, none asked twice"
     """What is proven when all holds, for the reader."""
 
@@ -82,8 +86,8 @@ class Scenario:
 
     @property
     def mended(self) -> bool:
-        """Whether answers are cut or broken on their way, so that some are read out of a mended text."""
-        return any(name in MODEL for family, _ in self.faults for name in family)
+        """Whether answers are cut or broken, so that some are asked for again or read out of a mended text."""
+        return self.for_ever > 0 or any(name in MODEL for family, _ in self.faults for name in family)
 
     @property
     def counted(self) -> bool:
@@ -123,14 +127,14 @@ def fate(scenario: Scenario, seed: int, call: str) -> Fate:
     )
 
 
-def strikes(scenario: Scenario, seed: int, calls: int, *, margin: int = 20) -> list[int]:
+def strikes(scenario: Scenario, seed: int, calls: int) -> list[int]:
     """After how many answers each phase's event (or the end of the money) comes, counted from the phase's start.
 
-    Even the last one comes before a run of so many calls is over: `margin` answers are on their way beside it.
+    Even the last one comes before a run of so many calls is over.
     """
     rng = random.Random(f"{seed} {scenario.name} strikes")
     struck = [phase.event != "" or phase.state == "no money" for phase in scenario.phases]
-    most = max(1, calls // max(1, sum(struck)) - margin)
+    most = max(1, calls // max(1, sum(struck)) - scenario.margin)
     return [rng.randrange(most) if strike else 0 for strike in struck]
 
 
@@ -205,5 +209,14 @@ def _scenarios() -> dict[str, Scenario]:
 
 UNDISTURBED = Scenario("undisturbed", "nothing")
 """What all others are compared with."""
+ONE_KILL = Scenario(
+    "one kill",
+    "kill -9 at any point, then the same command",
+    judged=True,
+    phases=(Phase(status=-9, event="kill", may_end=True), Phase()),
+    margin=0,
+    proves=_KILLED,
+)
+"""For small runs and many seeds."""
 SCENARIOS = _scenarios()
 """In the order in which they are shown."""

@@ -15,14 +15,14 @@ from attunebench.selftest.ledger import Ledger, Page
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Kind
 
-COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items")
+COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items", "calls.reasked")
 """The parts of a result that come from answers alone."""
 _OF_HITS = ("emotion_intensity_mae",)
 """Means over right answers alone: where nothing is answered there is nothing to be a mean of."""
 _NAMES = ("em_model", "source_file")
 """What tells two models' scores apart."""
-MENDED = ("mended", "mended_rate")
-"""What tells how neatly answers were typed, and not what they say."""
+MENDED = ("mended", "mended_rate", "calls.reasked", "reasked")
+"""What tells how neatly answers were typed and how often they were asked for, and not what they say."""
 TOLERANCE = 1e-12
 FIELDS: Mapping[Kind, tuple[str, ...]] = {
     "draft": ("em_drafted_response", "response_reasoning"),
@@ -82,6 +82,15 @@ def nothing_lost(ledger: Ledger, kept: Mapping[str, int], calls: Mapping[str, Ca
         yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
     if lost := [key for key, page in ledger.pages.items() if page.whole and key not in kept]:
         yield f"{len(lost)} answers are not in the journal"
+
+
+def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterator[str]:
+    """No command sent a request whose reply the journal had at its start (`kept`).
+
+    Only for where no two asks of a call are the same: a second reask for the same items is.
+    """
+    if again := [key for key in kept if after.pages[key].asked != before.pages[key].asked]:
+        yield f"{len(again)} requests were sent again although the journal had their replies"
 
 
 def unkept(before: Ledger, after: Ledger, kept_before: Mapping[str, int], kept_after: Mapping[str, int]) -> int:

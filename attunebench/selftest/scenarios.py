@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ class Proven:
     """
 
     scenario: Scenario
+    seed: int
     calls: int
     requests: int
     faults: int
@@ -61,8 +64,7 @@ class _Broken(Exception):  # noqa: N818 (a scenario that cannot be gone through 
 class Proof:
     """The self-test over the conversations of `data`, in folders under `place`."""
 
-    def __init__(self, seed: int, place: Path, data: Path) -> None:
-        self.seed = seed
+    def __init__(self, place: Path, data: Path) -> None:
         self._place = place
         self._data = data
         conversations = load_conversations(data).conversations
@@ -88,21 +90,21 @@ class Proof:
         """The calls of a scenario, votes of judges among them."""
         return (len(self._calls) + self._votes * scenario.judged) * scenario.models
 
-    def run(self, scenarios: Sequence[Scenario]) -> Iterator[Proven]:
-        """The scenarios, each as soon as it and those before it are through.
+    def run(self, tries: Sequence[tuple[Scenario, int]]) -> Iterator[Proven]:
+        """The scenarios with their seeds, each as soon as it and those before it are through.
 
         Where even the undisturbed run fails that is all: without it nothing can be told.
         """
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            undisturbed = [replace(UNDISTURBED, judged=judged) for judged in {each.judged for each in scenarios}]
-            if failed := [proven for proven in pool.map(self._prove, undisturbed) if proven.problems]:
+            undisturbed = [replace(UNDISTURBED, judged=judged) for judged in {each.judged for each, _ in tries}]
+            if failed := [proven for proven in pool.map(self._prove, undisturbed, repeat(0)) if proven.problems]:
                 yield failed[0]
                 return
-            yield from pool.map(self._prove, scenarios)
+            yield from pool.map(self._prove, *zip(*tries, strict=True))
 
-    def _prove(self, scenario: Scenario) -> Proven:
+    def _prove(self, scenario: Scenario, seed: int) -> Proven:
         began = time.monotonic()
-        tried = _Tried(self, scenario)
+        tried = _Tried(self, scenario, seed)
         try:
             tried.go()
             # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
@@ -110,10 +112,14 @@ class Proof:
             problems = [*tried.problems, *tried.proofs(reference)]
         except (_Broken, AttuneBenchError) as broken:
             problems = [*tried.problems, str(broken)]
-        self.failed = self.failed or bool(problems)
+        if problems:
+            self.failed = True
+        else:
+            shutil.rmtree(tried.folder, ignore_errors=True)
         ledger = tried.ledgers[-1] if tried.ledgers else Ledger()
         return Proven(
             scenario=scenario,
+            seed=seed,
             calls=self.count(scenario),
             requests=sum(page.asked for page in ledger.pages.values()),
             faults=ledger.faults,
@@ -128,10 +134,11 @@ class Proof:
 class _Tried:
     """One scenario under way: its folder, the server's book and the journal after each command."""
 
-    def __init__(self, proof: Proof, scenario: Scenario) -> None:
+    def __init__(self, proof: Proof, scenario: Scenario, seed: int) -> None:
         self.scenario = scenario
+        self._seed = seed
         self._proof = proof
-        self.folder = proof._place / f"{scenario.name.replace(' ', '-')}{'-judged' * scenario.judged}"
+        self.folder = proof._place / f"{scenario.name.replace(' ', '-')}-{seed}{'-judged' * scenario.judged}"
         self.folder.mkdir()
         self.ledgers: list[Ledger] = []
         self.kept: list[Mapping[str, int]] = []
@@ -139,15 +146,13 @@ class _Tried:
         self.again = 0
         self.early: list[Mapping[str, Any]] = []
         self.dead = min(proof._calls, key=lambda key: (proof._calls[key].kind != "pairwise", key))
-        self.hopeless = [
-            call for key, call in proof._calls.items() if fate(scenario, proof.seed, key).for_ever is not None
-        ]
+        self.hopeless = [call for key, call in proof._calls.items() if fate(scenario, seed, key).for_ever is not None]
 
     def go(self) -> None:
         """All commands of the scenario. Raises _Broken where one ends as it must not."""
         proof, scenario = self._proof, self.scenario
-        after = strikes(scenario, proof.seed, proof.count(scenario))
-        with Server(scenario, proof.seed) as server:
+        after = strikes(scenario, self._seed, proof.count(scenario))
+        with Server(scenario, self._seed) as server:
             for phase, answers in zip(scenario.phases, after, strict=True):
                 coming = Next(
                     phase.event, phase.state, answers, dead=self.dead if phase.state == "one dead call" else ""
@@ -171,7 +176,7 @@ class _Tried:
     def _check(self, phase: Phase, ended: Ended) -> None:
         number = f"command {len(self.ledgers)}"
         self.problems += self._spills(ended)
-        if ended.status != phase.status:
+        if ended.status != phase.status and not (phase.may_end and ended.status == 0):
             raise _Broken(f"{number} ended with {ended.status} and not {phase.status}: {_last_words(ended)}")
         if phase.says not in ended.err:
             self.problems.append(f"{number} does not say {phase.says!r}: {_last_words(ended)}")
@@ -205,6 +210,7 @@ class _Tried:
         most = CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
         ledgers, kept = [Ledger(), *self.ledgers], [{}, *self.kept]
         for index, phase in enumerate(self.scenario.phases):
+            yield from proofs.asked_again(ledgers[index], ledgers[index + 1], kept[index])
             lost = proofs.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
             if lost > (most if phase.event == "kill" else 0):
                 under_way = f", more than the {most} that can be under way" if phase.event == "kill" else ""
@@ -229,18 +235,28 @@ class _Tried:
 
 
 @contextmanager
-def selftest(seed: int, data: Path | None = None) -> Iterator[tuple[Proof, Path]]:
+def selftest(data: Path | None = None) -> Iterator[tuple[Proof, Path]]:
     """A self-test over the conversations of `data` (the demonstration's without it) and the folder that it works in.
 
-    The folder stays where something was not proven.
+    What was not proven stays in the folder.
     """
     place = Path(tempfile.mkdtemp(prefix="attunebench-selftest-"))
-    proof = Proof(seed, place, data or demo_folder())
+    proof = Proof(place, data or demo_folder())
     try:
         yield proof, place
     finally:
         if not proof.failed:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def small_conversations(folder: Path, turns: Sequence[int] = (2, 1, 1)) -> Path:
+    """The first demonstration conversations, each cut to so many turns, for loops of many small runs."""
+    folder.mkdir()
+    for path, count in zip(sorted(demo_folder().glob("*.json")), turns, strict=False):
+        conversation = json.loads(path.read_bytes())
+        conversation["turns"] = conversation["turns"][:count]
+        (folder / path.name).write_text(json.dumps(conversation), encoding="utf-8")
+    return folder
 
 
 def _last_words(ended: Ended) -> str:
