@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from terminal import Terminal
 
-from attunebench.selftest.server import FakeServer, Status
+from attunebench.selftest.server import Asked, Doing, FakeServer, Hang, Status
 
 HIDE_CURSOR = "\x1b[?25l"
 
 pty = pytest.importorskip("pty")
 
 
-def on_terminal(*words: str | Path, cwd: Path, **variables: str) -> str:
-    """What `attune-bench` with these words writes to a terminal as its stderr."""
+@contextmanager
+def started(
+    *words: str | Path, cwd: Path, **variables: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[bytes]]]:
+    """`attune-bench` with these words and a terminal as its stderr: the process, and what it writes there."""
     ours, theirs = pty.openpty()
     inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     environment = {**inherited, "TERM": "xterm", "COLUMNS": "100", "NO_PROXY": "127.0.0.1", **variables}
     command = [sys.executable, "-m", "attunebench.cli.main", *map(str, words)]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd, env=environment) as running:
         os.close(theirs)
-        shown = b""
         # The end of a pseudo-terminal is an error on Linux and an empty read elsewhere.
-        while piece := _read(ours):
-            shown += piece
+        yield running, iter(lambda: _read(ours), b"")
         running.wait(timeout=60)
     os.close(ours)
-    return shown.decode()
+
+
+def on_terminal(*words: str | Path, cwd: Path, **variables: str) -> str:
+    """All that `attune-bench` with these words writes to a terminal as its stderr."""
+    with started(*words, cwd=cwd, **variables) as (_, pieces):
+        return b"".join(pieces).decode()
 
 
 def _read(descriptor: int) -> bytes:
@@ -79,6 +88,30 @@ def test_no_color_leaves_the_colours_out(data: Path, tmp_path: Path) -> None:
     coloured = Terminal(100).feed(on_terminal(*command, cwd=tmp_path))
     plain = Terminal(100).feed(on_terminal(*command, "-o", "other", cwd=tmp_path, NO_COLOR="1"))
     assert ({"32"}, set()) == (coloured.styles & {"31", "32", "33"}, plain.styles & {"31", "32", "33"})
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tmp_path: Path, presses: int) -> None:
+    def script(asked: Asked) -> Doing:
+        if asked.method != "POST":  # the price list
+            return Status(404)
+        running.send_signal(signal.SIGINT)
+        return Hang()
+
+    with FakeServer(script) as server:
+        words = ("run", "local", "m", data, "--base-url", server.url, "--concurrency", "1")
+        with started(*words, "--call-timeout", "3", cwd=tmp_path) as (running, pieces):
+            shown = b""
+            for piece in pieces:
+                shown += piece
+                if presses == 2 and b"leaves at once" in shown:
+                    presses = 0
+                    running.send_signal(signal.SIGINT)
+    assert 130 == running.returncode
+    assert b"Stopping: sending nothing more; 1 call under way gets" in shown
+    rows = Terminal(100).feed(shown.decode()).rows
+    closing = next(number for number, row in enumerate(rows) if row.startswith("Interrupted: "))
+    assert any(row.startswith("Go on with: attune-bench run") for row in rows[closing:])
 
 
 def test_the_end_of_a_run_and_of_scoring_name_the_next_command(data: Path, tmp_path: Path) -> None:
