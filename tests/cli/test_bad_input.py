@@ -126,9 +126,9 @@ def test_nothing_to_score(cli, data: Path) -> None:
 
 def test_other_settings_are_named_and_nothing_is_overwritten(cli, data: Path) -> None:
     cli("run", "baseline", "random", data, "-q", "--seed", "1")
-    before = {path: path.read_bytes() for path in Path("results").iterdir()}
+    before = {path: path.read_bytes() for path in Path("results").glob("[!.]*")}
     refused(cli("run", "baseline", "random", data, "-q", "--seed", "2"), "seed (1 there, 2 now)", "--replace")
-    assert before == {path: path.read_bytes() for path in Path("results").iterdir()}
+    assert before == {path: path.read_bytes() for path in Path("results").glob("[!.]*")}
 
 
 def test_replace_makes_results_of_other_settings_anew(cli, data: Path) -> None:
