@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from attunebench.prompts import render
@@ -70,7 +70,7 @@ def answer_text(asked: Asked) -> str:
 def varied_text(prompt: str) -> str:
     """A complete answer to one of this project's prompts that no other prompt gets, but for a reask of the same."""
     first = first_ask(prompt)
-    return json.dumps(filled(_wanted(_step(first)), salt=f"{zlib.crc32(first.encode()):08x}"), ensure_ascii=False)
+    return json.dumps(filled(_wanted(_step(first)), salt=_digest(first).hex()), ensure_ascii=False)
 
 
 def first_ask(prompt: str) -> str:
@@ -101,7 +101,11 @@ def filled(schema: Mapping[str, Any], path: str = "", salt: str = "") -> Any:
 
 
 def _draw(path: str, salt: str) -> int:
-    return zlib.crc32(f"{salt}{path}".encode()) >> 8
+    return int.from_bytes(_digest(f"{salt}{path}"), "big")
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
 
 
 @cache
