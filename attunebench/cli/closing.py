@@ -141,5 +141,5 @@ def _servers(summary: RunSummary) -> list[str]:
         if (clause := printable(adaptation(parameter, how)))
     ]
     for model, names in summary.served.items():
-        lines.append(f"Attention: {printable(model)} was answered as {', '.join(map(printable, names))}.")
+        lines.append(f"Attention: calls to {printable(model)} were answered by {', '.join(map(printable, names))}.")
     return lines

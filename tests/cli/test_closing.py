@@ -126,7 +126,7 @@ def test_many_skipped_conversations_are_not_all_listed() -> None:
 def test_what_servers_did_not_take_and_who_answered_is_said() -> None:
     said = lines(adapted={"temperature": "not accepted", "accept-encoding": "identity"}, served={"m": ("x", "y")})
     assert "Temperature was not applied (not accepted by the server)." in said
-    assert "Attention: m was answered as x, y." in said
+    assert "Attention: calls to m were answered by x, y." in said
     assert not any("encoding" in line for line in said)
 
 

@@ -220,13 +220,13 @@ def test_a_storm_of_retries_is_one_line_a_period() -> None:
     display, out = plain(run)
     display.tick()
     for number in range(10_000):
-        run.tally.retrying(CALL, "429 slow down" if number % 4 else f"503 try {number}", 1.0)
+        run.tally.retrying(CALL, f"slow down, request req_{number}" if number % 4 else "503", 1.0)
     for _ in range(15):
         run.clock.now += 1
         display.tick()
     lines = said(out)
     assert 3 == len(lines)
-    assert "10,000 retries in the last 15 s, mostly: 429 slow down" == lines[-1]
+    assert "10,000 retries in the last 15 s, mostly: slow down, request req_9999" == lines[-1]
 
 
 def test_retries_are_counted_anew_in_each_period() -> None:

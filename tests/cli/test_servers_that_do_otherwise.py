@@ -37,7 +37,7 @@ def test_a_run_its_results_and_its_report_say_what_the_server_did(
     ended = cli("run", "local", "m", data, "--base-url", server.url, "--limit", "1", "--concurrency", "1")
     assert 0 == ended.status, ended.err
     assert "Temperature was not applied (not accepted by the server)." in ended.err
-    assert "Attention: m was answered as other-" in ended.err
+    assert "Attention: calls to m were answered by other-" in ended.err
     result = json.loads(next(tmp_path.glob("results/*.json")).read_text())
     assert {"temperature": "not accepted"} == result["adapted"]
     assert ["Host 1", "Host 2"] == result["providers_reported"]

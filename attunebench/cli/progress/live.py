@@ -8,7 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from attunebench.cli.progress import words
 from attunebench.cli.progress.news import News
@@ -18,6 +18,8 @@ from attunebench.cli.progress.tally import Tally
 WIDEST_BAR = 60
 NARROW = 60
 """Columns below which a line of the block may take three rows in place of two."""
+ROOM_FOR_REASON = 24
+"""Columns: in less than these the beginning of a reason says nothing."""
 _BETWEEN = " · "
 
 
@@ -102,7 +104,7 @@ def _that_fit(blocks: Sequence[list[str]], room: int) -> list[str]:
 
 
 def _flow(fragments: Sequence[str], width: int, most: int, *, optional: str = "") -> list[str]:
-    """Fragments side by side in at most so many rows, broken between them; the last one only where a row has room."""
+    """Fragments side by side in at most so many rows, broken between them; the optional one as far as there is room."""
     rows: list[str] = []
     for fragment in filter(None, fragments):
         longer = f"{rows[-1]}{_BETWEEN}{fragment}" if rows else fragment
@@ -111,6 +113,8 @@ def _flow(fragments: Sequence[str], width: int, most: int, *, optional: str = ""
         else:
             rows[-1] = longer
     rows = rows[:most]
-    if rows and optional and cell_len(longer := f"{rows[-1]}{_BETWEEN}{optional}") <= width:
-        rows[-1] = longer
+    room = width - cell_len(f"{rows[-1]}{_BETWEEN}") if rows else 0
+    if rows and optional and room >= min(ROOM_FOR_REASON, cell_len(optional)):
+        cut = optional if cell_len(optional) <= room else f"{set_cell_size(optional, room - 1).rstrip()}…"
+        rows[-1] = f"{rows[-1]}{_BETWEEN}{cut}"
     return rows

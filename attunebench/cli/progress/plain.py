@@ -123,14 +123,14 @@ class Plain:
     def _retries(self, now: float) -> list[str]:
         """The retries since the last line of progress, in sum."""
         counts = dict(self._tally.reasons)
-        new = {why: count - self._before.get(why, 0) for why, count in counts.items()}
-        total = sum(new.values())
-        self._before = counts
+        new = [(count - self._before.get(kind, 0), why) for kind, (count, why) in counts.items()]
+        total = sum(count for count, _ in new)
+        self._before = {kind: count for kind, (count, _) in counts.items()}
         if not total:
             return []
         seconds = words.duration(now - self._last)
         what = "1 retry" if total == 1 else f"{total:,} retries"
-        return [f"{what} in the last {seconds}, mostly: {words.mostly(new.items())}"]
+        return [f"{what} in the last {seconds}, mostly: {words.reason(max(new)[1])}"]
 
     def _lines(self, lines: Iterable[str]) -> None:
         stamp = time.strftime("%H:%M:%S")

@@ -6,6 +6,7 @@ reader needs no lock and at worst sees one event less.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +24,9 @@ WINDOW = 60.0
 ENOUGH_CALLS = 20
 """Calls after which their own mean cost tells more than the estimate before the run."""
 KINDS_OF_TROUBLE = 100
-"""Reasons that are counted apart; servers that put numbers into their messages have endless ones."""
+"""Reasons that are counted apart."""
+_NUMBERED = re.compile(r"\w*\d\w*")
+"""Numbers and names with numbers: servers put times and request ids into messages that are otherwise the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ class Tally(Silent):
         self.wake: Callable[[], None] = _nothing
         self.plan: RunPlan | None = None
         self.calls = self.results = self.skips = self.reasks = self.retries = 0
-        self.reasons: dict[str, int] = {}
+        self.reasons: dict[str, tuple[int, str]] = {}
+        """Kind of trouble → how often it was the reason of a retry, and the words of the last time."""
         self.last_reason = ""
         self.limits: dict[str, tuple[int, int]] = {}
         self.pauses: dict[str, Pause] = {}
@@ -83,9 +87,11 @@ class Tally(Silent):
     def retrying(self, call: Call, reason: str, wait: float) -> None:
         self.retries += 1
         self.last_reason = reason
-        if reason not in self.reasons and len(self.reasons) >= KINDS_OF_TROUBLE:
-            reason = "other trouble"
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        kind = _NUMBERED.sub("#", reason)
+        if kind not in self.reasons and len(self.reasons) >= KINDS_OF_TROUBLE:
+            kind = reason = "other trouble"
+        count = self.reasons[kind][0] if kind in self.reasons else 0
+        self.reasons[kind] = (count + 1, reason)
         self.stall = None
 
     def reasking(self, call: Call, missing: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attunebench.reports.model import plural
@@ -155,11 +154,6 @@ def stopping(tally: Tally) -> str:
         return "Stopping: sending nothing more."
     are = "call under way gets" if under_way == 1 else "calls under way get"
     return f"Stopping: sending nothing more; {under_way} {are} {seconds:.0f} s. Ctrl-C again leaves at once."
-
-
-def mostly(reasons: Iterable[tuple[str, int]]) -> str:
-    """The most frequent reason in words."""
-    return reason(max(reasons, key=lambda item: item[1])[0])
 
 
 def reason(text: str) -> str:
