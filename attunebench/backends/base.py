@@ -63,6 +63,8 @@ class Backend(Protocol):
     model: str
     base_url: str
     """"" for what is built in."""
+    payer: str | None
+    """Whose money it is, in words, where the provider knows several; else None."""
 
     async def complete(self, request: Request) -> Reply:
         """One try. Raises TransientError, ItemError or ConfigurationError; never anything else on purpose."""

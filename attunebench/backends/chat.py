@@ -62,6 +62,7 @@ class ChatBackend:
         self.provider = endpoint.provider
         self.model = endpoint.model
         self.base_url = endpoint.base_url
+        self.payer = endpoint.payer
         self._endpoint = endpoint
         limit_name: LimitName = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
         self._terms = Terms.from_memory(memory, structured, limit_name)

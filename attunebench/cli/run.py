@@ -47,11 +47,48 @@ def run(
     judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of the server, e.g. http://localhost:8000/v1.")] = None,
     api_key: Annotated[str | None, typer.Option(help="The key; wins over the environment, where it is safer.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Calls under way at once to one model, at most; fewer where the server wants it.")
+    ] = 16,
+    rpm: Annotated[
+        float | None, typer.Option(help="Requests a minute to one model, if you know its limit.", show_default="none")
+    ] = None,
+    tpm: Annotated[
+        float | None, typer.Option(help="Tokens a minute to one model, prompts and replies.", show_default="none")
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="USD",
+            help="What this run may spend at worst, judges included; it stops before (exit status 3).",
+            show_default="no bound",
+        ),
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(
+            metavar="USD",
+            help="Price of a million prompt tokens; wins over the provider's list.",
+            show_default="listed",
+        ),
+    ] = None,
+    price_out: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Price of a million completion tokens.", show_default="listed"),
+    ] = None,
+    judge_price_in: Annotated[
+        float | None, typer.Option(metavar="USD", help="The judges' price of prompts.", show_default="listed")
+    ] = None,
+    judge_price_out: Annotated[
+        float | None, typer.Option(metavar="USD", help="The judges' price of completions.", show_default="listed")
+    ] = None,
     call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N conversations, in the order of their file names.")
+        int | None, typer.Option(min=1, help="Only the first N conversations of the run's order: a fair sample of all.")
     ] = None,
+    order_seed: Annotated[
+        int, typer.Option(help="Seed of the order, which is random and stratified by topic and diagnosis.")
+    ] = 0,
     structured: Annotated[
         str,
         typer.Option(
@@ -72,9 +109,13 @@ def run(
     ] = 4096,
     seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
     max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
+    retry_unanswered: Annotated[
+        bool, typer.Option("--retry-unanswered", help="Ask again what a model has left unanswered for good.")
+    ] = False,
     codebook: CodebookOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count calls and prompt tokens; send and write nothing.")
+        bool,
+        typer.Option("--dry-run", help="Count calls, tokens and, by the provider's price list, money; ask nothing."),
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Make results anew that were made with other settings.")
@@ -102,7 +143,16 @@ def run(
         output=output,
         concurrency=concurrency,
         call_timeout=call_timeout,
+        rpm=rpm,
+        tpm=tpm,
+        max_cost=max_cost,
+        price_in=price_in,
+        price_out=price_out,
+        judge_price_in=judge_price_in,
+        judge_price_out=judge_price_out,
         limit=limit,
+        order_seed=order_seed,
+        retry_unanswered=retry_unanswered,
         structured=structured,
         panas_strategy=panas_strategy,
         temperature=temperature,

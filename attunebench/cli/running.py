@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
@@ -12,11 +13,12 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench import api
+from attunebench.backends.prices import Prices
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.errors import UsageError
-from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run
+from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run, known_prices
 from attunebench.text import printable
 
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
@@ -66,7 +68,8 @@ def main(
     """The whole of `run`; leaves by typer.Exit where the status is not 0."""
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
-        _show_estimate(estimate_run(loaded.conversations, settings, book), settings)
+        estimate = estimate_run(loaded.conversations, settings, book)
+        _show_estimate(estimate, settings, *asyncio.run(known_prices(settings)))
         return
     with shown(settings, quiet=quiet) as observer:
         summary = api.run(
@@ -87,7 +90,9 @@ def main(
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
     if summary.interrupted:
         raise typer.Exit(130)
-    if summary.skipped or summary.votes_owed or loaded.skipped:
+    if summary.stopped == "max-cost":
+        raise typer.Exit(3)
+    if summary.stopped or summary.skipped or summary.votes_owed or loaded.skipped:
         raise typer.Exit(1)
 
 
@@ -105,22 +110,32 @@ def run_again(argv: Sequence[str]) -> str:
     return shlex.join(["attune-bench", *words])
 
 
-def _show_estimate(estimate: Estimate, settings: RunSettings) -> None:
+def _show_estimate(estimate: Estimate, settings: RunSettings, prices: Sequence[Prices | None], source: str) -> None:
     """Counts on stdout: a table that is also easy to cut."""
     typer.echo(
         f"{estimate.jobs} to do, {estimate.complete} complete (conversations x modes), "
-        f"{estimate.calls} calls, nothing sent."
+        f"{estimate.calls} calls, nothing asked."
     )
-    typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}")
-    for kind in estimate.kinds:
-        typer.echo(f"{kind.kind:<10}{kind.calls:>9,}{kind.characters:>14,}{kind.tokens:>15,}")
-    characters = sum(kind.characters for kind in estimate.kinds)
-    tokens = sum(kind.tokens for kind in estimate.kinds)
-    typer.echo(f"{'all':<10}{estimate.calls:>9,}{characters:>14,}{tokens:>15,}")
+    typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
+    rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]
+    sums = tuple(map(sum, zip(*rows, strict=True))) or (0, 0, 0, 0)
+    names = [*(str(kind.kind) for kind in estimate.kinds), "all"]
+    for name, (calls, characters, tokens, replies) in zip(names, [*rows, sums], strict=True):
+        typer.echo(f"{name:<10}{calls:>9,}{characters:>14,}{tokens:>15,}{replies:>13,}")
     typer.echo(
-        "Prompt tokens are estimated at 4 characters each. Replies come on top, "
-        f"at most {settings.max_tokens:,} tokens a call; retries and reasks too."
+        "Prompt tokens are estimated at 4 characters each, replies by their usual length "
+        f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
+    cost = estimate.counted.price(prices, settings.max_tokens)
+    if settings.em.provider == "baseline" or not estimate.calls:
+        return
+    if cost is None:
+        typer.echo("Cost: unknown, since no prices are known; --price-in and --price-out give them.")
+    else:
+        typer.echo(
+            f"Cost: about ${cost[0]:,.2f}, ${cost[1]:,.2f} with every reply at its limit ({source}); "
+            "retries and reasks come on top."
+        )
 
 
 def _say(text: str) -> None:

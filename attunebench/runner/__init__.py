@@ -2,7 +2,7 @@
 
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
-from attunebench.runner.run import QuickScores, choose, run_conversations
+from attunebench.runner.run import QuickScores, choose, known_prices, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "Structured",
     "choose",
     "estimate_run",
+    "known_prices",
     "run_conversations",
 ]

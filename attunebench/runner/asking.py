@@ -81,6 +81,7 @@ class Asker:
         self.retrying = Retrying(pace, settings, observer)
         self.hash = hasher(backend, settings)
         self._told: set[str] = set()
+        self._remembered = backend.learned()
 
     async def ask(self, call: Call, conversation: Conversation) -> Record:
         """The call's final answer.
@@ -121,6 +122,13 @@ class Asker:
         if error.outcome not in self._told:
             self._told.add(error.outcome)
             self._observer.warned(f"Not answered: {call.id}. {error} More such calls are counted, not named.")
+
+    def remember(self) -> None:
+        """Keep what the server turned out not to take, as soon as that is known."""
+        backend, learned = self.backend, self.backend.learned()
+        if self.journal is not None and learned != self._remembered:
+            self._remembered = learned
+            self.journal.learn(backend.provider, backend.base_url, backend.model, learned)
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""
@@ -217,6 +225,7 @@ class _Fetch:
 
     async def _keep(self, reply: Reply) -> None:
         await self._keep_entry(self._made(reply, None))
+        self._asker.remember()
 
     async def _keep_entry(self, entry: Entry) -> None:
         """The entry on the disk. Until then its call counts as under way: it is paid for."""

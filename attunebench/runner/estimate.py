@@ -1,22 +1,41 @@
-"""What a run would send, counted from its plan; nothing is opened, sent or written."""
+"""What a run would send and cost, counted from its plan; nothing is opened, sent or written.
+
+Prompts are counted, replies are guessed by their kind, prices are somebody else's to know. Retries and reasks come on
+top of what is expected, and are not in the worst case either: nobody can foresee how often a line breaks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.protocol.calls import KINDS, Kind
+from attunebench.protocol.calls import KINDS, Call, Kind
 from attunebench.runner.files import ResultFolder
-from attunebench.runner.run import choose
+from attunebench.runner.order import stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.work import Planner
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text; tokenizers differ by some 20 %."""
+WORST = 1.25
+"""How many times the estimated tokens a prompt may have."""
 _LONGEST_DRAFT = 1200
 """Characters that a draft adds to a judge's prompt: a long reply, so that the estimate is no understatement."""
+EXPECTED_REPLY: dict[Kind, int] = {
+    "draft": 200,
+    "judge": 150,
+    "review": 330,
+    "binary_hp": 290,
+    "pairwise": 90,
+    "post": 300,
+}
+"""Tokens of a usual reply: a paragraph for a draft; for the others the JSON of a turn's questions at about seven tokens
+an answer. Models that think before they answer take more, often several times as much."""
+EXPECTED_REASONS = 250
+"""Tokens more where reasons are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +45,54 @@ class KindEstimate:
     kind: Kind
     calls: int
     characters: int
+    reply_tokens: int
 
     @property
     def tokens(self) -> int:
         return round(self.characters / CHARACTERS_PER_TOKEN)
+
+
+class Counted:
+    """Adds up planned calls by whom they go to (0 is the evaluated model, judges count from 1) and kind."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[int, Kind], tuple[int, int, int]] = {}
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Count these."""
+        for call in calls:
+            key = (0 if call.judge is None else call.judge + 1, call.kind)
+            number, characters, replies = self._sums.get(key, (0, 0, 0))
+            draft = _LONGEST_DRAFT if call.slot is not None else 0
+            reply = EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)
+            self._sums[key] = (number + 1, characters + call.prompt_characters + draft, replies + reply)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of all prompts, estimated."""
+        return round(sum(characters for _, characters, _ in self._sums.values()) / CHARACTERS_PER_TOKEN)
+
+    def kinds(self) -> tuple[KindEstimate, ...]:
+        """The sums by kind, in the order of `KINDS`."""
+        estimates = []
+        for kind in KINDS:
+            rows = [sums for (_, of), sums in self._sums.items() if of == kind]
+            if rows:
+                calls, characters, replies = (sum(column) for column in zip(*rows, strict=True))
+                estimates.append(KindEstimate(kind, calls, characters, replies))
+        return tuple(estimates)
+
+    def price(self, prices: Sequence[Prices | None], max_tokens: int) -> tuple[float, float] | None:
+        """USD expected, and with every reply at the limit; None where a price is unknown. `prices` by whom."""
+        expected = worst = 0.0
+        for (who, _), (calls, characters, replies) in self._sums.items():
+            known = prices[who] if who < len(prices) else None
+            if known is None:
+                return None
+            prompts = characters / CHARACTERS_PER_TOKEN * known.prompt + calls * known.request
+            expected += prompts + replies * known.completion
+            worst += prompts * WORST + calls * max_tokens * known.completion
+        return expected, worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +101,11 @@ class Estimate:
 
     jobs: int
     complete: int
-    kinds: tuple[KindEstimate, ...]
+    counted: Counted
+
+    @property
+    def kinds(self) -> tuple[KindEstimate, ...]:
+        return self.counted.kinds()
 
     @property
     def calls(self) -> int:
@@ -48,18 +115,9 @@ class Estimate:
 def estimate_run(conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook) -> Estimate:
     """The calls of a run with these settings that are not complete in its output folder, by kind.
 
-    Raises what the run itself would raise before it sends anything.
+    What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
     """
     planner = Planner(settings, codebook, ResultFolder(settings.output))
-    work = planner.survey(choose(conversations, settings))
-    counts: dict[Kind, tuple[int, int]] = dict.fromkeys(KINDS, (0, 0))
-    for job in planner.jobs(work.todos):
-        for call in job.calls:
-            calls, characters = counts[call.kind]
-            draft = _LONGEST_DRAFT if call.slot is not None else 0
-            counts[call.kind] = (calls + 1, characters + call.prompt_characters + draft)
-    return Estimate(
-        jobs=len(work.todos),
-        complete=work.complete,
-        kinds=tuple(KindEstimate(kind, *counts[kind]) for kind in KINDS if counts[kind][0]),
-    )
+    counted = Counted()
+    work = planner.survey(stratified_order(conversations, settings.order_seed)[: settings.limit], counted.add)
+    return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted)

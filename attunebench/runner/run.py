@@ -25,11 +25,13 @@ from attunebench.journal import Journal, claim
 from attunebench.protocol.assemble import RunFacts, add_votes, assemble, with_votes_of
 from attunebench.protocol.plan import plan_warnings
 from attunebench.protocol.read import expected_items
-from attunebench.runner.asking import Asker
+from attunebench.runner.asking import Asker, hasher
 from attunebench.runner.budget import Budget, Purse, check_bound, prices_for
 from attunebench.runner.engine import Engine, Job
+from attunebench.runner.estimate import Counted
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder, write_json
+from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.pacing import Pace
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -40,7 +42,8 @@ from attunebench.runner.watchdog import Watchdog
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
-    from attunebench.protocol.calls import Record
+    from attunebench.journal import Hasher
+    from attunebench.protocol.calls import Call, Record
 
 QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
 """(conversation, result) → metric id → value, for the `scores` block of a result file."""
@@ -115,6 +118,19 @@ class _Totals:
                 self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
 
 
+class _Seen:
+    """What the survey's calls come to: how much they are, and which of them are new."""
+
+    def __init__(self, journal: Journal | None, hash_: Hasher) -> None:
+        self.counted = Counted()
+        self.novelty = Novelty(journal, hash_) if journal is not None else None
+
+    def add(self, calls: Sequence[Call]) -> None:
+        self.counted.add(calls)
+        if self.novelty is not None:
+            self.novelty.add(calls)
+
+
 class _Run:
     """The state of one run; lives for one call of `run_conversations`."""
 
@@ -142,7 +158,7 @@ class _Run:
         judges = [judge.model for judge in settings.judges]
         if len(set(judges)) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
-        chosen = choose(conversations, settings)
+        self._chosen = chosen = choose(conversations, settings)
         self._n_all = len(conversations)
         self._positions = {conversation.conversation_id: i for i, conversation in enumerate(chosen)}
         opened = [self._open(each) for each in (settings.em, *settings.judges)]  # tells of keys that are missing
@@ -157,12 +173,9 @@ class _Run:
             self._folder = ResultFolder(settings.output)
             self._skipped = SkippedFile(settings.output, em.provider, em.model)
             planner = Planner(settings, self._codebook, self._folder)
-            work = planner.survey(chosen)
-            engine = await self._run_engine(planner, work, chosen, backends, journal, stack, interruptible)
-            if journal is not None:
-                for backend in backends:
-                    if learned := backend.learned():
-                        journal.learn(backend.provider, backend.base_url, backend.model, learned)
+            seen = _Seen(journal, hasher(backends[0], settings))
+            work = planner.survey(chosen, seen.add)
+            engine = await self._run_engine(planner, work, seen, backends, journal, stack, interruptible)
         summary = self._summary(work, engine, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
@@ -171,7 +184,7 @@ class _Run:
         self,
         planner: Planner,
         work: Work,
-        chosen: Sequence[Conversation],
+        seen: _Seen,
         backends: Sequence[Backend],
         journal: Journal | None,
         stack: AsyncExitStack,
@@ -192,7 +205,10 @@ class _Run:
             may_open=budget.may_open,
             patience=settings.total_timeout,
         )
-        self._begin(work, chosen, price_source)
+        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
+        for warning in plan_warnings(self._chosen, self._codebook):
+            self._observer.warned(warning)
+        self._observer.started(self._plan(work, seen, backends, prices, price_source))
         await stack.enter_async_context(watchdog)
         with _interrupts(engine, interruptible):
             await engine.run()
@@ -242,31 +258,33 @@ class _Run:
         return askers
 
     async def _prices(self, backends: Sequence[Backend]) -> tuple[Sequence[Prices | None], str]:
-        """What those who are asked cost, and where the model's price comes from. Raises what `check_bound` raises."""
-        settings = self._settings
-        free = Prices(0.0, 0.0)
-        listed = await asyncio.gather(*(backend.prices() for backend in backends))
-        given = [prices_for(settings, each, judge=number > 0) for number, each in enumerate(listed)]
-        prices = [
-            free if backend.provider == "baseline" else known
-            for backend, (known, _) in zip(backends, given, strict=True)
-        ]
-        check_bound(settings, prices)
-        return prices, given[0][1]
+        """As `_prices_of`. Raises what `check_bound` raises."""
+        prices, source = await _prices_of(self._settings, backends)
+        check_bound(self._settings, prices)
+        return prices, source
 
-    def _begin(self, work: Work, chosen: Sequence[Conversation], price_source: str) -> None:
-        for warning in plan_warnings(chosen, self._codebook):
-            self._observer.warned(warning)
-        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
-        self._observer.started(
-            RunPlan(
-                jobs=len(work.todos) + work.complete,
-                complete=work.complete,
-                calls=sum(todo.n_calls for todo in work.todos),
-                order=order_words(len(chosen), self._n_all, self._settings.order_seed),
-                spending=self._spending,
-                price_source=price_source,
-            )
+    def _plan(
+        self,
+        work: Work,
+        seen: _Seen,
+        backends: Sequence[Backend],
+        prices: Sequence[Prices | None],
+        price_source: str,
+    ) -> RunPlan:
+        settings = self._settings
+        costs = backends[0].provider != "baseline" and bool(work.todos)
+        payers = dict.fromkeys(f"At {backend.provider} {backend.payer}." for backend in backends if backend.payer)
+        return RunPlan(
+            jobs=len(work.todos) + work.complete,
+            complete=work.complete,
+            calls=sum(todo.n_calls for todo in work.todos),
+            order=order_words(len(self._chosen), self._n_all, settings.order_seed),
+            spending=self._spending,
+            prompt_tokens=seen.counted.prompt_tokens if costs else None,
+            price=seen.counted.price(prices, settings.max_tokens) if costs else None,
+            price_source=price_source,
+            journalled=seen.novelty.journalled if seen.novelty else 0,
+            notes=[*(seen.novelty.sentences() if seen.novelty else ()), *payers],
         )
 
     async def _done(self, job: Job) -> None:
@@ -350,6 +368,25 @@ class _Run:
             unanswered=totals.unanswered,
             served=totals.served,
         )
+
+
+async def known_prices(settings: RunSettings) -> tuple[Sequence[Prices | None], str]:
+    """What those who would be asked cost, the evaluated model first, and where its price comes from in words.
+
+    Asks the providers for their lists, and for nothing else. Raises UsageError and ConfigurationError as a run does.
+    """
+    backends = [open_backend(each) for each in (settings.em, *settings.judges)]
+    return await _prices_of(settings, backends)
+
+
+async def _prices_of(settings: RunSettings, backends: Sequence[Backend]) -> tuple[Sequence[Prices | None], str]:
+    listed = await asyncio.gather(*(backend.prices() for backend in backends))
+    given = [prices_for(settings, each, judge=number > 0) for number, each in enumerate(listed)]
+    free = Prices(0.0, 0.0)
+    prices = [
+        free if backend.provider == "baseline" else known for backend, (known, _) in zip(backends, given, strict=True)
+    ]
+    return prices, given[0][1]
 
 
 @contextmanager

@@ -5,7 +5,7 @@ Plans every conversation once to compare hashes, keeps no prompt, and plans a co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attunebench.codebook import Codebook
@@ -51,25 +51,36 @@ class Planner:
         self._prompt_set = prompt_set_sha256()
         self._judges = tuple(judge.model for judge in settings.judges)
 
-    def survey(self, conversations: Sequence[Conversation]) -> Work:
-        """What is to do, in the order given. Raises DataError where results were made with other settings."""
+    def survey(
+        self, conversations: Sequence[Conversation], seen: Callable[[Sequence[Call]], None] = lambda _: None
+    ) -> Work:
+        """What is to do, in the order given; `seen` is handed the calls of each job that is.
+
+        Raises DataError where results were made with other settings.
+        """
         todos: list[Todo] = []
         differing: dict[str, int] = {}
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
         pairs = [(conversation, mode) for conversation in conversations for mode in self._settings.modes]
         for conversation, mode in pairs:
-            calls = self.calls(conversation, mode)
+            calls: Sequence[Call] = self.calls(conversation, mode)
             stamp = self._stamp(calls)
             existing = self._find(conversation, mode)
             named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
-            if existing is None or (named and self._settings.replace):
-                todos.append(Todo(conversation, mode, stamp, len(calls)))
-            elif named:
+            again, owed = False, None
+            if named and not self._settings.replace:
                 differing.update({name: differing.get(name, 0) + 1 for name in named})
-            elif self._settings.retry_unanswered and not existing.answered:
-                todos.append(Todo(conversation, mode, stamp, len(calls), again=True))
-            elif owed := missing_votes(existing, self._judges, (c.turn for c in calls if c.kind == "judge")):
-                todos.append(Todo(conversation, mode, stamp, sum(map(len, owed.values())), owed))
+                continue
+            if existing is not None and not named:
+                again = self._settings.retry_unanswered and not existing.answered
+                judging = (call.turn for call in calls if call.kind == "judge")
+                owed = None if again else missing_votes(existing, self._judges, judging)
+                if not (again or owed):
+                    continue
+            if owed is not None:
+                calls = self._votes(calls, owed)
+            seen(calls)
+            todos.append(Todo(conversation, mode, stamp, len(calls), owed, again))
         if differing:
             raise DataError(self._refusal(differing))
         return Work(tuple(todos), complete=len(pairs) - len(todos))
@@ -85,10 +96,13 @@ class Planner:
             if existing is None or todo.owed is None:
                 yield Job(todo.conversation, todo.mode, calls, before=existing)
                 continue
-            turns = [todo.owed.get(judge, set()) for judge in self._judges]
-            votes = [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
             drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in existing["turns"]}
+            votes = self._votes(calls, todo.owed)
             yield Job(todo.conversation, todo.mode, votes, earlier=existing, drafts=drafts)
+
+    def _votes(self, calls: Sequence[Call], owed: Mapping[str, set[int]]) -> list[Call]:
+        turns = [owed.get(judge, set()) for judge in self._judges]
+        return [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
 
     def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         """All calls of one conversation in one mode."""

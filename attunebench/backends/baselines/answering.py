@@ -138,6 +138,7 @@ class BaselineBackend:
 
     provider = "baseline"
     base_url = ""
+    payer: str | None = None
 
     def __init__(self, model: str, baseline: Baseline) -> None:
         self.model = model
