@@ -79,7 +79,7 @@ def _rows(console: Console) -> Callable[[Proven], None]:
 
     def line(*cells: str, style: str = "") -> None:
         table = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        table.add_column(width=10)
+        table.add_column(width=11)
         table.add_column(ratio=4)
         for width in (8, 6, 5):
             table.add_column(width=width, justify="right")
