@@ -26,7 +26,7 @@ MARGIN = 1.25
 """How much denser in tokens than the densest prompt so far the next one is taken to be."""
 SEEN_ENOUGH = 20
 """Replies with token counts after which the prompts' real density is gone by."""
-_PER_MILLION = 1e-6
+_MILLION = 1e6
 
 
 class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
@@ -112,7 +112,7 @@ class Budget:
         if prices is None:
             return 0.0
         seen, densest = self._density.get(who, (0, 0.0))
-        tokens = size * densest * MARGIN if seen >= SEEN_ENOUGH else size
+        tokens = size * min(1.0, densest * MARGIN) if seen >= SEEN_ENOUGH else size
         return tokens * prices.prompt + max_tokens * prices.completion + prices.request
 
     def _learn(self, ticket: Ticket, reply: Reply) -> None:
@@ -163,7 +163,7 @@ def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> 
     if into is None or out is None:
         given, lacking = ("out", "in") if into is None else ("in", "out")
         raise UsageError(f"{option}-{given} without {option}-{lacking}: give both, in USD for a million tokens.")
-    return Prices(into * _PER_MILLION, out * _PER_MILLION), f"{option}-in and {option}-out"
+    return Prices(into / _MILLION, out / _MILLION), f"{option}-in and {option}-out"
 
 
 def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
