@@ -132,7 +132,7 @@ def states(tally: Tally) -> list[str]:
     found = [stopping(tally)] if tally.stop else []
     now = tally.clock()
     found += [
-        f"waiting {duration(pause.until - now)} for {printable(pause.model, 60)}: {reason(pause.reason)}"
+        f"waiting {duration(math.ceil(pause.until - now))} for {printable(pause.model, 60)}: {reason(pause.reason)}"
         for pause in tally.pauses_now()
     ]
     if stall := tally.stall:
