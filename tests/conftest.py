@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from keys import files_with_a_key
 
 from attunebench.selftest.server import FakeServer
 
@@ -22,3 +23,10 @@ def fake_server() -> Iterator[FakeServer]:
     """A running server that answers every call completely; give it a `script` to make it behave otherwise."""
     with FakeServer() as server:
         yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_key_is_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """At the end no file that the tests wrote holds any key: no result, journal, list of skipped ones or report."""
+    yield
+    assert [] == files_with_a_key(tmp_path_factory.getbasetemp())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import pytest
+from keys import KEY
 from pydantic import SecretStr
 
 from attunebench.backends import open_backend
@@ -20,7 +21,6 @@ from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Hang, Raw, Status, Together
 
-KEY = "-".join(("sk", "very-secret-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 SCHEMA = {
     "type": "object",
     "properties": {"drafted_response": {"type": "string"}},

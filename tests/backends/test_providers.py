@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from keys import KEY
 from pydantic import SecretStr
 
 from attunebench.backends import open_backend
 from attunebench.backends.providers import NO_KEY, PROVIDERS, Endpoint, resolve
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.runner.settings import ModelSettings
-
-KEY = "-".join(("sk", "very-secret-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 
 
 def settings(provider: str, key: str | None = None, base_url: str | None = None) -> ModelSettings:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from keys import KEY
 from pydantic import SecretStr
 
 from attunebench.backends import open_backend, session
@@ -22,7 +23,6 @@ from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
 from attunebench.selftest.server import Answer, FakeServer, Hang, Status
 
-KEY = "-".join(("sk", "very-secret-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 MESSAGES = (Message("user", "Hello."),)
 CALL = Call("c/default/1/draft", "c", "default", 1, "draft", MESSAGES, CallAsked("draft"), {"type": "object"})
 REQUEST = Request(CALL, MESSAGES, max_tokens=10, temperature=None, seed=None, timeout=20.0)
@@ -251,7 +251,9 @@ def test_a_large_request_is_sent_whole(fake_server: FakeServer) -> None:
     assert 3 << 20 == len(fake_server.bodies[0]["messages"][0]["content"])
 
 
-@pytest.mark.parametrize("content", [b'{"choices": []}', gzip.compress(b'{"choices": []}')[:-12]])
+@pytest.mark.parametrize(
+    "content", [b'{"choices": []}', gzip.compress(b'{"choices": []}')[:-12]], ids=["not compressed", "cut"]
+)
 def test_compression_is_done_without_after_two_answers_that_cannot_be_unpacked(
     content: bytes, fake_server: FakeServer
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from factory import write_conversations
+from keys import TELLING
 
 from attunebench.cli.main import main
 
@@ -37,6 +38,7 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         with pytest.raises(SystemExit) as ended:
             main([str(word) for word in words])
         captured = capsys.readouterr()
+        assert [] == [part for part in TELLING if part.decode() in captured.out + captured.err]
         return Ended(int(ended.value.code or 0), captured.out, captured.err)
 
     return call

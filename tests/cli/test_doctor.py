@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 import typer
+from keys import KEY as SECRET
 from typer.testing import CliRunner
 
 from attunebench import doctor
 from attunebench.cli import doctor as command
 
 Answer = tuple[int, dict[str, str], bytes]
-
-SECRET = "-".join(("sk", "never-show-this-0123456789"))  # in two parts: no scanner of secrets shall take it for one
 
 
 @contextmanager

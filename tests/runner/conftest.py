@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from factory import write_conversations
+from keys import KEY, TELLING
 from pydantic import SecretStr
 
 import attunebench
@@ -20,7 +21,6 @@ from attunebench.runner import ModelSettings, RunSettings, RunSummary, breaker, 
 from attunebench.selftest.server import FakeServer
 
 TURNS = 3
-KEY = "-".join(("sk", "test-4f9c2b7d81e05a63"))  # in two parts: no scanner of secrets shall take it for one
 
 
 @pytest.fixture
@@ -41,9 +41,10 @@ def run(data: Path, server: FakeServer, tmp_path: Path) -> Callable[..., RunSumm
 
     def call(*, judges: tuple[str, ...] = (), model: str = "fake-model", **settings: Any) -> RunSummary:
         def at_server(name: str) -> ModelSettings:
-            return ModelSettings(provider="local", model=name, base_url=server.url, api_key=SecretStr(KEY))
+            return ModelSettings(provider="local", model=name, base_url=url, api_key=SecretStr(KEY))
 
         observer = settings.pop("observer", None)
+        url = settings.pop("url", server.url)
         values = {"output": tmp_path / "results", "max_tries": 3, **settings}
         return attunebench.run(
             data, RunSettings(em=at_server(model), judges=tuple(map(at_server, judges)), **values), observer=observer
@@ -119,7 +120,7 @@ def command(
         with pytest.raises(SystemExit) as ended:
             main(words)
         captured = capsys.readouterr()
-        assert KEY not in captured.out + captured.err
+        assert [] == [part for part in TELLING if part.decode() in captured.out + captured.err]
         return Ended(int(ended.value.code or 0), " ".join(captured.err.split()))
 
     return call

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from keys import KEY
 
 from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
@@ -16,7 +17,6 @@ from attunebench.runner import RunSummary
 from attunebench.selftest.server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status, Together
 
 T = 3
-KEY = "-".join(("sk", "test-4f9c2b7d81e05a63"))  # in two parts: no scanner of secrets shall take it for one
 Run = Callable[..., RunSummary]
 Results = Callable[[], list[dict[str, Any]]]
 
