@@ -1,7 +1,7 @@
 """The order of a run: seeded and stratified, so that wherever it stops, what is done is a fair sample of the whole.
 
-Each stratum (topic category × diagnoses) is shuffled, and its i-th of n conversations gets the place (i + u) / n with u
-drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given length, and each stratum
+Each stratum (topic category × groups of diagnoses) is shuffled, and its i-th of n conversations gets the place
+(i + u) / n with u drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given length, and each stratum
 is there in proportion. Depends on the seed, the conversations' IDs and their strata, and on nothing else: not on file
 names or on the order of loading. A set that changes keeps the order of the strata that did not.
 """
@@ -15,9 +15,16 @@ from collections.abc import Sequence
 from attunebench.conversations.schema import Conversation
 
 _NOTHING_TOLD = frozenset(("", "none", "no", "n/a", "none of the above", "prefer not to say"))
+_GROUPS = {
+    "anxiety or depression": ("anxi", "depress"),
+    "ASD or ADHD": ("autis", "asperger", "adhd", "attention deficit", "attention-deficit"),
+}
+"""Group of diagnoses → parts of their names. Single diagnoses would leave most strata with one conversation."""
+_ABBREVIATIONS = {"asd": "ASD or ADHD"}
+_OTHER = "other"
 
 Stratum = tuple[str, tuple[str, ...]]
-"""(topic category, diagnoses), in lower case; "" and () where nothing is told."""
+"""(topic category in lower case, groups of diagnoses in alphabetical order); "" and () where nothing is told."""
 
 
 def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
@@ -37,9 +44,17 @@ def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[C
 def stratum_of(conversation: Conversation) -> Stratum:
     """Whom and what a conversation is counted under."""
     category = conversation.metadata.get("category")
+    topics = category if isinstance(category, Sequence) and not isinstance(category, str) else (category,)
+    topic = " + ".join(sorted({topic.strip().casefold() for topic in topics if isinstance(topic, str)}))
     told = conversation.profile.demographics.diagnoses if conversation.profile else ()
-    named = sorted({word.strip().casefold() for word in told} - _NOTHING_TOLD)
-    return (category.strip().casefold() if isinstance(category, str) else "", tuple(named))
+    named = {word.strip().casefold() for word in told} - _NOTHING_TOLD
+    return topic, tuple(sorted({group for word in named for group in _groups_of(word)}))
+
+
+def _groups_of(diagnosis: str) -> list[str]:
+    """The groups of one diagnosis in lower case; a name may hold several ("ADHD and anxiety")."""
+    found = [group for group, parts in _GROUPS.items() if any(part in diagnosis for part in parts)]
+    return found or [_ABBREVIATIONS.get(diagnosis, _OTHER)]
 
 
 def order_words(chosen: int, of: int, seed: int) -> str:

@@ -5,12 +5,14 @@ What changes no prompt and no parameter re-buys nothing: a corrected label leave
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
+import attunebench
 from attunebench.journal import call_digest
 from attunebench.protocol.calls import Call
 
@@ -25,17 +27,43 @@ class Stamp:
     calls_sha256: str
     judge_calls_sha256: str | None
     """None where the run has no judges."""
+    plan_sha256: str = ""
+    """Of what the calls are made of (`Planning`), by which equal calls are known without being made."""
+
+
+class Planning:
+    """Tells that a conversation's calls would come out as they did, without planning them.
+
+    Planning is pure: the same file, templates, codebook, strategy and code make the same calls. Where any of these is
+    another one, the calls themselves decide.
+    """
+
+    def __init__(self, *others: str) -> None:
+        self._made_of = sha256(b"".join(_code())).hexdigest(), *others
+
+    def __call__(self, source_sha256: str) -> str:
+        """The digest for the conversation in the file with this digest."""
+        return sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest()
+
+
+def _code() -> Iterator[bytes]:
+    """The sources of everything between a conversation's file and its calls."""
+    package = Path(attunebench.__file__).parent
+    parts = [package / name for name in ("protocol", "prompts", "conversations")]
+    files = [file for part in parts for file in sorted(part.rglob("*.py"))]
+    for file in (*files, package / "codebook.py", package / "constants.py", package / "text.py"):
+        yield file.read_bytes()
 
 
 def calls_sha256(calls: Iterable[Call]) -> str:
     """A digest of what is asked, in an order of its own (by call id)."""
     digests = sorted((call.id, call_digest(call)) for call in calls)
-    return hashlib.sha256("".join(digest for _, digest in digests).encode()).hexdigest()
+    return sha256("".join(digest for _, digest in digests).encode()).hexdigest()
 
 
 def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
     """A result with the hashes by which a later run knows it again."""
-    marks = {"calls_sha256": stamp.calls_sha256}
+    marks = {"calls_sha256": stamp.calls_sha256, "plan_sha256": stamp.plan_sha256}
     if stamp.judge_calls_sha256 is not None:
         marks["judge_calls_sha256"] = stamp.judge_calls_sha256
     return {**result, **marks}
@@ -54,6 +82,7 @@ class Found:
     codebook_sha256: Any
     calls_sha256: Any
     judge_calls_sha256: Any
+    plan_sha256: Any
     judged: bool
     drafted: frozenset[int]
     voted: Mapping[str, frozenset[int]]
@@ -80,6 +109,7 @@ def found_in(result: Mapping[str, Any]) -> Found:
         codebook_sha256=result.get("codebook_sha256"),
         calls_sha256=result.get("calls_sha256"),
         judge_calls_sha256=result.get("judge_calls_sha256"),
+        plan_sha256=result.get("plan_sha256"),
         judged=bool(result.get("judge_models")),
         drafted=frozenset(drafted),
         voted={judge: frozenset(turns) for judge, turns in voted.items()},

@@ -17,7 +17,7 @@ from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.engine import Job
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import Found, Stamp, calls_sha256, differences, missing_votes
+from attunebench.runner.stamps import Found, Planning, Stamp, calls_sha256, differences, missing_votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Planner:
         self._folder = folder
         self._prompt_set = prompt_set_sha256()
         self._judges = tuple(judge.model for judge in settings.judges)
+        self._planning = Planning(self._prompt_set, codebook.sha256, settings.panas_strategy)
 
     def survey(
         self, conversations: Sequence[Conversation], seen: Callable[[Sequence[Call]], None] = lambda _: None
@@ -63,9 +64,11 @@ class Planner:
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
         pairs = [(conversation, mode) for conversation in conversations for mode in self._settings.modes]
         for conversation, mode in pairs:
-            calls: Sequence[Call] = self.calls(conversation, mode)
-            stamp = self._stamp(calls)
             existing = self._find(conversation, mode)
+            if existing is not None and self._is_complete_unplanned(existing, conversation):
+                continue
+            calls: Sequence[Call] = self.calls(conversation, mode)
+            stamp = self._stamp(calls, conversation)
             named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
             again, owed = False, None
             if named and not self._settings.replace:
@@ -114,7 +117,24 @@ class Planner:
             panas_strategy=self._settings.panas_strategy,
         )
 
-    def _stamp(self, calls: Sequence[Call]) -> Stamp:
+    def _is_complete_unplanned(self, existing: Found, conversation: Conversation) -> bool:
+        """Whether there is nothing to do, as far as that shows without the calls: most of a repeated command."""
+        if self._judges or not conversation.source_sha256:  # votes need their calls; what is in no file has no digest
+            return False
+        if self._settings.retry_unanswered and not existing.answered:
+            return False
+        plan = self._planning(conversation.source_sha256)
+        wanted = Stamp(
+            parameters=self._settings.parameters,
+            prompt_set_sha256=self._prompt_set,
+            codebook_sha256=self._codebook.sha256,
+            calls_sha256=str(existing.calls_sha256),
+            judge_calls_sha256=None,
+            plan_sha256=plan,
+        )
+        return existing.plan_sha256 == plan and not differences(existing, wanted, judged=False)
+
+    def _stamp(self, calls: Sequence[Call], conversation: Conversation) -> Stamp:
         return Stamp(
             parameters=self._settings.parameters,
             prompt_set_sha256=self._prompt_set,
@@ -122,6 +142,7 @@ class Planner:
             calls_sha256=calls_sha256(call for call in calls if call.judge is None),
             # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
             judge_calls_sha256=calls_sha256(call for call in calls if call.judge == 0) if self._judges else None,
+            plan_sha256=self._planning(conversation.source_sha256),
         )
 
     def _find(self, conversation: Conversation, mode: Mode) -> Found | None:
