@@ -1,9 +1,10 @@
 """The order of a run: seeded and stratified, so that wherever it stops, what is done is a fair sample of the whole.
 
 Each stratum (topic category × groups of diagnoses) is shuffled, and its i-th of n conversations gets the place
-(i + u) / n with u drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given length, and each stratum
-is there in proportion. Depends on the seed, the conversations' IDs and their strata, and on nothing else: not on file
-names or on the order of loading. A set that changes keeps the order of the strata that did not.
+(i + u) / n with u drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given
+length, and each stratum is there in proportion. Depends on the seed, the conversations' IDs and their strata, and on
+nothing else: not on file names or on the order of loading. A set that changes keeps the order of the strata that did
+not.
 """
 
 from __future__ import annotations

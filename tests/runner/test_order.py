@@ -81,7 +81,39 @@ def test_a_conversation_without_profile_or_category_has_its_place() -> None:
 
 
 def test_nothing_told_is_no_diagnosis() -> None:
-    assert ("work", ("adhd",)) == stratum_of(conversation(1, " Work ", ("None of the above", "ADHD")))
+    assert ("work", ()) == stratum_of(conversation(1, " Work ", ("None of the above",)))
+
+
+@pytest.mark.parametrize(
+    ("told", "groups"),
+    [
+        (("ADHD",), ("ASD or ADHD",)),
+        (("ASD",), ("ASD or ADHD",)),
+        (("Autism spectrum disorder", "Generalised anxiety disorder"), ("ASD or ADHD", "anxiety or depression")),
+        (("ADHD and depression",), ("ASD or ADHD", "anxiety or depression")),
+        (("Depression", "Anxiety"), ("anxiety or depression",)),
+        (("PTSD", "None of the above"), ("other",)),
+    ],
+)
+def test_diagnoses_count_by_their_groups(told: tuple[str, ...], groups: tuple[str, ...]) -> None:
+    assert groups == stratum_of(conversation(1, "Work", told))[1]
+
+
+def test_several_topics_are_one_stratum_in_whatever_order() -> None:
+    one, two = (
+        Conversation(conversation_id="x", metadata={"category": topics}, turns=(TURN,))
+        for topics in (["Work", "Family"], ["family", "work"])
+    )
+    assert "family + work" == stratum_of(one)[0] == stratum_of(two)[0]
+
+
+def test_a_set_that_changes_keeps_the_order_of_the_other_strata() -> None:
+    added = conversation(1000, "Work", ())
+    before, after = (
+        [each.conversation_id for each in stratified_order(some, 0) if stratum_of(each) != stratum_of(added)]
+        for some in (talks(), [*talks(), added])
+    )
+    assert before == after
 
 
 def test_the_words_name_how_much_and_how() -> None:
