@@ -13,7 +13,7 @@ from attunebench.backends.prices import Prices
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import Message, Usage
 from attunebench.runner import ModelSettings, RunSettings
-from attunebench.runner.budget import Budget, BudgetSpent, Purse, check_bound, prices_for
+from attunebench.runner.budget import SEEN_ENOUGH, Budget, BudgetSpent, Purse, Ticket, check_bound, prices_for
 
 DOLLAR = Prices(prompt=1.0, completion=1.0)
 """USD a token, so that sums can be read."""
@@ -76,6 +76,22 @@ def test_no_conversation_is_begun_that_is_unlikely_to_be_paid_to_its_end() -> No
     assert not budget.may_open(4)
 
 
+def test_prompts_are_taken_by_what_the_server_counted_once_that_is_known() -> None:
+    budget = Budget(None, [DOLLAR])
+    for _ in range(SEEN_ENOUGH):
+        assert 1000 == budget.reserve(0, prompt(1000), 0).worst
+    for _ in range(SEEN_ENOUGH):
+        budget.settle(Ticket(0, 1000, 1000.0), used(250))
+    assert 500 == budget.reserve(0, prompt(1000), 0).worst
+
+
+def test_after_many_drafts_a_prompt_whose_schema_counts_is_still_covered() -> None:
+    budget = Budget(None, [DOLLAR])
+    for _ in range(SEEN_ENOUGH):
+        budget.settle(budget.reserve(0, prompt(4118), 0), used(round(0.26 * 4118)))
+    assert budget.reserve(0, prompt(5341), 0).worst >= 0.48 * 5341
+
+
 requests = st.lists(
     st.tuples(
         st.integers(0, 2),  # who
@@ -113,18 +129,19 @@ def test_whatever_happens_no_more_than_the_bound_is_spent(
 
 
 def settle(
-    budget: Budget, prices: list[Prices], ticket: object, share: float, how: str, ends: int, size: int, limit: int
+    budget: Budget, prices: list[Prices], ticket: Ticket, share: float, how: str, ends: int, size: int, limit: int
 ) -> float:
-    """Ends a request as told; the USD that it is really billed."""
-    tokens, replied = int(size * share), int(limit * share)
-    price = prices[ticket.who]  # type: ignore[attr-defined]
+    """Ends a request as told; the USD that it is really billed, which is never more than its worst case."""
+    price = prices[ticket.who]
+    coverable = (ticket.worst - limit * price.completion) / price.prompt if price.prompt else size
+    tokens, replied = int(min(size * share, coverable + 1e-9)), int(limit * share)
     real = tokens * price.prompt + replied * price.completion
     reply = {
         "stated": used(tokens, replied, cost=real),
         "counted": used(tokens, replied),
         "unknown": Reply("{}"),
     }.get(how)
-    budget.settle(ticket, reply, maybe_billed=how != "refused")  # type: ignore[arg-type]
+    budget.settle(ticket, reply, maybe_billed=how != "refused")
     return 0.0 if how == "refused" else real
 
 
