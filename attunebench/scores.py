@@ -81,10 +81,22 @@ class Aggregate(TypedDict):
     ci_high: float | None
 
 
+class Sample(TypedDict):
+    """The first `reached` of the `of` conversations in the random order of the run, stratified by topic and diagnosis.
+
+    Results may lack a few of the beginning: those that were under way when the run ended, or skipped.
+    """
+
+    seed: int
+    reached: int
+    of: int
+
+
 class Coverage(TypedDict):
     """Of the `expected` conversations of the ground truth, `scored` are in; ids of the others, and why they are not.
 
     `skipped`: a run could not finish them; `duplicated`: several results claim them; `missing`: no word of them.
+    `sample`: where only a part is scored, the beginning of the run's order that it is; None where that is not certain.
     """
 
     expected: int
@@ -92,6 +104,7 @@ class Coverage(TypedDict):
     skipped: list[str]
     duplicated: list[str]
     missing: list[str]
+    sample: Sample | None
 
 
 class AggregateEntry(TypedDict):

@@ -71,6 +71,7 @@ def _group(group: Group) -> dict[str, Any]:
         "scored": group.n,
         "expected": group.expected,
         "unscored": group.unscored,
+        "sample": None if group.sample is None else dict(zip(("reached", "seed"), group.sample, strict=True)),
         "participants": group.participants,
         "answered_rate": group.answered,
         "composite_incomplete": group.incomplete,

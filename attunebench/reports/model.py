@@ -34,6 +34,7 @@ class Group:
     """A column of the report: everything that was scored for one (provider, model, mode).
 
     `expected` is None where the scores do not say it. `unscored`: reason ("skipped", "duplicated", "missing") → ids.
+    `sample`: (reached, seed) where what was scored is the beginning of a run's random order, else None.
     `answered` is in [0, 1] or None. `incomplete` counts the conversations whose Composite had to leave a term out.
     `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
     `conversations`: the ids that were scored. `models_reported`, `providers_reported` and `structured_used`: name → in
@@ -47,6 +48,7 @@ class Group:
     participants: int | None = None
     expected: int | None = None
     unscored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sample: tuple[int, int] | None = None
     answered: float | None = None
     incomplete: int = 0
     judges: tuple[str, ...] = ()

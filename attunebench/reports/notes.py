@@ -100,7 +100,15 @@ def _uncovered(groups: Sequence[Group]) -> str | None:
 
 def _coverage(group: Group) -> str:
     why = ", ".join(f"{len(ids)} {reason}" for reason, ids in group.unscored.items())
-    return f"{group.n} of {group.expected}" + (f" ({why})" if why else "")
+    return f"{group.n} of {group.expected}" + (f" ({why})" if why else "") + _sample(group)
+
+
+def _sample(group: Group) -> str:
+    if group.sample is None:
+        return ""
+    reached, seed = group.sample
+    lacking = f" but for {reached - group.n} that it lacks" if reached > group.n else ""
+    return f", a random sample stratified by topic and diagnosis (seed {seed}){lacking}"
 
 
 def _left_out(left_out: Mapping[str, Any]) -> str | None:

@@ -94,6 +94,11 @@ def _ids(scores: Mapping[str, Any]) -> Mapping[_Key, set[str]]:
     return found
 
 
+def _sample(sample: Mapping[str, Any]) -> tuple[int, int] | None:
+    reached, seed = sample.get("reached"), sample.get("seed")
+    return (reached, seed) if type(reached) is int and type(seed) is int else None
+
+
 def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]) -> Group:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("metrics"), Mapping) or "em_model" not in entry:
         raise DataError(
@@ -110,6 +115,7 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
         participants=_count(entry.get("n_participants")),
         expected=_count(coverage.get("expected")),
         unscored={why: listed for why in _REASONS if (listed := strings(coverage.get(why)))},
+        sample=_sample(mapping(coverage.get("sample"))),
         answered=values["answered_rate"].mean if "answered_rate" in values else None,
         incomplete=_count(entry.get("composite_incomplete")) or 0,
         judges=_judges(metadata, settings),

@@ -10,7 +10,15 @@ from typing import Any, Literal, TypeVar
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS
 from attunebench.results import values
-from attunebench.results.schema import Observed, PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
+from attunebench.results.schema import (
+    Observed,
+    PredictedPanas,
+    PredictedTag,
+    PredictedWide,
+    Result,
+    ResultTurn,
+    RunOrder,
+)
 
 T = TypeVar("T")
 
@@ -82,6 +90,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         api_cost=values.amount(content.get("api_cost")),
         duration_seconds=values.amount(content.get("duration_seconds")),
         observed=_observed(content),
+        run_order=_run_order(values.block(content.get("run_order"))),
         settings=_settings(content, wide),
         source_file=source_file,
     )
@@ -107,6 +116,13 @@ def _observed(content: Mapping[str, Any]) -> Observed:
         structured=values.texts(content.get("structured_used")) or (),
         adapted={name: how for name, how in adapted.items() if isinstance(how, str)},
     )
+
+
+def _run_order(block: Mapping[str, Any]) -> RunOrder | None:
+    seed, position, of = (block.get(key) for key in ("seed", "position", "of"))
+    if type(seed) is not int or type(position) is not int or type(of) is not int or not 0 <= position < of:
+        return None
+    return RunOrder(seed, position, of)
 
 
 def _turns(value: Any) -> tuple[ResultTurn, ...]:

@@ -73,6 +73,15 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
+class RunOrder:
+    """Where the conversation stood (from 0) in the seeded, stratified order of the `of` conversations of its run."""
+
+    seed: int
+    position: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One result file. `measured`: the block keys that at least one turn (or `post_conversation`) has."""
 
@@ -91,6 +100,7 @@ class Result:
     api_cost: float | None = None
     duration_seconds: float | None = None
     observed: Observed = Observed()
+    run_order: RunOrder | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""

@@ -12,7 +12,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY_VERSION
 from attunebench.results.reading import Duplicate, Skipped, find_duplicates
-from attunebench.results.schema import Result
+from attunebench.results.schema import Result, RunOrder
 from attunebench.scorer.conversation import ConversationScore, score_prepared
 from attunebench.scorer.groups import (
     Group,
@@ -22,6 +22,7 @@ from attunebench.scorer.groups import (
     pooled_json,
     settings_of_groups,
 )
+from attunebench.scorer.sample import sample_of
 from attunebench.scorer.truth import Truth, prepare
 from attunebench.scores import ConversationEntry, Coverage, Scores, new_scores
 
@@ -67,6 +68,7 @@ class _Gathered:
     unknown: list[dict[str, str]] = field(default_factory=list)
     settings: dict[Group, dict[str, tuple[dict[str, Any], int]]] = field(default_factory=dict)
     observed: dict[Group, ObservedCounts] = field(default_factory=dict)
+    orders: dict[Group, dict[str, RunOrder | None]] = field(default_factory=dict)
     judges: dict[str, None] = field(default_factory=dict)
     duplicates: tuple[Duplicate, ...] = ()
 
@@ -81,6 +83,7 @@ def _gather(truths: Mapping[str, Truth], results: Iterable[Result]) -> _Gathered
         gathered.scores.append(score_prepared(truth, result))
         group = (result.provider, result.em_model, result.mode)
         gathered.observed.setdefault(group, ObservedCounts()).add(result.observed)
+        gathered.orders.setdefault(group, {})[result.conversation_id] = result.run_order
         variants = gathered.settings.setdefault(group, {})
         text = json.dumps(result.settings, sort_keys=True)
         variants[text] = (dict(result.settings), variants.get(text, ({}, 0))[1] + 1)
@@ -168,6 +171,7 @@ def _coverage(
             for conversation_id in truths
             if conversation_id not in scored and conversation_id not in failed and conversation_id not in duplicated
         ],
+        "sample": sample_of([gathered.orders[group][conversation_id] for conversation_id in scored], len(truths)),
     }
 
 

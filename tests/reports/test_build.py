@@ -91,6 +91,14 @@ def test_a_model_scored_on_fewer_conversations_says_so(make_scores: MakeScores) 
     assert ("Not all conversations are scored: m (default) 3 of 5 (2 skipped).",) == build_report(scores).warnings
 
 
+@pytest.mark.parametrize(("reached", "lacking"), [(3, ""), (4, " but for 1 that it lacks")])
+def test_a_part_that_is_a_fair_sample_is_called_one(make_scores: MakeScores, reached: int, lacking: str) -> None:
+    scores = make_scores(n=3, expected=5)
+    scores["aggregates"][0]["coverage"]["sample"] = {"seed": 7, "reached": reached, "of": 5}
+    sample = f"a random sample stratified by topic and diagnosis (seed 7){lacking}"
+    assert (f"Not all conversations are scored: m (default) 3 of 5, {sample}.",) == build_report(scores).warnings
+
+
 @pytest.mark.parametrize("key", ["panas_strategy", "prompt_set_sha256", "codebook_sha256"])
 def test_settings_that_differ_between_groups_are_a_warning(make_scores: MakeScores, key: str) -> None:
     scores = make_scores(("a", "default", 0.5), ("b", "default", 0.4))

@@ -54,8 +54,40 @@ def test_each_group_has_every_metric_with_its_doubt(folders):
 def test_coverage_names_what_is_missing(folders):
     coverage = group(scored(folders), "oracle")["coverage"]
     missing = [make_conversation(seed, turns=3)["conversationId"] for seed in (4, 5)]
-    expected = {"expected": 6, "scored": 4, "skipped": [], "duplicated": [], "missing": missing}
+    expected = {"expected": 6, "scored": 4, "skipped": [], "duplicated": [], "missing": missing, "sample": None}
     assert expected == coverage
+
+
+def ordered(folders, model, *orders):
+    """The folders, with the place in their run's order that the model's results tell."""
+    for file, order in zip(sorted(folders[0].glob(f"*{model}*")), orders, strict=True):
+        result = json.loads(file.read_text())
+        file.write_text(json.dumps({**result, "run_order": order}))
+    return folders
+
+
+def place(position, seed=0, of=6):
+    return {"seed": seed, "position": position, "of": of}
+
+
+def test_a_part_that_begins_a_runs_order_is_told_to_be_its_sample(folders):
+    coverage = group(scored(ordered(folders, "oracle", *map(place, (2, 0, 4, 1)))), "oracle")["coverage"]
+    assert {"seed": 0, "reached": 5, "of": 6} == coverage["sample"]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [place(3, seed=1), place(3, of=7), place(2), place(9), {"seed": 0}, None, "third", place(True)],
+    ids=["another seed", "another set", "a place twice", "no such place", "half", "null", "a word", "a boolean"],
+)
+def test_a_part_of_which_that_is_not_certain_is_no_sample(folders, last):
+    orders = [*map(place, (0, 1, 2)), last]
+    assert group(scored(ordered(folders, "oracle", *orders)), "oracle")["coverage"]["sample"] is None
+
+
+def test_all_of_a_set_is_no_sample_of_it(folders):
+    orders = map(place, range(6))
+    assert group(scored(ordered(folders, "noisy", *orders)), "noisy")["coverage"]["sample"] is None
 
 
 def test_a_model_that_a_run_skipped_throughout_does_not_vanish(folders):
