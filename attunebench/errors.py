@@ -18,7 +18,9 @@ from typing import Literal
 Trouble = Literal["rate", "money", "starting", "server", "gateway", "connect", "line", "timeout", "body"]
 """What kind of passing trouble: too many requests; payment held back; a server that is still loading its model; the
 server; a gateway before it that gave up waiting; no connection; a broken connection; no complete answer in time; an
-unusable body. Only `connect` is sure to have cost nothing."""
+unusable body."""
+UNBILLED: frozenset[Trouble] = frozenset(("rate", "money", "starting", "connect"))
+"""Troubles that come before a model has done anything; a request that ended in another one may be billed."""
 
 
 class AttuneBenchError(Exception):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench._version import __version__
 from attunebench.backends.base import Request
-from attunebench.errors import ConfigurationError, ItemError, TransientError
+from attunebench.errors import UNBILLED, ConfigurationError, ItemError, TransientError
 from attunebench.journal import Entry, Hasher
 from attunebench.runner.replay import Fold
 from attunebench.runner.retrying import Effort, Retrying
@@ -206,7 +206,7 @@ class _Fetch:
         try:
             reply = await asker.backend.complete(self._request)
         except TransientError as error:
-            billed = error.kind != "connect"
+            billed = error.kind not in UNBILLED
             raise
         except ItemError:
             billed = False

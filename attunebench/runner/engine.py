@@ -61,7 +61,8 @@ class Job:
 
 
 class Engine:
-    """Runs jobs until they end or it is stopped. `done(job)` is called once for each job that ended, however.
+    """Runs jobs until they end or it is stopped. `done(job)` is called once for each job that ended, however; `open`
+    holds those that are begun and have not ended.
 
     `may_open(calls of the open jobs that are still to make)` is asked before a job is begun. `patience`: seconds of
     nothing but failures after which the run ends instead of skipping one conversation after another; a fifth of that
@@ -90,7 +91,7 @@ class Engine:
         self._patience = patience
         self._ready: deque[tuple[Job, Call]] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._open = 0
+        self.open: set[Job] = set()
         self._left = 0
         self._given_up: dict[int, str] = {}
         self._workers: list[asyncio.Task[None]] = []
@@ -123,6 +124,7 @@ class Engine:
         To be called from the loop's own thread.
         """
         if self.stopped == "interrupted":
+            self._observer.interrupted(len(self._on_wire()), 0.0)
             self._cancel()
             return
         self.stopped = "interrupted"
@@ -210,7 +212,7 @@ class Engine:
             affordable = self._may_open(self._left)
             if affordable and (job := next(self._jobs, None)) is not None:
                 await self._begin(job)
-            elif self._open:
+            elif self.open:
                 await self._sleep()
             else:
                 if not affordable and next(self._jobs, None) is not None:
@@ -233,7 +235,7 @@ class Engine:
                 number -= 1
 
     async def _begin(self, job: Job) -> None:
-        self._open += 1
+        self.open.add(job)
         self._left += len(job.calls)
         job.pending = len(job.calls) + 1
         for call in job.calls:
@@ -312,5 +314,5 @@ class Engine:
                 await self._done(job)
             finally:
                 self._ending.discard(worker)
-            self._open -= 1
-            self._wake(1 if self._open else len(self._idle))
+            self.open.discard(job)
+            self._wake(1 if self.open else len(self._idle))

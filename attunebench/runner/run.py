@@ -25,6 +25,7 @@ from attunebench.journal import Journal, claim
 from attunebench.protocol.assemble import RunFacts, add_votes, assemble, with_votes_of
 from attunebench.protocol.plan import plan_warnings
 from attunebench.protocol.read import expected_items
+from attunebench.results.served import worth_telling
 from attunebench.runner.asking import Asker, hasher
 from attunebench.runner.budget import Budget, Purse, check_bound, prices_for
 from attunebench.runner.engine import Engine, Job
@@ -97,7 +98,7 @@ class _Totals:
     @property
     def served(self) -> dict[str, list[str]]:
         """Model asked → the names that answered, where it was another one, several, or by several providers."""
-        named = {model: names if names and names != [model] else [] for model, names in self.models.items()}
+        named = {model: worth_telling(model, names) for model, names in self.models.items()}
         several = {model: names if len(names) > 1 else [] for model, names in self.providers.items()}
         return {model: [*named[model], *several[model]] for model in named if named[model] or several[model]}
 
@@ -290,10 +291,7 @@ class _Run:
     async def _done(self, job: Job) -> None:
         """A job ended: its result is written, or the conversation is noted as skipped."""
         name = job.conversation.conversation_id
-        for record in job.records.values():
-            judge = record.call.judge
-            asked = self._settings.em if judge is None else self._settings.judges[judge]
-            self._totals.add(record, asked.model)
+        self._count(job)
         if job.failed is not None:
             self._totals.skipped[f"{name} ({job.mode})"] = job.failed
             self._skipped.add(name, job.mode, reason=job.failed, tries=job.tries, when=_now(), again=self._run_again)
@@ -305,6 +303,12 @@ class _Run:
         self._totals.written += 1
         self._skipped.remove(name, job.mode)
         self._observer.written(name, job.mode, path)
+
+    def _count(self, job: Job) -> None:
+        for record in job.records.values():
+            judge = record.call.judge
+            asked = self._settings.em if judge is None else self._settings.judges[judge]
+            self._totals.add(record, asked.model)
 
     def _identity(self, job: Job) -> Identity:
         return (job.conversation.conversation_id, self._settings.em.provider, self._settings.em.model, job.mode)
@@ -339,6 +343,8 @@ class _Run:
         )
 
     def _summary(self, work: Work, engine: Engine, seconds: float) -> RunSummary:
+        for job in engine.open:  # what was answered of the conversations that a stop has left unfinished
+            self._count(job)
         totals, usage, modes = self._totals, self._spending.usage, len(self._settings.modes)
         jobs = len(work.todos) + work.complete
         unreached = len(work.todos) - totals.written - len(totals.skipped)
