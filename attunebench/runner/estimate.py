@@ -20,8 +20,8 @@ from attunebench.runner.work import Planner
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text; tokenizers differ by some 20 %."""
-WORST = 1.25
-"""How many times the estimated tokens a prompt may have."""
+WORST = 2.0
+"""How many times the estimated tokens a prompt may have: tokenizers differ, and servers count the answer schema too."""
 _LONGEST_DRAFT = 1200
 """Characters that a draft adds to a judge's prompt: a long reply, so that the estimate is no understatement."""
 EXPECTED_REPLY: dict[Kind, int] = {
@@ -90,7 +90,7 @@ class Counted:
             if known is None:
                 return None
             prompts = characters / CHARACTERS_PER_TOKEN * known.prompt + calls * known.request
-            expected += prompts + replies * known.completion
+            expected += prompts + min(replies, calls * max_tokens) * known.completion
             worst += prompts * WORST + calls * max_tokens * known.completion
         return expected, worst
 
