@@ -17,8 +17,10 @@ from attunebench.backends.prices import Prices
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
+from attunebench.cli.progress.words import usd
 from attunebench.errors import UsageError
 from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run, known_prices
+from attunebench.runner.budget import options_for_prices
 from attunebench.text import printable
 
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
@@ -127,13 +129,14 @@ def _show_estimate(estimate: Estimate, settings: RunSettings, prices: Sequence[P
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
     cost = estimate.counted.price(prices, settings.max_tokens)
-    if settings.em.provider == "baseline" or not estimate.calls:
+    free = all(model.provider == "baseline" for model in (settings.em, *settings.judges))
+    if free or not estimate.calls:
         return
     if cost is None:
-        typer.echo("Cost: unknown, since no prices are known; --price-in and --price-out give them.")
+        typer.echo(f"Cost: unknown for want of prices; {options_for_prices(prices)} give them.")
     else:
         typer.echo(
-            f"Cost: about ${cost[0]:,.2f}, ${cost[1]:,.2f} with every reply at its limit ({source}); "
+            f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({source or 'given prices'}); "
             "retries and reasks come on top."
         )
 

@@ -169,16 +169,18 @@ def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> 
 
 def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
     """Raises ConfigurationError where --max-cost has no prices to go by; `prices` of the model, then of the judges."""
-    if settings.max_cost is None:
-        return
+    if settings.max_cost is not None and (lacking := options_for_prices(prices)):
+        raise ConfigurationError(
+            f"--max-cost needs prices, and the provider lists none: give {lacking} in USD for a million tokens."
+        )
+
+
+def options_for_prices(prices: Sequence[Prices | None]) -> str:
+    """The options that would give the prices which are not known, of the model, then of the judges; "" for none."""
     lacking = ["--price-in and --price-out"] if prices[0] is None else []
     if None in prices[1:]:
         lacking.append("--judge-price-in and --judge-price-out")
-    if lacking:
-        raise ConfigurationError(
-            f"--max-cost needs prices, and the provider lists none: give {' and '.join(lacking)} "
-            "in USD for a million tokens."
-        )
+    return " and ".join(lacking)
 
 
 def _size(messages: Sequence[Message]) -> int:
