@@ -20,7 +20,8 @@ Trouble = Literal["rate", "money", "starting", "server", "gateway", "connect", "
 server; a gateway before it that gave up waiting; no connection; a broken connection; no complete answer in time; an
 unusable body."""
 UNBILLED: frozenset[Trouble] = frozenset(("rate", "money", "starting", "connect"))
-"""Troubles that come before a model has done anything; a request that ended in another one may be billed."""
+"""Troubles that come before a model has done anything: no bound on money counts them. Providers may see it otherwise,
+so all but a missing connection are told to the user as possibly billed."""
 
 
 class AttuneBenchError(Exception):

@@ -174,10 +174,11 @@ class _Fetch:
     async def run(self) -> Entry:
         """The finished request. Raises what `Asker.ask` raises."""
         asker, request = self._asker, self._request
-        await self._cover()
         tokens = asker.purse.budget.prompt_tokens(request.messages) + request.max_tokens / EXPECTED_PART
         try:
-            await asker.retrying.reply(self._call, self._send, self._effort, keep=self._keep, tokens=tokens)
+            await asker.retrying.reply(
+                self._call, self._send, self._effort, cover=self._cover, keep=self._keep, tokens=tokens
+            )
         except ItemError as error:
             asker.tell_first(self._call, error)
             await self._keep_entry(self._made(None, error))
@@ -189,17 +190,16 @@ class _Fetch:
         return self._entry
 
     async def _cover(self) -> None:
-        """Have the worst case of one try covered."""
+        """Have the worst case of the next try covered; one that never left keeps its cover."""
         request, asker = self._request, self._asker
-        self._covered.append(await asker.purse.reserve(asker.who, request.messages, request.max_tokens))
+        if not self._covered:
+            self._covered.append(await asker.purse.reserve(asker.who, request.messages, request.max_tokens))
 
     async def _send(self) -> Reply:
         """One try, with its price counted."""
         asker, reply, billed = self._asker, None, True
         if asker.halted:
             raise Halted
-        if not self._covered:  # the first try's cover was used by a try that failed
-            await self._cover()
         ticket = self._covered.pop()
         self._clock.start()
         asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())

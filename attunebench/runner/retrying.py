@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from attunebench.backends.base import Reply
-from attunebench.errors import UNBILLED, BackendError, ConfigurationError, TransientError, Trouble
+from attunebench.errors import BackendError, ConfigurationError, TransientError, Trouble
 from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
 
 if TYPE_CHECKING:
@@ -67,17 +67,19 @@ class Retrying:
         send: Callable[[], Awaitable[Reply]],
         effort: Effort,
         *,
+        cover: Callable[[], Awaitable[None]] | None = None,
         keep: Callable[[Reply], Awaitable[None]] | None = None,
         tokens: float = 0,
     ) -> Reply:
         """The reply to one request, however many tries the line needs: `send` sends it once.
 
-        Waits for a turn in the line before each try; `tokens` is the estimate for its rates. The place in the line is
-        given on only when `keep` is done with the reply, so that never more replies are unkept than calls may be under
-        way. Raises TransientError with the number of requests in `tries` where the line did not heal in time, ItemError
-        and ConfigurationError at once.
+        Waits before each try until `cover` has its money, and then for a turn in the line: who waited for money with a
+        place in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
+        place is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
+        be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
+        ItemError and ConfigurationError at once.
         """
-        tries = _Tries(self, call, send, effort, keep, tokens)
+        tries = _Tries(self, call, send, effort, cover, keep, tokens)
         retrying = AsyncRetrying(
             sleep=asyncio.sleep,
             retry=retry_if_exception_type(TransientError),
@@ -102,6 +104,7 @@ class _Tries:
         call: Call,
         send: Callable[[], Awaitable[Reply]],
         effort: Effort,
+        cover: Callable[[], Awaitable[None]] | None,
         keep: Callable[[Reply], Awaitable[None]] | None,
         tokens: float,
     ) -> None:
@@ -112,6 +115,7 @@ class _Tries:
         self._call = call
         self._send = send
         self._effort = effort
+        self._cover = cover
         self._keep = keep
         self._tokens = tokens
         self._used = 0
@@ -121,6 +125,8 @@ class _Tries:
 
     async def once(self) -> Reply:
         """One try, in its turn."""
+        if self._cover is not None:
+            await self._cover()
         with await self._turn() as place:
             effort = self._effort
             effort.requests += 1
@@ -128,7 +134,7 @@ class _Tries:
             try:
                 reply = await self._in_time()
             except TransientError as error:
-                effort.lost -= error.kind in UNBILLED
+                effort.lost -= error.kind == "connect"
                 self._error = self._judged(error)
                 if self._error is error:
                     raise

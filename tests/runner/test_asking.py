@@ -45,6 +45,10 @@ class Scripted:
             raise doing
         return doing
 
+    def learned(self) -> dict[str, Any]:
+        """The server takes everything."""
+        return {}
+
     async def aclose(self) -> None:
         """Nothing is held open."""
 

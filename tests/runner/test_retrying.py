@@ -130,7 +130,7 @@ def test_an_asked_wait_that_concerns_this_call_alone_is_kept_by_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kinds", "lost"), [(("connect", "connect"), 0), (("line", "timeout"), 2), (("rate", "body"), 1)]
+    ("kinds", "lost"), [(("connect", "connect"), 0), (("line", "timeout"), 2), (("rate", "body"), 2)]
 )
 def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
     kinds: tuple[Trouble, ...], lost: int
