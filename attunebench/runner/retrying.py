@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from attunebench.backends.base import Reply
-from attunebench.errors import UNBILLED, BackendError, ConfigurationError, TransientError, Trouble
+from attunebench.errors import BackendError, ConfigurationError, TransientError, Trouble
 from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class _Tries:
             try:
                 reply = await self._in_time()
             except TransientError as error:
-                effort.lost -= error.kind in UNBILLED
+                effort.lost -= error.kind == "connect"
                 self._error = self._judged(error)
                 if self._error is error:
                     raise
