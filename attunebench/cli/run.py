@@ -115,7 +115,7 @@ def run(
     codebook: CodebookOption = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Count calls, tokens and, by the provider's price list, money; ask nothing."),
+        typer.Option("--dry-run", help="Count calls, tokens and money; ask nobody but the provider for its prices."),
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Make results anew that were made with other settings.")

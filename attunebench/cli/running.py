@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,13 +12,12 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench import api
-from attunebench.backends.prices import Prices
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.cli.progress.words import usd
 from attunebench.errors import UsageError
-from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run, known_prices
+from attunebench.runner import Estimate, KnownPrices, ModelSettings, RunSettings, estimate_run, known_prices
 from attunebench.runner.budget import options_for_prices
 from attunebench.text import printable
 
@@ -71,7 +69,7 @@ def main(
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
         estimate = estimate_run(loaded.conversations, settings, book)
-        _show_estimate(estimate, settings, *asyncio.run(known_prices(settings)))
+        _show_estimate(estimate, settings, known_prices(settings))
         return
     with shown(settings, quiet=quiet) as observer:
         summary = api.run(
@@ -112,7 +110,7 @@ def run_again(argv: Sequence[str]) -> str:
     return shlex.join(["attune-bench", *words])
 
 
-def _show_estimate(estimate: Estimate, settings: RunSettings, prices: Sequence[Prices | None], source: str) -> None:
+def _show_estimate(estimate: Estimate, settings: RunSettings, known: KnownPrices) -> None:
     """Counts on stdout: a table that is also easy to cut."""
     typer.echo(
         f"{estimate.jobs} to do, {estimate.complete} complete (conversations x modes), "
@@ -128,15 +126,17 @@ def _show_estimate(estimate: Estimate, settings: RunSettings, prices: Sequence[P
         "Prompt tokens are estimated at 4 characters each, replies by their usual length "
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
-    cost = estimate.counted.price(prices, settings.max_tokens)
+    cost = estimate.counted.price(known.prices, settings.max_tokens)
     free = all(model.provider == "baseline" for model in (settings.em, *settings.judges))
     if free or not estimate.calls:
         return
     if cost is None:
-        typer.echo(f"Cost: unknown for want of prices; {options_for_prices(prices)} give them.")
+        for reason in known.unasked:
+            typer.echo(f"No list of prices was asked for. {printable(reason)}")
+        typer.echo(f"Cost: unknown for want of prices; {options_for_prices(known.prices)} give them.")
     else:
         typer.echo(
-            f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({source or 'given prices'}); "
+            f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}); "
             "retries and reasks come on top."
         )
 

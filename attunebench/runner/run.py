@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from attunebench._version import __version__
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
-from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
@@ -27,7 +26,7 @@ from attunebench.protocol.plan import plan_warnings
 from attunebench.protocol.read import expected_items
 from attunebench.results.served import worth_telling
 from attunebench.runner.asking import Asker, hasher
-from attunebench.runner.budget import Budget, Purse, check_bound, prices_for
+from attunebench.runner.budget import Budget, Purse, check_bound
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
@@ -35,6 +34,7 @@ from attunebench.runner.files import Identity, ResultFolder, prepare_folder, wri
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.pacing import Pace
+from attunebench.runner.pricing import KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.spending import Spending
@@ -193,8 +193,8 @@ class _Run:
     ) -> Engine:
         settings = self._settings
         watchdog = Watchdog(self._observer, lambda: engine.waiting_for())
-        prices, price_source = await self._prices(backends) if work.todos else ((), "")
-        budget = Budget(settings.max_cost, prices)
+        known = await self._prices(backends) if work.todos else KnownPrices()
+        budget = Budget(settings.max_cost, known.prices)
         askers = self._askers(backends, journal, Purse(budget), watchdog.touch)
         engine = Engine(
             planner.jobs(work.todos),
@@ -209,7 +209,7 @@ class _Run:
         self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
         for warning in plan_warnings(self._chosen, self._codebook):
             self._observer.warned(warning)
-        self._observer.started(self._plan(work, seen, backends, prices, price_source))
+        self._observer.started(self._plan(work, seen, backends, known))
         await stack.enter_async_context(watchdog)
         with _interrupts(engine, interruptible):
             await engine.run()
@@ -258,22 +258,21 @@ class _Run:
             )
         return askers
 
-    async def _prices(self, backends: Sequence[Backend]) -> tuple[Sequence[Prices | None], str]:
-        """As `_prices_of`. Raises what `check_bound` raises."""
-        prices, source = await _prices_of(self._settings, backends)
-        check_bound(self._settings, prices)
-        return prices, source
+    async def _prices(self, backends: Sequence[Backend]) -> KnownPrices:
+        """What those who are asked cost. Raises what `check_bound` and `prices_of` raise."""
+        known = await prices_of(self._settings, backends)
+        check_bound(self._settings, known.prices)
+        return known
 
     def _plan(
         self,
         work: Work,
         seen: _Seen,
         backends: Sequence[Backend],
-        prices: Sequence[Prices | None],
-        price_source: str,
+        known: KnownPrices,
     ) -> RunPlan:
         settings = self._settings
-        costs = backends[0].provider != "baseline" and bool(work.todos)
+        costs = self._needs_journal and bool(work.todos)
         payers = dict.fromkeys(f"At {backend.provider} {backend.payer}." for backend in backends if backend.payer)
         return RunPlan(
             jobs=len(work.todos) + work.complete,
@@ -282,8 +281,8 @@ class _Run:
             order=order_words(len(self._chosen), self._n_all, settings.order_seed),
             spending=self._spending,
             prompt_tokens=seen.counted.prompt_tokens if costs else None,
-            price=seen.counted.price(prices, settings.max_tokens) if costs else None,
-            price_source=price_source,
+            price=seen.counted.price(known.prices, settings.max_tokens) if costs else None,
+            price_source=known.source,
             journalled=seen.novelty.journalled if seen.novelty else 0,
             notes=[*(seen.novelty.sentences() if seen.novelty else ()), *payers],
         )
@@ -374,25 +373,6 @@ class _Run:
             unanswered=totals.unanswered,
             served=totals.served,
         )
-
-
-async def known_prices(settings: RunSettings) -> tuple[Sequence[Prices | None], str]:
-    """What those who would be asked cost, the evaluated model first, and where its price comes from in words.
-
-    Asks the providers for their lists, and for nothing else. Raises UsageError and ConfigurationError as a run does.
-    """
-    backends = [open_backend(each) for each in (settings.em, *settings.judges)]
-    return await _prices_of(settings, backends)
-
-
-async def _prices_of(settings: RunSettings, backends: Sequence[Backend]) -> tuple[Sequence[Prices | None], str]:
-    listed = await asyncio.gather(*(backend.prices() for backend in backends))
-    given = [prices_for(settings, each, judge=number > 0) for number, each in enumerate(listed)]
-    free = Prices(0.0, 0.0)
-    prices = [
-        free if backend.provider == "baseline" else known for backend, (known, _) in zip(backends, given, strict=True)
-    ]
-    return prices, given[0][1]
 
 
 @contextmanager

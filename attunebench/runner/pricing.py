@@ -1,0 +1,76 @@
+"""What those who are asked cost: by the user's options, else by what their providers list.
+
+Owns who is asked for a list. How a list is read is `backends.prices`' business, what is done with the prices `budget`'s
+and `estimate`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attunebench.backends import open_backend
+from attunebench.backends.prices import Prices
+from attunebench.errors import ConfigurationError
+from attunebench.runner.budget import prices_for
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Backend
+    from attunebench.runner.settings import ModelSettings, RunSettings
+
+_FREE = Prices(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPrices:
+    """Prices of the evaluated model, then of the judges, None where unknown. `source`: where they come from, in words.
+    `unasked`: why providers were not asked for their lists, each reason once."""
+
+    prices: Sequence[Prices | None] = ()
+    source: str = ""
+    unasked: Sequence[str] = ()
+
+
+def known_prices(settings: RunSettings) -> KnownPrices:
+    """The prices that a run would go by, for an estimate of it; a provider that cannot be asked has no price.
+
+    Asks providers for their lists alone. Raises UsageError where a run would.
+    """
+    opened = [_opened(each) for each in (settings.em, *settings.judges)]
+    reasons = [each for each in opened if isinstance(each, str)]
+    backends = [None if isinstance(each, str) else each for each in opened]
+    known = asyncio.run(prices_of(settings, backends))
+    lacking = None in known.prices
+    return KnownPrices(known.prices, known.source, tuple(dict.fromkeys(reasons)) if lacking else ())
+
+
+async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -> KnownPrices:
+    """The prices of these, the evaluated model first; None has none but what the options give.
+
+    A provider is asked only where no option says what it would. Raises UsageError where an option lacks its other half.
+    """
+    found = await asyncio.gather(*(_price(settings, each, judge=number > 0) for number, each in enumerate(backends)))
+    (_, source), *judges = found
+    theirs = [words for words in dict.fromkeys(words for _, words in judges) if words and words != source]
+    of_judges = " and ".join(theirs)
+    words = "; for judges ".join(filter(None, (source, of_judges)))
+    return KnownPrices([prices for prices, _ in found], words)
+
+
+async def _price(settings: RunSettings, backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
+    if backend is not None and backend.provider == "baseline":
+        return _FREE, ""
+    given, source = prices_for(settings, None, judge=judge)
+    if given is not None or backend is None:
+        return given, source
+    return prices_for(settings, await backend.prices(), judge=judge)
+
+
+def _opened(model: ModelSettings) -> Backend | str:
+    """Somebody to ask for prices, or why there is nobody."""
+    try:
+        return open_backend(model)
+    except ConfigurationError as error:
+        return str(error)
