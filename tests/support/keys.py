@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 KEY = "-".join(("sk", "test-4f9c2b7d81e05a63"))
-OPENROUTER_KEY = "-".join(("sk", "or-v1-0123456789abcdef"))
+OPENROUTER_KEY = "-".join(("sk", "or-v1-7be0c4d19a52f368"))
 TELLING = tuple(key[-12:].encode() for key in (KEY, OPENROUTER_KEY))
 """A part of each key that stands for all of it."""
 
