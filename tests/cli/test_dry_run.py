@@ -64,6 +64,14 @@ def test_one_price_alone_is_refused_with_the_name_of_the_other(foresee: Command,
     assert f"{given} without {other}" in ended.err
 
 
+def test_without_a_key_all_but_the_price_is_told(cli: Command, data: Path) -> None:
+    ended = cli("run", "openrouter", "vendor/model", data, "--dry-run")
+    assert 0 == ended.status
+    assert "\ndraft " in ended.out
+    assert "No list of prices was asked for. No API key for openrouter" in ended.out
+    assert "Cost: about $" in cli("run", "openrouter", "vendor/model", data, "--dry-run", *MODEL).out
+
+
 def test_nothing_is_made_on_disk(foresee: Command, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     foresee(*MODEL)
