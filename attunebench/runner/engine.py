@@ -66,7 +66,7 @@ class Engine:
 
     `may_open(calls of the open jobs that are still to make)` is asked before a job is begun. `patience`: seconds of
     nothing but failures after which the run ends instead of skipping one conversation after another; a fifth of that
-    where the server is down and has never answered.
+    where the server is down and has never answered. A judge is given up after the same time, and the run goes on.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class Engine:
         self._left = 0
         self._given_up: dict[int, str] = {}
         self._workers: list[asyncio.Task[None]] = []
-        self._holding: dict[asyncio.Task[Any], Job] = {}
+        self._holding: dict[asyncio.Task[Any], tuple[Job, Call]] = {}
         self._ending: set[asyncio.Task[Any] | None] = set()
         self._cancelled = False
-        self._answered = False
+        self._answered: set[int | None] = set()
         self.stopped: Stop = ""
 
     async def run(self) -> None:
@@ -143,12 +143,19 @@ class Engine:
         return "; ".join(filter(None, (asker.waiting_for() for asker in (self._model, *self._judges)))) or "nothing"
 
     async def _mind_outages(self) -> None:
-        pace = self._model.pace
         while not self.stopped:
             await asyncio.sleep(OUTAGE_CHECK)
-            never = pace.open and not self._answered
-            if pace.outage >= self._patience * (NEVER_ANSWERED if never else 1.0):
+            if self._is_down(self._model, answered=bool(self._answered)):
                 self.stop("outage")
+                return
+            for judge, asker in enumerate(self._judges):
+                if judge not in self._given_up and self._is_down(asker, answered=judge in self._answered):
+                    self._give_up(judge, f"{asker.pace.model} is down ({asker.pace.trouble}).")
+                    self._drop_votes(judge)
+
+    def _is_down(self, asker: Asker, *, answered: bool) -> bool:
+        never = asker.pace.open and not answered
+        return asker.pace.outage >= self._patience * (NEVER_ANSWERED if never else 1.0)
 
     def _halt(self) -> None:
         """End what is not on the wire: workers without a call, and calls that wait for a turn, a pause or a retry."""
@@ -183,26 +190,33 @@ class Engine:
             await self._settle(job)
 
     async def _make_unless_failed(self, job: Job, call: Call) -> None:
-        """Make the call; where its job fails while it waits for its turn, it is not made any more."""
+        """Make the call; where its job fails or its judge is given up while it waits, it is not made any more."""
         worker = asyncio.current_task()
         assert worker is not None
-        self._holding[worker] = job
+        self._holding[worker] = job, call
         try:
             await self._make(job, call)
         except asyncio.CancelledError:
-            if job.failed is None or self._cancelled or self._model.halted:
+            given_up = self._given_up.get(call.judge) if call.judge is not None else None
+            if (job.failed is None and given_up is None) or self._cancelled or self._model.halted:
                 raise
+            if given_up is not None:
+                job.owed[call.id] = given_up
             if sys.version_info >= (3, 11):
                 worker.uncancel()
         finally:
             del self._holding[worker]
 
-    def _drop(self, job: Job) -> None:
-        """Nobody waits any more for a turn of a call of this job; what is under way ends as it may."""
+    def _drop(self, meant: Callable[[Job, Call], bool]) -> None:
+        """Nobody waits any more for a turn of the calls that are meant; what is under way ends as it may."""
         on_wire, current = self._on_wire(), asyncio.current_task()
         for worker, held in self._holding.items():
-            if held is job and worker not in on_wire and worker is not current:
+            if meant(*held) and worker not in on_wire and worker is not current:
                 worker.cancel()
+
+    def _drop_votes(self, judge: int) -> None:
+        """Its waiting votes hold workers, and with all of them held the evaluated model is not asked either."""
+        self._drop(lambda _, call: call.judge == judge)
 
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
@@ -255,7 +269,7 @@ class Engine:
             record = await self._answer(job, call)
         if record is None:
             return
-        self._answered = True
+        self._answered.add(call.judge)
         job.records[call.id] = record
         self._observer.answered(call, record)
         self._release(job, call, record)
@@ -266,7 +280,7 @@ class Engine:
         except TransientError as error:
             job.failed = f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}"
             job.tries = error.tries
-            self._drop(job)
+            self._drop(lambda held, _: held is job)
             return None
 
     async def _vote(self, job: Job, call: Call, judge: int) -> Record | None:

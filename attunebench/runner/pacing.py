@@ -161,6 +161,11 @@ class Pace:
         return self._failing[1] - self._failing[0] if self._failing else 0.0
 
     @property
+    def trouble(self) -> str:
+        """What the line was held back for last, in words."""
+        return self._why
+
+    @property
     def reason(self) -> str:
         """Why the next waiting call is not under way, in words; "" where nothing holds it back."""
         if self.open:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attunebench.runner import RunSummary, Silent
+from attunebench.runner import RunSummary, Silent, engine
 from attunebench.selftest.server import Answer, FakeServer, Status
 
 TURNS = 3
@@ -42,6 +42,34 @@ def test_a_judge_that_cannot_be_asked_costs_no_result_and_is_given_up(
     assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
     assert {"fake-model": 2 * (4 * TURNS + 1), "judge": 1} == models_asked(server)
     assert 1 == len([warning for warning in heard.warnings if "judge" in warning])
+    assert {None} == {result["scores"]["draft_judge"] for result in results()}
+
+    server.script = None
+    server.asked.clear()
+    assert 0 == run(judges=("judge",), structured="text").votes_owed
+    assert {"judge": 2 * TURNS} == models_asked(server)
+
+
+def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
+    run: Callable[..., RunSummary],
+    server: FakeServer,
+    results: Callable[[], list[dict[str, Any]]],
+    quick: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With one call at once there are two workers, and the first conversation's three votes hold both of them: the run
+    ends only where the judge is given up, for no call runs out of its own ten minutes here."""
+    monkeypatch.setattr(engine, "OUTAGE_CHECK", 0.02)
+    monkeypatch.setattr(engine, "NEVER_ANSWERED", 0.0005)
+    down = Status(503, {"error": {"message": "no judge today"}})
+    server.script = lambda asked: down if asked.body["model"] == "judge" else Answer()
+    heard = Heard()
+    summary = run(judges=("judge",), concurrency=1, structured="text", observer=heard, max_tries=10**6)
+    assert ({}, 2, 2 * TURNS) == (summary.skipped, summary.written, summary.votes_owed)
+    assert "" == summary.stopped
+    assert 2 * (4 * TURNS + 1) == models_asked(server)["fake-model"]
+    [told] = [warning for warning in heard.warnings if "judge" in warning]
+    assert "judge is down (nothing but failures, last: local answered 503" in told
     assert {None} == {result["scores"]["draft_judge"] for result in results()}
 
     server.script = None
