@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench._version import __version__
 from attunebench.backends.base import Request
-from attunebench.errors import UNBILLED, ConfigurationError, ItemError, TransientError
+from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, TransientError
 from attunebench.journal import Entry, Hasher
 from attunebench.runner.replay import Fold
 from attunebench.runner.retrying import Effort, Retrying
@@ -234,6 +234,10 @@ class _Fetch:
             asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
             try:
                 await asker.journal.keep(entry)
+            except DataError:
+                # What cannot be kept must not be paid for: the call that gets this one's place is not sent any more.
+                asker.halted = True
+                raise
             finally:
                 del asker.on_wire[self._worker]
         self._entry = entry

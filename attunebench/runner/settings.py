@@ -46,16 +46,16 @@ class RunSettings(BaseModel):
     panas_strategy: PanasStrategy = "absolute"
     temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """None leaves it to the server."""
-    max_tokens: int = Field(default=4096, gt=0)
+    max_tokens: int = Field(default=4096, gt=0, le=1_000_000_000)
     """Limit of one reply; four times that after a reply that was cut."""
     structured: Structured = "auto"
     """How strongly the output is constrained; auto takes the strongest that the server accepts."""
     seed: int | None = None
     max_reasks: int = Field(default=2, ge=0)
     """How often an unusable reply is asked for again."""
-    call_timeout: float = Field(default=120.0, gt=0)
+    call_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
     """Seconds for one try, in all."""
-    total_timeout: float = Field(default=600.0, gt=0)
+    total_timeout: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     """Seconds for one call with all its tries and waits."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""

@@ -150,7 +150,7 @@ class Planner:
         return self._folder.find((conversation.conversation_id, em.provider, em.model, mode))
 
     def _refusal(self, differing: Mapping[str, int]) -> str:
-        names = "; ".join(f"{name}, in {count} results" for name, count in differing.items())
+        names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in differing.items())
         return (
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
             f"{names}. Give another folder with --output, or --replace to make them anew."

@@ -68,6 +68,12 @@ def test_a_local_server_without_an_address(cli, data: Path) -> None:
     refused(cli("run", "local", "m", data), "--base-url")
 
 
+@pytest.mark.parametrize(("option", "value"), [("--call-timeout", "inf"), ("--max-tokens", "9" * 20)])
+def test_a_number_that_no_server_and_no_file_can_take(cli, data: Path, option: str, value: str) -> None:
+    refused(cli("run", "local", "m", data, "--base-url", "http://127.0.0.1:9/v1", option, value), option)
+    assert not Path("results").exists()
+
+
 def test_an_unknown_metric(cli, data: Path) -> None:
     refused(cli("report", "--explain", "emotion_vaa"), "emotion_va")
 

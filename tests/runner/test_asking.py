@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from virtual_time import run_virtual
 from attunebench.backends.base import Reply, Request
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError, TransientError
+from attunebench.journal import Journal
 from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
@@ -109,6 +112,20 @@ def test_votes_on_other_prompts_are_not_mixed_with_new_ones(run: Callable[..., R
     run(judges=("judge",), limit=1)
     (path,) = (tmp_path / "results").glob("*.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"judge_calls_sha256": "of an older version"}))
-    with pytest.raises(DataError, match="judge prompts or reference replies, in 1 results"):
+    with pytest.raises(DataError, match=r"judge prompts or reference replies, in 1 result\."):
         run(judges=("judge",), limit=1)
     assert 1 == run(limit=1).complete_before
+
+
+def test_nothing_more_is_sent_once_a_reply_cannot_be_kept(
+    run: Callable[..., RunSummary], server: FakeServer, tmp_path: Path
+) -> None:
+    """The call that gets the place of the unkept one would be paid for and lost as well."""
+    folder = tmp_path / "results"
+    folder.mkdir()
+    Journal.open(folder).close()
+    with closing(sqlite3.connect(folder / "_calls.sqlite3")) as journal, journal:
+        journal.execute("CREATE TRIGGER t BEFORE INSERT ON replies BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+    with pytest.raises(DataError, match=r"cannot be written \(disk is full\); make room"):
+        run(concurrency=1)
+    assert 1 == len(server.bodies)

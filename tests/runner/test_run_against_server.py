@@ -347,7 +347,7 @@ def test_a_changed_text_is_named_and_not_mixed_in(run: Run, data: Path) -> None:
     content = json.loads(path.read_text())
     content["turns"][0]["userMessage"] += " And one thing more."
     path.write_text(json.dumps(content))
-    with pytest.raises(DataError, match="conversation texts, in 1 results"):
+    with pytest.raises(DataError, match=r"conversation texts, in 1 result\."):
         run()
 
 
