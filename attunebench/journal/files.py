@@ -100,6 +100,11 @@ def check(path: Path) -> None:
 
 def unusable(path: Path, reason: str) -> DataError:
     """The sentence for a file that stops the command."""
+    if "locked" in reason:
+        return DataError(
+            f"The call journal {path} cannot be used: another program has locked it. Nothing was changed; close that "
+            "program (a database browser, a backup) and repeat the command, or give another folder with --output."
+        )
     return DataError(
         f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "
         "count, unfinished conversations are asked again) or give another folder with --output."
@@ -107,6 +112,8 @@ def unusable(path: Path, reason: str) -> DataError:
 
 
 def _check_bytes(path: Path) -> None:
+    if path.is_fifo() or path.is_socket():
+        raise unusable(path, "it is no file")  # opening a pipe would wait for ever for somebody to write to it
     head = _head(path)
     if len(head) < 100 or not head.startswith(_HEADER):
         raise unusable(path, "it is no SQLite file, or a damaged one")
@@ -117,7 +124,7 @@ def _check_bytes(path: Path) -> None:
     for beside, known in ((_log_of(path), _WAL_MAGIC), (_rollback_of(path), (_ROLLBACK_MAGIC, bytes(8)))):
         start = _head(beside)[: len(known[0])] if beside.exists() else b""
         if len(start) == len(known[0]) and start not in known:
-            raise unusable(path, f"{beside.name} beside it is no log of its")
+            raise unusable(path, f"{beside.name} beside it is not its log")
 
 
 def _problem(path: Path) -> str | None:
@@ -130,7 +137,7 @@ def _problem(path: Path) -> str | None:
     except (sqlite3.Error, OSError) as error:
         return str(error)
     if marks != [APPLICATION_ID, FORMAT]:
-        return f"{_log_of(path).name} beside it is no log of its"
+        return f"{_log_of(path).name} beside it is not its log"
     return None if found == ("ok",) and columns.issuperset(COLUMNS) else "it is damaged"
 
 

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attunebench.errors import DataError
-from attunebench.journal import Journal
+from attunebench.journal import Journal, files
 
 ENTRIES = tuple(map(an_entry, range(40)))
 Look = Callable[[Path], Journal]
@@ -92,6 +92,27 @@ def test_what_is_no_database_is_left_alone(tmp_path: Path, look: Look, data: byt
 def test_a_folder_in_its_place_is_left_alone(tmp_path: Path, look: Look) -> None:
     (tmp_path / "_calls.sqlite3").mkdir()
     refused(tmp_path, look)
+
+
+@LOOKS
+@pytest.mark.skipif(os.name == "nt", reason="there are no named pipes among files there")
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path, look: Look) -> None:
+    os.mkfifo(tmp_path / "_calls.sqlite3")
+    refused(tmp_path, look, "it is no file")
+
+
+@LOOKS
+def test_a_journal_that_another_program_has_locked_is_not_to_be_moved_away(
+    tmp_path: Path, sound: Path, look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PATIENCE", 0.0)
+    shutil.copy(sound, tmp_path)
+    with closing(sqlite3.connect(tmp_path / "_calls.sqlite3", isolation_level=None)) as browser:
+        browser.execute("PRAGMA locking_mode = EXCLUSIVE")
+        browser.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(DataError, match="another program has locked it") as error:
+            look(tmp_path)
+    assert "move it away" not in str(error.value)
 
 
 @LOOKS
@@ -239,7 +260,7 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "-
 COUNT = """
 import os, sys
 from pathlib import Path
-from attunebench.journal import Journal
+from attunebench.journal import Journal, files
 assert not os.access(sys.argv[1], os.W_OK)
 with Journal.read(Path(sys.argv[1])) as journal:
     print(journal.count())
