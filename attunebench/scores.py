@@ -6,7 +6,7 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -14,8 +14,11 @@ from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
 from attunebench.wholefile import whole_file
 
-SCHEMA_VERSION = "1.0"
-"""Readers take any file of the same major version; a minor version only adds keys."""
+SCHEMA_VERSION = "1.1"
+"""Readers take any file of the same major version; a minor version only adds keys.
+
+1.1: `questions`, `ground_truth`, `references`; `answers`, `usage`, `api_cost`, `duration_seconds` of a conversation.
+"""
 _FORMAT = "attunebench-scores"
 _HEAD_BYTES = 200
 
@@ -46,11 +49,53 @@ Pooled = dict[str, "PooledBlock | None"]
 """binary_om, binary_hp, binary_om_hp, binary_hp_hp → counts; None for a block that was not measured."""
 
 
+class TurnAnswers(TypedDict, total=False):
+    """What a model said in one turn; a key is absent where the result did not measure it.
+
+    `tags`: item → intensity or None; {} is neutral, None not answered. The binary blocks are strings with a letter for
+    each of the file's `questions`: y, n, or - for not answered. `pairwise` has A, B or - for each comparison of the
+    turn, by its index.
+    """
+
+    tags: dict[str, float | None] | None
+    binary_om: str
+    binary_hp: str
+    binary_om_hp: str
+    binary_hp_hp: str
+    pairwise: str
+
+
+class PanasState(TypedDict):
+    """A state, felt or predicted: totals (10–70) and items in lower case (1–7), those that are known."""
+
+    positive: float | None
+    negative: float | None
+    items: dict[str, float]
+
+
+class WideAnswers(TypedDict):
+    """Answers about the whole talk, given or predicted. None is unknown or not answered; [] is an answer."""
+
+    q1: list[str] | None
+    q2: str | None
+    q3: str | None
+    follow_up: list[str] | None
+    four_branch: dict[str, float]
+
+
+class ConversationAnswers(TypedDict):
+    """What a model said about the whole talk; None where the result did not measure it."""
+
+    post_panas: PanasState | None
+    wide: WideAnswers | None
+
+
 class TurnEntry(TypedDict):
     """One turn. `metrics` holds every id of the registry that is computed per turn."""
 
     turnNumber: int
     metrics: MetricValues
+    answers: TurnAnswers
 
 
 class ConversationEntry(TypedDict):
@@ -69,6 +114,48 @@ class ConversationEntry(TypedDict):
     pooled: Pooled
     calls: dict[str, float | None]
     composite_complete: bool
+    answers: ConversationAnswers
+    usage: dict[str, float]
+    api_cost: float | None
+    duration_seconds: float | None
+
+
+class TurnTruth(TypedDict):
+    """The person's labels of one turn.
+
+    `tags` as in `TurnAnswers`, None is no truth. `observed` and `preferred` have a letter for each of the file's
+    `questions`: y, n, or . for no truth. `comparisons`: [question, variant A, variant B, winner or None], those that
+    were asked and those that were not alike, so that their index is that of `TurnAnswers.pairwise`.
+    """
+
+    turnNumber: int
+    tags: dict[str, float | None] | None
+    observed: str
+    preferred: str
+    comparisons: list[list[str | None]]
+
+
+class GroundTruthEntry(TypedDict):
+    """One conversation of the ground truth: whose it is, what it is about, and its labels; no words of the talk.
+
+    `demographics` holds what was told (`diagnoses` and `work_edu_background` are lists), `diagnosis_groups` see
+    `conversations.groups`, `om_model` the chat model that the person talked with.
+    """
+
+    conversationId: str
+    source_file: str
+    participant_id: str | None
+    om_model: str | None
+    topics: list[str]
+    subtopic: str | None
+    attitude: str | None
+    demographics: dict[str, Any]
+    diagnosis_groups: list[str]
+    computed_scores: dict[str, float]
+    pre_panas: PanasState
+    post_panas: PanasState
+    wide: WideAnswers
+    turns: list[TurnTruth]
 
 
 class Aggregate(TypedDict):
@@ -121,14 +208,42 @@ class AggregateEntry(TypedDict):
     coverage: Coverage
 
 
+class ReferenceConversation(TypedDict):
+    """A reference's values in one conversation: the metrics that it can have."""
+
+    conversationId: str
+    metrics: MetricValues
+
+
+class Reference(TypedDict):
+    """A score to hold models against, made from the ground truth alone; no model and in no ranking.
+
+    `base-rate` answers every item with its most frequent answer over the *other* conversations; `always-empty-tags`
+    says of every turn that nothing was felt. `metrics` as in `AggregateEntry`, for those that it can have.
+    """
+
+    id: str
+    label: str
+    meaning: str
+    n_conversations: int
+    metrics: dict[str, Aggregate]
+    conversations: list[ReferenceConversation]
+
+
 class Scores(TypedDict):
-    """The whole file. `left_out` names every file and result that was not scored, under why it was not."""
+    """The whole file. `left_out` names every file and result that was not scored, under why it was not.
+
+    `questions`: the ids of the binary questions in the order of every string of letters in the file.
+    """
 
     schema_version: str
     format: str
     metadata: dict[str, Any]
     conversations: list[ConversationEntry]
     aggregates: list[AggregateEntry]
+    questions: list[str]
+    ground_truth: list[GroundTruthEntry]
+    references: list[Reference]
     left_out: dict[str, list[Any]]
 
 
@@ -137,6 +252,10 @@ def new_scores(
     conversations: list[ConversationEntry],
     aggregates: list[AggregateEntry],
     left_out: dict[str, list[Any]],
+    *,
+    questions: Sequence[str] = (),
+    ground_truth: Sequence[GroundTruthEntry] = (),
+    references: Sequence[Reference] = (),
 ) -> Scores:
     """The file's content around its parts."""
     return {
@@ -145,6 +264,9 @@ def new_scores(
         "metadata": metadata,
         "conversations": conversations,
         "aggregates": aggregates,
+        "questions": list(questions),
+        "ground_truth": list(ground_truth),
+        "references": list(references),
         "left_out": left_out,
     }
 
@@ -227,6 +349,9 @@ def _lines(scores: Scores) -> Iterator[str]:
     yield f'"metadata": {_text(scores["metadata"])},\n'
     yield from _list("conversations", scores["conversations"])
     yield from _list("aggregates", scores["aggregates"])
+    yield f'"questions": {_text(scores["questions"])},\n'
+    yield from _list("ground_truth", scores["ground_truth"])
+    yield from _list("references", scores["references"])
     yield f'"left_out": {_text(scores["left_out"])}}}\n'
 
 

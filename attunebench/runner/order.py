@@ -13,16 +13,8 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 
+from attunebench.conversations.groups import named_groups
 from attunebench.conversations.schema import Conversation
-
-_NOTHING_TOLD = frozenset(("", "none", "no", "n/a", "none of the above", "prefer not to say"))
-_GROUPS = {
-    "anxiety or depression": ("anxi", "depress"),
-    "ASD or ADHD": ("autis", "asperger", "adhd", "attention deficit", "attention-deficit"),
-}
-"""Group of diagnoses → parts of their names. Single diagnoses would leave most strata with one conversation."""
-_ABBREVIATIONS = {"asd": "ASD or ADHD"}
-_OTHER = "other"
 
 Stratum = tuple[str, tuple[str, ...]]
 """(topic category in lower case, groups of diagnoses in alphabetical order); "" and () where nothing is told."""
@@ -48,14 +40,7 @@ def stratum_of(conversation: Conversation) -> Stratum:
     topics = category if isinstance(category, Sequence) and not isinstance(category, str) else (category,)
     topic = " + ".join(sorted({topic.strip().casefold() for topic in topics if isinstance(topic, str)}))
     told = conversation.profile.demographics.diagnoses if conversation.profile else ()
-    named = {word.strip().casefold() for word in told} - _NOTHING_TOLD
-    return topic, tuple(sorted({group for word in named for group in _groups_of(word)}))
-
-
-def _groups_of(diagnosis: str) -> list[str]:
-    """The groups of one diagnosis in lower case; a name may hold several ("ADHD and anxiety")."""
-    found = [group for group, parts in _GROUPS.items() if any(part in diagnosis for part in parts)]
-    return found or [_ABBREVIATIONS.get(diagnosis, _OTHER)]
+    return topic, named_groups(told)
 
 
 def order_words(chosen: int, of: int, seed: int) -> str:

@@ -18,6 +18,7 @@ from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import REGISTRY
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import Result, ResultTurn
+from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.tallies import Tallies, tallies_of
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
 
@@ -63,6 +64,7 @@ class ConversationScore:
     pooled: Pooled
     tallies: Tallies
     composite_complete: bool
+    answers: Answers
 
     @property
     def key(self) -> tuple[str, str, str, str, int | None]:
@@ -108,6 +110,7 @@ def score_prepared(truth: Truth, result: Result) -> ConversationScore:
         pooled=_pooled(pairs, result),
         tallies=tallies,
         composite_complete=whole.complete,
+        answers=answers_of(result, {turn.number: turn.n_comparisons for turn in truth.turns}),
     )
 
 

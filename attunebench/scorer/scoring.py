@@ -13,6 +13,7 @@ from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY_VERSION
 from attunebench.results.reading import Duplicate, Skipped, find_duplicates
 from attunebench.results.schema import Result, RunOrder
+from attunebench.scorer.answers import QUESTIONS, truth_entry
 from attunebench.scorer.conversation import ConversationScore, score_prepared
 from attunebench.scorer.groups import (
     Group,
@@ -24,7 +25,7 @@ from attunebench.scorer.groups import (
 )
 from attunebench.scorer.sample import sample_of
 from attunebench.scorer.truth import Truth, prepare
-from attunebench.scores import ConversationEntry, Coverage, Scores, new_scores
+from attunebench.scores import ConversationEntry, Coverage, GroundTruthEntry, Scores, new_scores
 
 Cluster = Literal["participant"]
 
@@ -50,8 +51,10 @@ def score(
     if cluster not in (None, "participant"):
         raise UsageError(f"There is no cluster {cluster!r}; `participant` is the one there is.")
     truths: dict[str, Truth] = {}
+    facts: list[GroundTruthEntry] = []
     sources: set[str] = set()
     for conversation in conversations:
+        facts.append(truth_entry(conversation))
         truths[conversation.conversation_id] = prepare(conversation)
         if source := conversation.metadata.get("source"):
             sources.add(str(source))
@@ -59,6 +62,7 @@ def score(
     resampling = Resampling(seed, resamples, by_participant=cluster is not None)
     scores = _scores(truths, gathered, list(skipped), resampling)
     scores["metadata"]["sources"] = sorted(sources)
+    scores["ground_truth"] = facts
     return scores
 
 
@@ -140,7 +144,7 @@ def _scores(truths: Mapping[str, Truth], gathered: _Gathered, skipped: list[Skip
         "skipped": [asdict(entry) for entry in skipped],
         "invalid_conversations": [],
     }
-    return new_scores(metadata, [_entry(found) for found in gathered.scores], aggregates, left_out)
+    return new_scores(metadata, [_entry(found) for found in gathered.scores], aggregates, left_out, questions=QUESTIONS)
 
 
 def _all_groups(truths: Mapping[str, Truth], gathered: _Gathered, skipped: list[Skipped]) -> list[Group]:
@@ -198,8 +202,15 @@ def _entry(found: ConversationScore) -> ConversationEntry:
         "participant_id": found.participant_id,
         "n_turns": len(found.turns),
         "metrics": found.metrics,
-        "turns": [{"turnNumber": number, "metrics": values} for number, values in found.turns.items()],
+        "turns": [
+            {"turnNumber": number, "metrics": values, "answers": found.answers.turns[number]}
+            for number, values in found.turns.items()
+        ],
         "pooled": pooled_json(found.pooled),
         "calls": asdict(found.tallies),
         "composite_complete": found.composite_complete,
+        "answers": found.answers.whole,
+        "usage": found.answers.usage,
+        "api_cost": found.answers.api_cost,
+        "duration_seconds": found.answers.duration_seconds,
     }

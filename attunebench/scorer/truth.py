@@ -38,6 +38,8 @@ class TruthTurn:
     """The binary questions that were asked, whichever side of their truth is known."""
     comparisons: frozenset[str]
     """The comparisons that were asked, with and without a winner."""
+    n_comparisons: int
+    """All comparisons of the turn, also those that could not be asked."""
     observed_cells: Cells
     preferred_cells: Cells
 
@@ -90,6 +92,7 @@ def _turn(turn: Turn) -> TruthTurn:
         variants={variant: tokens(text) for variant, text in texts.items()},
         questions=frozenset(turn.applicable_questions),
         comparisons=frozenset(asked),
+        n_comparisons=len(turn.comparisons),
         observed_cells=cells_of(observed, BINARY_CATEGORY),
         preferred_cells=cells_of(preferred, BINARY_CATEGORY),
     )

@@ -1,0 +1,138 @@
+"""What a model said and what a person labelled, in the compact form of `scores.json`: analyses need no other file.
+
+Copies and abbreviates; judges nothing. No words of a talk, a draft or a reason are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from attunebench.constants import BINARY_CATEGORY
+from attunebench.conversations.groups import diagnosis_groups
+from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
+from attunebench.metrics.emotion import as_tags
+from attunebench.results.schema import PredictedPanas, PredictedWide, Result, ResultTurn
+from attunebench.results.values import amount
+from attunebench.scores import (
+    ConversationAnswers,
+    GroundTruthEntry,
+    PanasState,
+    TurnAnswers,
+    TurnTruth,
+    WideAnswers,
+)
+
+QUESTIONS = tuple(BINARY_CATEGORY)
+"""The binary questions in the order of the strings of letters."""
+_LETTERS = {"yes": "y", "no": "n"}
+_NO_ANSWER, _NO_TRUTH = "-", "."
+_BLOCKS = {
+    "binary_om": "em_binary_om_assessment",
+    "binary_hp": "em_binary_human_prediction",
+    "binary_om_hp": "em_binary_om_assessment_hp",
+    "binary_hp_hp": "em_binary_human_prediction_hp",
+}
+_USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of one result, and what they took; `turns`: turn number → answers, those of the file alone."""
+
+    turns: Mapping[int, TurnAnswers]
+    whole: ConversationAnswers
+    usage: dict[str, float]
+    api_cost: float | None
+    duration_seconds: float | None
+
+
+def answers_of(result: Result, comparisons: Mapping[int, int]) -> Answers:
+    """The answers of a result; `comparisons`: turn number → how many comparisons the turn has."""
+    given = {turn.number: turn for turn in result.turns}
+    return Answers(
+        turns={
+            number: _turn_answers(given.get(number) or ResultTurn(number), result.measured, count)
+            for number, count in comparisons.items()
+        },
+        whole={
+            "post_panas": _panas(result.panas) if "predicted_post_panas" in result.measured else None,
+            "wide": _wide(result.wide) if "predicted_conversation_wide" in result.measured else None,
+        },
+        usage={name: known for name in _USAGE if (known := amount(result.usage.get(name))) is not None},
+        api_cost=result.api_cost,
+        duration_seconds=result.duration_seconds,
+    )
+
+
+def truth_entry(conversation: Conversation) -> GroundTruthEntry:
+    """A conversation's labels and what is known of its participant."""
+    metadata, profile = conversation.metadata, conversation.profile
+    category = metadata.get("category")
+    categories = category if isinstance(category, (list, tuple)) else (category,)
+    told = profile.demographics.model_dump(exclude_none=True, mode="json") if profile else {}
+    return {
+        "conversationId": conversation.conversation_id,
+        "source_file": conversation.source_file.replace("\\", "/").rsplit("/", 1)[-1],
+        "participant_id": conversation.participant_id,
+        "om_model": _text(metadata.get("model")),
+        "topics": [
+            text for topic in (category if isinstance(category, list) else [category]) if (text := _text(topic))
+        ],
+        "subtopic": _text(metadata.get("subtopic")),
+        "attitude": profile.conversation_topic_attitude if profile else None,
+        "demographics": {key: value for key, value in told.items() if value != []},
+        "diagnosis_groups": list(diagnosis_groups(profile.demographics.diagnoses)) if profile else [],
+        "computed_scores": dict(profile.computed_scores) if profile else {},
+        "pre_panas": _panas(conversation.pre_panas),
+        "post_panas": _panas(conversation.post_panas),
+        "wide": _wide(conversation.wide),
+        "turns": [_turn_truth(turn) for turn in conversation.turns],
+    }
+
+
+def _turn_answers(turn: ResultTurn, measured: frozenset[str], comparisons: int) -> TurnAnswers:
+    answers: TurnAnswers = {}
+    if "em_emotion_tags" in measured:
+        answers["tags"] = None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags)
+    for name, key in _BLOCKS.items():
+        if key in measured:
+            answers[name] = _letters(getattr(turn, name), _NO_ANSWER)  # type: ignore[literal-required]
+    if "em_pairwise_selections" in measured:
+        answers["pairwise"] = "".join(turn.pairwise.get(str(index), _NO_ANSWER) for index in range(comparisons))
+    return answers
+
+
+def _turn_truth(turn: Turn) -> TurnTruth:
+    observed = {judgement.question_id: judgement.observed or "" for judgement in turn.judgements}
+    preferred = {judgement.question_id: judgement.preferred or "" for judgement in turn.judgements}
+    return {
+        "turnNumber": turn.number,
+        "tags": None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
+        "observed": _letters(observed, _NO_TRUTH),
+        "preferred": _letters(preferred, _NO_TRUTH),
+        "comparisons": [[c.question_id, c.a, c.b, c.winner] for c in turn.comparisons],
+    }
+
+
+def _letters(given: Mapping[str, str], otherwise: str) -> str:
+    return "".join([_LETTERS.get(given.get(question, ""), otherwise) for question in QUESTIONS])
+
+
+def _panas(state: Panas | PredictedPanas) -> PanasState:
+    return {"positive": state.positive, "negative": state.negative, "items": dict(state.items)}
+
+
+def _wide(wide: ConversationWide | PredictedWide) -> WideAnswers:
+    return {
+        "q1": None if wide.q1 is None else list(wide.q1),
+        "q2": wide.q2,
+        "q3": wide.q3,
+        "follow_up": None if wide.follow_up is None else list(wide.follow_up),
+        "four_branch": dict(wide.four_branch),
+    }
+
+
+def _text(value: Any) -> str | None:
+    return value.strip() if isinstance(value, str) and value.strip() else None
