@@ -77,9 +77,7 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
         "source_file": conversation.source_file.replace("\\", "/").rsplit("/", 1)[-1],
         "participant_id": conversation.participant_id,
         "om_model": _text(metadata.get("model")),
-        "topics": [
-            text for topic in (category if isinstance(category, list) else [category]) if (text := _text(topic))
-        ],
+        "topics": [topic for raw in categories if (topic := _text(raw))],
         "subtopic": _text(metadata.get("subtopic")),
         "attitude": profile.conversation_topic_attitude if profile else None,
         "demographics": {key: value for key, value in told.items() if value != []},

@@ -1,0 +1,120 @@
+"""Scores files → a study. Refuses what cannot be one study, in a sentence; older files give what they hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from attunebench.constants import MODES
+from attunebench.errors import DataError
+from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
+from attunebench.study.schema import Group, Reference, Study
+
+_Key = tuple[str, str, str]
+_KINDS = ("model", "human", "baseline", "oracle")
+
+
+def read_study(paths: str | Path | Sequence[str | Path]) -> Study:
+    """One study of one or more scores files. DataError: unreadable, two files that hold the same model and mode."""
+    listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    return make_study([read_scores(path) for path in listed], files=[str(path) for path in listed])
+
+
+def read_studies(paths: Sequence[str | Path]) -> tuple[Study, ...]:
+    """A study for each file: several label sets of the same results, say."""
+    return tuple(read_study(path) for path in paths)
+
+
+def make_study(
+    scores: Scores | Mapping[str, Any] | Sequence[Scores | Mapping[str, Any]], *, files: Sequence[str] = ()
+) -> Study:
+    """One study of the content of scores files.
+
+    Conversations are the union of all files, in the order of the first that has them. DataError where two files hold
+    the same provider, model and mode, or one of them holds no result.
+    """
+    parts = [cast(Scores, part) for part in ([scores] if isinstance(scores, Mapping) else scores)]
+    entries: dict[tuple[_Key, str], list[ConversationEntry]] = {}
+    owner: dict[_Key, int] = {}
+    aggregates: dict[_Key, Mapping[str, Any]] = {}
+    truth: dict[str, GroundTruthEntry] = {}
+    ids: dict[str, None] = {}
+    for position, part in enumerate(parts):
+        for aggregate in part["aggregates"]:
+            key = _key_of(aggregate)
+            if key in owner:
+                raise DataError(_twice(key, files, owner[key], position))
+            owner[key], aggregates[key] = position, aggregate
+        for fact in part.get("ground_truth") or ():
+            truth.setdefault(fact["conversationId"], fact)
+            ids.setdefault(fact["conversationId"])
+        for entry in part["conversations"]:
+            ids.setdefault(entry["conversationId"])
+            entries.setdefault((_key_of(entry), entry["conversationId"]), []).append(entry)
+    if not entries:
+        raise DataError(
+            "The scores hold no conversation, so there is nothing to compute; run `attune-bench score` again."
+        )
+    order = tuple(ids)
+    return Study(
+        ids=order,
+        groups=_groups(owner, entries),
+        entries={key: tuple(found) for key, found in entries.items()},
+        ground_truth=truth,
+        questions=_questions(parts, files),
+        references=_references(parts[0], order),
+        metadata=tuple(part["metadata"] for part in parts),
+        files=tuple(files),
+        aggregates=aggregates,
+    )
+
+
+def _key_of(entry: Mapping[str, Any]) -> _Key:
+    return str(entry.get("provider", "unknown")), str(entry["em_model"]), str(entry.get("mode", "default"))
+
+
+def _groups(owner: Mapping[_Key, int], entries: Iterable[tuple[_Key, str]]) -> tuple[Group, ...]:
+    """Display order: the primary mode first, models before people before baselines, then by name."""
+    scored = {key for key, _ in entries}
+    names = Counter(model for _, model in {key[:2] for key in scored})
+    groups = [
+        Group(*key, label=key[1] if names[key[1]] == 1 else f"{key[1]} ({key[0]})", source=owner.get(key, 0))
+        for key in scored
+    ]
+    return tuple(sorted(groups, key=_display))
+
+
+def _display(group: Group) -> tuple[int, str, int, str, str]:
+    mode = MODES.index(group.mode) if group.mode in MODES else len(MODES)
+    return mode, group.mode, _KINDS.index(group.kind), group.model.casefold(), group.provider
+
+
+def _questions(parts: Sequence[Scores], files: Sequence[str]) -> tuple[str, ...]:
+    known = {tuple(part["questions"]) for part in parts if part.get("questions")}
+    if len(known) > 1:
+        raise DataError(
+            f"The scores files {', '.join(files) or 'given'} list other questions; score all results with one version."
+        )
+    return next(iter(known), ())
+
+
+def _references(part: Scores, ids: Sequence[str]) -> tuple[Reference, ...]:
+    rows = {conversation: row for row, conversation in enumerate(ids)}
+    found = []
+    for reference in part.get("references") or ():
+        values: dict[str, Any] = {name: np.full(len(ids), np.nan) for name in reference["metrics"]}
+        for entry in reference["conversations"]:
+            for name, value in entry["metrics"].items():
+                if name in values and value is not None:
+                    values[name][rows[entry["conversationId"]]] = value
+        found.append(Reference(reference["id"], reference["label"], reference["meaning"], values))
+    return tuple(found)
+
+
+def _twice(key: _Key, files: Sequence[str], first: int, second: int) -> str:
+    where = f" ({files[first]} and {files[second]})" if len(files) > max(first, second) else ""
+    return f"Two scores files{where} both hold {key[1]} of {key[0]} in mode {key[2]}; leave one of them out."

@@ -1,0 +1,328 @@
+"""What a study is: models × conversations × turns as arrays whose axes are named here, and the facts beside them.
+
+Axes: conversations in the order of the ground truth, groups in display order, turns conversation by conversation.
+NaN is undefined, not measured or not there; it is never 0. Epochs of a conversation are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.errors import UsageError
+from attunebench.scores import ConversationEntry, GroundTruthEntry
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.intp]
+Kind = Literal["model", "human", "baseline", "oracle"]
+Block = Literal["binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp"]
+Side = Literal["observed", "preferred"]
+
+TRUTH_OF_BLOCK: Mapping[str, Side] = {
+    "binary_om": "observed",
+    "binary_om_hp": "observed",
+    "binary_hp": "preferred",
+    "binary_hp_hp": "preferred",
+}
+
+
+def _table(otherwise: float) -> Floats:
+    """Byte → what the letter means."""
+    table = np.full(256, otherwise)
+    table[ord("y")], table[ord("n")] = 1.0, 0.0
+    return table
+
+
+_GAP_IF_NONE = _table(np.nan)
+_WRONG_IF_NONE = _table(-1.0)
+
+
+def _read(letters: str, meaning: Floats) -> Floats:
+    return meaning[np.frombuffer(letters.encode("ascii", "replace"), dtype=np.uint8)]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Group:
+    """One (provider, model, mode), and the scores file that it comes from by its position among those read."""
+
+    provider: str
+    model: str
+    mode: str
+    label: str = field(default="", compare=False)
+    """Short and unique among the models of the study; the mode is not part of it."""
+    source: int = field(default=0, compare=False)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return (self.provider, self.model, self.mode)
+
+    @property
+    def model_key(self) -> tuple[str, str]:
+        """The model whatever its mode: what colours and modes are compared by."""
+        return (self.provider, self.model)
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a model under test, a person who answered, or one of the built-in baselines."""
+        if self.provider == "human":
+            return "human"
+        if self.provider == "baseline":
+            return "oracle" if self.model == "oracle" else "baseline"
+        return "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn: the row of its conversation, its number, and its place, the `position`-th (from 1) of `of`."""
+
+    conversation: int
+    number: int
+    position: int
+    of: int
+
+    @property
+    def third(self) -> int | None:
+        """0 early, 1 middle, 2 late: ⌊3(k − 1)/T⌋ for turn k of T; None where a talk has under three turns."""
+        return 3 * (self.position - 1) // self.of if self.of >= 3 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A score made from the ground truth alone: metric id → value per conversation (NaN where it has none)."""
+
+    id: str
+    label: str
+    meaning: str
+    values: Mapping[str, Floats]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One or more scores files over one ground truth, as arrays.
+
+    `ground_truth` has an entry for each conversation of `ids`; it is empty for scores of an older version, which did
+    not keep it, and then there are no labels, facts and turns beyond the scored ones. `metadata` holds the metadata of
+    each file. `entries`: (group key, conversation id) → its entries, one for each epoch.
+    """
+
+    ids: tuple[str, ...]
+    groups: tuple[Group, ...]
+    entries: Mapping[tuple[tuple[str, str, str], str], tuple[ConversationEntry, ...]]
+    ground_truth: Mapping[str, GroundTruthEntry]
+    questions: tuple[str, ...]
+    references: tuple[Reference, ...]
+    metadata: tuple[Mapping[str, Any], ...]
+    files: tuple[str, ...] = ()
+    aggregates: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+
+    # Choosing groups
+
+    def of_mode(self, mode: str) -> Study:
+        """The same study with the groups of one mode; UsageError names the modes there are."""
+        groups = tuple(group for group in self.groups if group.mode == mode)
+        if not groups:
+            raise UsageError(f"Nothing was scored in mode {mode!r}; there is {', '.join(self.modes)}.")
+        return replace(self, groups=groups)
+
+    def with_groups(self, groups: Sequence[Group]) -> Study:
+        """The same study with these groups, in this order."""
+        return replace(self, groups=tuple(groups))
+
+    def with_conversations(self, ids: Sequence[str]) -> Study:
+        """The same study over these conversations, in the study's order."""
+        chosen = frozenset(ids)
+        kept = np.array([conversation in chosen for conversation in self.ids], dtype=bool)
+        references = tuple(
+            replace(reference, values={name: values[kept] for name, values in reference.values.items()})
+            for reference in self.references
+        )
+        return replace(self, ids=tuple(i for i in self.ids if i in chosen), references=references)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(group.mode for group in self.groups))
+
+    def models(self, *, baselines: bool = False, humans: bool = False) -> Study:
+        """The study with its models alone, and with baselines (the oracle among them) or people where asked for.
+
+        Where there is no model at all, baselines stand in for models, so that the demonstration shows everything.
+        """
+        wanted: set[Kind] = {"model"}
+        if baselines or not any(group.kind == "model" for group in self.groups):
+            wanted |= {"baseline", "oracle"}
+        if humans:
+            wanted.add("human")
+        return self.with_groups([group for group in self.groups if group.kind in wanted])
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(group.label for group in self.groups)
+
+    # Conversations
+
+    @cached_property
+    def clusters(self) -> Labels:
+        """A participant label 0 … k − 1 per conversation; a conversation of an unknown participant is its own."""
+        seen: dict[tuple[str, str], int] = {}
+        keys = [("p", who) if (who := self.participant(i)) is not None else ("c", i) for i in self.ids]
+        return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+
+    def participant(self, conversation_id: str) -> str | None:
+        """The participant's id, or None where it is not known."""
+        if (truth := self.ground_truth.get(conversation_id)) is not None:
+            return truth["participant_id"]
+        for group in self.groups:
+            for entry in self.entries.get((group.key, conversation_id), ()):
+                return entry["participant_id"]
+        return None
+
+    def truths(self) -> tuple[GroundTruthEntry | None, ...]:
+        """The ground truth of each conversation in order; None where the scores do not hold it."""
+        return tuple(self.ground_truth.get(conversation) for conversation in self.ids)
+
+    def values(self, metric_id: str) -> Floats:
+        """A metric's values: (conversations, groups)."""
+        table = np.full((len(self.ids), len(self.groups)), np.nan)
+        for row, conversation in enumerate(self.ids):
+            for column, group in enumerate(self.groups):
+                table[row, column] = _mean(
+                    [entry["metrics"].get(metric_id) for entry in self.entries.get((group.key, conversation), ())]
+                )
+        return table
+
+    def scored(self) -> NDArray[np.bool_]:
+        """Which conversation was scored for which group: (conversations, groups)."""
+        return np.array([[(g.key, i) in self.entries for g in self.groups] for i in self.ids], dtype=bool).reshape(
+            len(self.ids), len(self.groups)
+        )
+
+    def entry_values(self, read: Callable[[ConversationEntry], float | None]) -> Floats:
+        """A value of each entry, averaged over epochs: (conversations, groups). For costs, times and the like."""
+        table = np.full((len(self.ids), len(self.groups)), np.nan)
+        for row, conversation in enumerate(self.ids):
+            for column, group in enumerate(self.groups):
+                found = self.entries.get((group.key, conversation), ())
+                table[row, column] = _mean([read(entry) for entry in found])
+        return table
+
+    # Turns
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns, conversation by conversation: those of the ground truth, else those that were scored."""
+        found: list[Turn] = []
+        for row, conversation in enumerate(self.ids):
+            numbers = self._turn_numbers(conversation)
+            found += [Turn(row, number, place + 1, len(numbers)) for place, number in enumerate(numbers)]
+        return tuple(found)
+
+    def turn_values(self, metric_id: str) -> Floats:
+        """A metric's values turn by turn: (turns, groups)."""
+        return self._over_turns(lambda entry: {t["turnNumber"]: t["metrics"].get(metric_id) for t in entry["turns"]})
+
+    def truth_tags(self) -> list[Mapping[str, float | None] | None]:
+        """The person's tags of each turn: {} neutral, None no truth."""
+        return [None if (truth := self._turn_truth(turn)) is None else truth["tags"] for turn in self.turns]
+
+    def tags(self, group: Group) -> list[list[Mapping[str, float | None] | None]]:
+        """A group's tags of each turn, one for each epoch that measured them: {} neutral, None not answered."""
+        found: list[list[Mapping[str, float | None] | None]] = []
+        for turn in self.turns:
+            answers = [
+                given["answers"]
+                for entry in self.entries.get((group.key, self.ids[turn.conversation]), ())
+                for given in entry["turns"]
+                if given["turnNumber"] == turn.number and "tags" in given.get("answers", {})
+            ]
+            found.append([answer["tags"] for answer in answers])
+        return found
+
+    def truth_binary(self, side: Side) -> Floats:
+        """The person's yes (1) and no (0): (turns, questions), NaN where there is no truth."""
+        table = np.full((len(self.turns), len(self.questions)), np.nan)
+        for row, turn in enumerate(self.turns):
+            if (truth := self._turn_truth(turn)) is not None:
+                table[row] = _read(truth[side], _GAP_IF_NONE)
+        return table
+
+    def answers(self, block: Block) -> Floats:
+        """Share of epochs that answered yes, of those that answered: (turns, questions, groups), NaN without answer."""
+        return self._letters(block, _GAP_IF_NONE)
+
+    def right(self, block: Block) -> Floats:
+        """Share of epochs that answered right: (turns, questions, groups).
+
+        NaN where there is no truth or the block was not measured; not answered is wrong.
+        """
+        truth = self.truth_binary(TRUTH_OF_BLOCK[block])
+        return self._letters(block, _WRONG_IF_NONE, truth)
+
+    def clusters_of_turns(self) -> Labels:
+        """The row of each turn's conversation: the cluster of turns."""
+        return np.array([turn.conversation for turn in self.turns], dtype=np.intp)
+
+    def _letters(self, block: Block, meaning: Floats, truth: Floats | None = None) -> Floats:
+        table = np.full((len(self.turns), len(self.questions), len(self.groups)), np.nan)
+        rows = {(turn.conversation, turn.number): row for row, turn in enumerate(self.turns)}
+        for column, group in enumerate(self.groups):
+            for conversation, conversation_id in enumerate(self.ids):
+                gathered: dict[int, list[Floats]] = {}
+                for entry in self.entries.get((group.key, conversation_id), ()):
+                    for turn in entry["turns"]:
+                        letters = turn.get("answers", {}).get(block)
+                        row = rows.get((conversation, turn["turnNumber"]))
+                        if isinstance(letters, str) and row is not None and len(letters) == len(self.questions):
+                            gathered.setdefault(row, []).append(_read(letters, meaning))
+                for row, given in gathered.items():
+                    table[row, :, column] = _mean_rows(given, None if truth is None else truth[row])
+        return table
+
+    def _over_turns(self, read: Callable[[ConversationEntry], Mapping[int, float | None]]) -> Floats:
+        table = np.full((len(self.turns), len(self.groups)), np.nan)
+        for column, group in enumerate(self.groups):
+            for start, conversation in enumerate(self.ids):
+                found = [read(entry) for entry in self.entries.get((group.key, conversation), ())]
+                if found:
+                    for row in self._rows_of[start]:
+                        table[row, column] = _mean([values.get(self.turns[row].number) for values in found])
+        return table
+
+    @cached_property
+    def _rows_of(self) -> tuple[tuple[int, ...], ...]:
+        rows: list[list[int]] = [[] for _ in self.ids]
+        for row, turn in enumerate(self.turns):
+            rows[turn.conversation].append(row)
+        return tuple(map(tuple, rows))
+
+    def _turn_numbers(self, conversation_id: str) -> list[int]:
+        if (truth := self.ground_truth.get(conversation_id)) is not None:
+            return [turn["turnNumber"] for turn in truth["turns"]]
+        for group in self.groups:
+            for entry in self.entries.get((group.key, conversation_id), ()):
+                return [turn["turnNumber"] for turn in entry["turns"]]
+        return []
+
+    def _turn_truth(self, turn: Turn) -> Any:
+        truth = self.ground_truth.get(self.ids[turn.conversation])
+        return None if truth is None else truth["turns"][turn.position - 1]
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else np.nan
+
+
+def _mean_rows(given: Sequence[Floats], truth: Floats | None) -> Floats:
+    """Mean over epochs of answers, or of their being right."""
+    table = np.array(given)
+    if truth is not None:
+        table = np.where(np.isnan(truth), np.nan, (table == truth).astype(np.float64))
+    counts = (~np.isnan(table)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(counts > 0, np.nansum(table, axis=0) / counts, np.nan)
+    return mean
