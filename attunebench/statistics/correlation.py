@@ -1,0 +1,136 @@
+"""Rank correlations of metrics over models: do the models that are good at one thing stand ahead in another?
+
+Works on plain arrays. Knows neither what a metric means nor when a correlation counts as weak: thresholds belong to
+whoever asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.statistics.bootstrap import (
+    Counts,
+    Floats,
+    Labels,
+    mean_as_ratio,
+    percentile_interval,
+    resampled_ratios,
+    sum_by_cluster,
+)
+
+Method = Literal["spearman", "kendall"]
+
+FEWEST_MODELS = 4
+"""Under so many models a correlation has no interval: of three models there are only six orders."""
+
+_CHUNK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelationMatrix:
+    """Correlations between K metrics over models, each array (K, K), in [−1, 1]; NaN is undefined.
+
+    `n` counts the models for which both metrics are defined.
+    """
+
+    rho: Floats
+    low: Floats
+    high: Floats
+    n: NDArray[np.int64]
+    method: Method
+
+
+def correlation_matrix(
+    values: Floats,
+    weights: Counts,
+    *,
+    clusters: Labels | None = None,
+    method: Method = "spearman",
+    models: bool = True,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> CorrelationMatrix:
+    """Correlation between the metrics' means per model, with a percentile interval.
+
+    `values` is (metrics, conversations, models), NaN a gap; a model's mean is over its own defined conversations.
+    `weights` come from `resample_weights` for the number of conversations, or of clusters (labels 0 … k − 1).
+
+    The interval resamples conversations and, with `models`, in each resample also the models: then it speaks of models
+    like these, without it of these models alone. Means of few conversations are noisy, which draws every correlation
+    towards 0; `reliability.disattenuated` undoes that, the interval here does not. Under four models with both metrics
+    there is no interval (NaN). A metric in which all models are tied has no correlation (NaN, not 0). Source: spec 07.
+    """
+    metrics, conversations, count = values.shape
+    above, below = mean_as_ratio(values.transpose(1, 0, 2).reshape(conversations, metrics * count))
+    if clusters is not None:
+        above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (above.sum(axis=0) / below.sum(axis=0)).reshape(metrics, count)
+    samples = resampled_ratios(weights, above, below).reshape(-1, metrics, count)
+    if models:
+        drawn = rng.integers(0, count, size=(len(samples), 1, count))
+        samples = np.take_along_axis(samples, drawn, axis=2)
+    resampled = rank_correlations(samples, method).reshape(-1, metrics * metrics)
+    low, high = (bound.reshape(metrics, metrics) for bound in percentile_interval(resampled, level))
+    defined = (~np.isnan(means)).astype(np.int64)
+    n = defined @ defined.T
+    low[n < FEWEST_MODELS] = high[n < FEWEST_MODELS] = np.nan
+    return CorrelationMatrix(rank_correlations(means[None], method)[0], low, high, n, method)
+
+
+def rank_correlations(values: Floats, method: Method = "spearman") -> Floats:
+    """Correlations between the rows of each table: (tables, rows, points) → (tables, rows, rows), gaps left out pairwise.
+
+    "spearman" is ρ with mean ranks for ties, "kendall" is τ-b, both as in scipy.stats. NaN where a side is all tied.
+    Values closer than 1e-10 of a row's largest are ties: means of equal numbers differ in their last bits.
+    """
+    found = np.empty((*values.shape[:2], values.shape[1]))
+    size = max(1, _CHUNK_CELLS // max(1, values.shape[1] * values.shape[2] ** 2))
+    for start in range(0, len(values), size):
+        found[start : start + size] = _correlations(_steady(values[start : start + size]), method)
+    return found
+
+
+def _steady(values: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        scale = np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+        return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), 10))
+
+
+def _correlations(values: Floats, method: Method) -> Floats:
+    """Both coefficients come from the signs of all differences between points.
+
+    A point's signs sum to twice its centred mean rank, which gives ρ; the signs themselves give τ-b.
+    """
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        signs = np.nan_to_num(np.sign(values[..., :, None] - values[..., None, :]))
+    defined = known.astype(np.float64)
+    if method == "kendall":
+        return _tau(signs, defined)
+    if known.all():
+        ranks = signs.sum(axis=-1)
+        squares = (ranks**2).sum(axis=-1)
+        return _ratio(ranks @ ranks.swapaxes(-1, -2), squares[:, :, None], squares[:, None, :])
+    # ranks[t, a, i, b]: of point i in row a, among the points that are defined in row b as well.
+    ranks = (signs @ defined[:, None].swapaxes(-1, -2)) * defined.swapaxes(-1, -2)[:, None]
+    products = np.einsum("taib,tbia->tab", ranks, ranks)
+    squares = (ranks**2).sum(axis=2)
+    return _ratio(products, squares, squares.swapaxes(-1, -2))
+
+
+def _tau(signs: Floats, defined: Floats) -> Floats:
+    tables, rows, points = defined.shape
+    flat = signs.reshape(tables, rows, points * points)
+    pairs = (defined[..., :, None] * defined[..., None, :]).reshape(flat.shape)
+    untied = flat**2 @ pairs.swapaxes(-1, -2)
+    return _ratio(flat @ flat.swapaxes(-1, -2), untied, untied.swapaxes(-1, -2))
+
+
+def _ratio(products: Floats, squares: Floats, other_squares: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.clip(products / np.sqrt(squares * other_squares), -1.0, 1.0))

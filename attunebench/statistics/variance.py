@@ -1,0 +1,113 @@
+"""Where the variance of a metric comes from: the conversation, the model, or the meeting of the two.
+
+Crossed random effects without replication, y = μ + conversation + model + residual, on plain arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One source: its variance (≥ 0, in squared units of the values) and its share of the three together, in [0, 1].
+
+    `low` and `high` enclose the share, NaN where no interval was asked for. `negative` says that the estimate came out
+    below 0 and is shown as 0: the source is too weak to be seen. NaN is undefined.
+    """
+
+    variance: float
+    share: float
+    low: float
+    high: float
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """The three sources, and how many conversations, models and values they were estimated from.
+
+    `residual` is what is neither the conversation's nor the model's: models being good at different conversations,
+    and chance; without repeated runs these two cannot be separated.
+    """
+
+    conversation: Component
+    model: Component
+    residual: Component
+    n_conversations: int
+    n_models: int
+    n_values: int
+
+
+def variance_components(
+    values: Floats, *, weights: Counts | None = None, clusters: Labels | None = None, level: float = 0.95
+) -> VarianceComponents:
+    """Variance components of `values` (conversations, models), NaN a gap, by the method of moments.
+
+    Without gaps these are the estimates of the analysis of variance, which REML agrees with where none is negative;
+    with gaps Henderson's first method, unbiased as well and using every value. With `weights` (from `resample_weights`
+    for the number of rows, or of clusters) the shares get percentile intervals over conversations for these models.
+    Under two conversations or models, or where gaps leave the sources mixed, everything is NaN.
+    Source: spec 07; Searle, Casella & McCulloch, Variance Components (1992), ch. 5.
+    """
+    known = ~np.isnan(values)
+    rows, columns = known.any(axis=1), known.any(axis=0)
+    counts = int(rows.sum()), int(columns.sum()), int(known.sum())
+    centred = np.where(known, values - (values[known].mean() if known.any() else 0.0), 0.0)
+    centred, known = centred[:, columns], known[:, columns]
+    estimates = _henderson(np.ones((1, len(values))), centred, known)
+    low = high = np.full(3, np.nan)
+    if weights is not None and not np.isnan(estimates).any():
+        drawn = weights if clusters is None else weights[:, clusters]
+        low, high = percentile_interval(_shares(np.maximum(_henderson(drawn, centred, known), 0)), level)
+    kept = np.maximum(estimates[0], 0)
+    shares = _shares(kept[None])[0]
+    conversation, model, residual = (
+        Component(float(kept[i]), float(shares[i]), float(low[i]), float(high[i]), bool(estimates[0, i] < 0))
+        for i in range(3)
+    )
+    return VarianceComponents(conversation, model, residual, *counts)
+
+
+def _shares(variances: Floats) -> Floats:
+    totals = variances.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(totals > 0, variances / totals, np.nan))
+
+
+def _henderson(weights: Counts | Floats, values: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Estimates (draws, 3), unclamped, of conversation, model and residual, each row counted as often as it weighs.
+
+    Four sums of squares (of values, of conversations' totals, of models' totals, of the grand total) have expectations
+    that are linear in the three variances; solving for these gives the estimates.
+    """
+    w = weights.astype(np.float64)
+    per_row = known.sum(axis=1).astype(np.float64)
+    totals = values.sum(axis=1)
+    n = w @ per_row
+    rows = w @ (per_row > 0)
+    column_n, column_totals = w @ known, w @ values
+    columns = (column_n > 0).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        grand = (w @ totals) ** 2 / n
+        by_row = w @ np.where(per_row > 0, totals**2 / per_row, 0.0)
+        by_column = np.where(column_n > 0, column_totals**2 / column_n, 0.0).sum(axis=1)
+        row_load, column_load = w @ per_row**2 / n, (column_n**2).sum(axis=1) / n
+    sums = np.stack([by_row - grand, by_column - grand, w @ (values**2).sum(axis=1) - grand], axis=1)
+    system = np.stack(
+        [
+            np.stack([n - row_load, rows - column_load, rows - 1], axis=1),
+            np.stack([columns - row_load, n - column_load, columns - 1], axis=1),
+            np.stack([n - row_load, n - column_load, n - 1], axis=1),
+        ],
+        axis=1,
+    )
+    solvable = (rows > 1) & (columns > 1) & (np.linalg.matrix_rank(np.nan_to_num(system)) == 3)
+    estimates = np.full((len(w), 3), np.nan)
+    estimates[solvable] = np.linalg.solve(system[solvable], sums[solvable][..., None])[..., 0]
+    return estimates
