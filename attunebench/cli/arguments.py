@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +57,26 @@ def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
+class Correction(str, Enum):
+    """How p-values of several comparisons are corrected."""
+
+    holm = "holm"
+    bh = "bh"
+    maxt = "maxt"
+
+
+def scores_files(positional: Sequence[Path] | None, option: Sequence[Path] | None) -> list[Path]:
+    """The scores files of a command that takes several, by position, by option or both; scores.json without any."""
+    return list(dict.fromkeys([*(positional or ()), *(option or ())])) or [Path("scores.json")]
+
+
+def by_participant(cluster: str | None) -> bool:
+    """Whether `--cluster participant` was given; UsageError for another cluster."""
+    if cluster not in (None, "participant"):
+        raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
+    return cluster is not None
+
+
 ConversationsOption = Annotated[
     Path | None,
     typer.Option("--conversations", "--ground-truth", "-d", help="The same folder, as an option.", show_default=False),
@@ -73,6 +94,43 @@ GroundTruthOption = Annotated[
 ScoresOption = Annotated[
     Path | None, typer.Option("--scores", "-s", help="The same file, as an option.", show_default=False)
 ]
+ScoresFilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--scores",
+        "-s",
+        metavar="FILE",
+        help="A file that `score` wrote; repeat it for models in several files.",
+        show_default="scores.json",
+    ),
+]
+ModeOption = Annotated[
+    str | None,
+    typer.Option("--mode", help="The mode to look at.", show_default="the primary one"),
+]
+CorrectionOption = Annotated[
+    Correction | None,
+    typer.Option(
+        "--correction",
+        help="How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same guarantee), "
+        "bh (false discovery rate, to explore).",
+        show_default="holm",
+    ),
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="What is resampled; `participant` keeps a person's conversations together.",
+        show_default="conversations",
+    ),
+]
+BaselinesOption = Annotated[
+    bool, typer.Option("--with-baselines", help="Also the built-in baselines, as if they were models.")
+]
+AlphaOption = Annotated[float, typer.Option("--alpha", help="Level of the tests.")]
+ResamplesOption = Annotated[int, typer.Option("--resamples", min=100, help="Bootstrap resamples, and permutations.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all chance.")]
 ModesOption = Annotated[
     list[str] | None,
     typer.Option(

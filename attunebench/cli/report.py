@@ -6,7 +6,6 @@ Parses, reads the scores, calls `attunebench.reports` and writes; decides nothin
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from enum import Enum
 from pathlib import Path
@@ -15,14 +14,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.arguments import ScoresOption, comma_list
-from attunebench.errors import DataError, UsageError
-from attunebench.wholefile import whole_file
+from attunebench.cli.emitting import emit, terminal_width
+from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.reports import Report
 
 _DEFAULT_SCORES = Path("scores.json")
-_FILE_WIDTH = 120
 
 
 class _Format(str, Enum):
@@ -72,7 +70,7 @@ def report(
     if explain is not None:
         # Whoever pipes the list into grep wants a metric's meaning on the line of its name.
         piped = output is not None or not sys.stdout.isatty()
-        _emit(reports.explain(explain, width=width or (None if piped else _terminal_width(output))), output)
+        emit(reports.explain(explain, width=width or (None if piped else terminal_width(output))), output)
         return
     source = _source(scores, scores_option)
     built = reports.build_report(
@@ -80,8 +78,8 @@ def report(
     )
     colour = output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     no_color = bool(os.environ.get("NO_COLOR"))
-    text = reports.draw(built, format.value, width=width or _terminal_width(output), colour=colour, no_color=no_color)
-    _emit(text, output, protect=source)
+    text = reports.draw(built, format.value, width=width or terminal_width(output), colour=colour, no_color=no_color)
+    emit(text, output, protect=[source])
     if format is _Format.csv:
         _say_warnings(built)
 
@@ -90,29 +88,6 @@ def _source(positional: Path | None, option: Path | None) -> Path:
     if positional is not None and option is not None and positional != option:
         raise UsageError(f"The scores file is given twice ({positional} and {option}); give it once.")
     return positional or option or _DEFAULT_SCORES
-
-
-def _terminal_width(output: Path | None) -> int:
-    """That of the terminal; a file gets one at which most tables are whole."""
-    return _FILE_WIDTH if output is not None else shutil.get_terminal_size((80, 24)).columns
-
-
-def _emit(text: str, output: Path | None, *, protect: Path | None = None) -> None:
-    """To stdout, or to a file that appears whole or not at all; never over a folder or the scores themselves."""
-    if output is None:
-        encoding = sys.stdout.encoding or "utf-8"
-        # A terminal that cannot show a dash or a rule gets a question mark, not a traceback.
-        typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
-        return
-    if protect is not None and protect.exists() and output.exists() and output.samefile(protect):
-        raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
-    if output.exists() and not output.is_file():
-        raise DataError(f"{output} is no file; name a file with -o.")
-    try:
-        with whole_file(output) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise DataError(f"{output} cannot be written ({error.strerror or error}); name another file with -o.") from None
 
 
 def _say_warnings(built: Report) -> None:

@@ -24,7 +24,7 @@ _WIDEST_MODE = 18
 class Column:
     """A column of a grid. `key` columns say what a row is; keys and `prose` may wrap, other words may not.
 
-    A line break in `head` is one on the page. `limit`: the width that the words of a key may take at most.
+    A line break in `head` or in a word is one on the page. `limit`: the width that the words of a key may take at most.
     """
 
     head: str
@@ -38,7 +38,7 @@ class Column:
     def width(self) -> int:
         """The width that it takes when only its head is wrapped."""
         longest = max((len(word) for word in self.head.split()), default=0)
-        words = max((len(word) for word in self.words), default=0)
+        words = max((len(line) for word in self.words for line in word.split("\n")), default=0)
         return max(min(longest, _WIDEST_HEAD), words if self.limit is None else min(words, self.limit))
 
 

@@ -30,10 +30,20 @@ _KEY_SHARE = 0.38
 
 def render(report: Report, *, width: int = 80, colour: bool = False, no_color: bool = False) -> str:
     """The report as text of at most `width` columns. `colour` adds escape codes, `no_color` keeps bold and dim only."""
+    console = new_console(max(width, _NARROWEST), colour=colour, no_color=no_color)
+    _heading(console, report)
+    for section in report.sections:
+        _section(console, section, report.groups)
+    _closing(console, report)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
+
+
+def new_console(width: int, *, colour: bool, no_color: bool) -> Console:
+    """A console that writes into a string, and in which nothing is markup."""
     from rich.console import Console
 
-    width = max(width, _NARROWEST)
-    console = Console(
+    return Console(
         file=io.StringIO(),
         width=width,
         force_terminal=colour,
@@ -45,40 +55,34 @@ def render(report: Report, *, width: int = 80, colour: bool = False, no_color: b
         highlight=False,
         _environ={},
     )
-    _heading(console, report)
-    for section in report.sections:
-        _section(console, section, report.groups)
-    _closing(console, report)
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
 
 
 def _heading(console: Console, report: Report) -> None:
     for warning in report.warnings:
-        _say(console, f"! {clean(warning)}", "yellow", indent="  ")
+        say(console, f"! {clean(warning)}", "yellow", indent="  ")
     if report.warnings:
         console.print()
-    _say(console, report.title, "bold")
+    say(console, report.title, "bold")
     for line in report.summary:
-        _say(console, clean(line), "dim", indent="  ")
+        say(console, clean(line), "dim", indent="  ")
 
 
 def _section(console: Console, section: Section, groups: Sequence[Group]) -> None:
     console.print()
-    _say(console, section.title, "bold")
-    _say(console, section.explanation, "dim")
+    say(console, section.title, "bold")
+    say(console, section.explanation, "dim")
     grids = _grids(section, groups, console.width)
     explained = any(column.prose for column in grids[0].columns)
     for grid in grids:
         console.print()
-        _table(console, grid)
+        draw_grid(console, grid)
     legend = [] if explained else [f"{name} ({ids}): {text}" for name, ids, text in section.legend]
     if legend or section.notes:
         console.print()
     for line in legend:
-        _say(console, line, "dim", indent="  ")
+        say(console, line, "dim", indent="  ")
     for note in section.notes:
-        _say(console, clean(note), "", indent="  ")
+        say(console, clean(note), "", indent="  ")
 
 
 def _grids(section: Section, groups: Sequence[Group], width: int) -> list[Grid]:
@@ -99,7 +103,8 @@ def _of_one_group(section: Section, width: int) -> Grid:
     return grid if width - others >= _MEANING_NEEDS else layout.of_one_group(section, explained=False)
 
 
-def _table(console: Console, grid: Grid) -> None:
+def draw_grid(console: Console, grid: Grid) -> None:
+    """A grid with a rule under its head."""
     from rich import box
     from rich.table import Table
 
@@ -134,10 +139,10 @@ def _pieces(line: str, width: int) -> list[str]:
 def _closing(console: Console, report: Report) -> None:
     console.print()
     for note in (*report.notes, _MORE):
-        _say(console, clean(note), "dim", indent="  ")
+        say(console, clean(note), "dim", indent="  ")
 
 
-def _say(console: Console, text: str, style: str, *, indent: str = "") -> None:
+def say(console: Console, text: str, style: str, *, indent: str = "") -> None:
     """One paragraph, its further lines indented."""
     from rich.text import Text
 

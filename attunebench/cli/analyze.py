@@ -1,0 +1,137 @@
+"""`attune-bench analyze`: one question asked of scores, or all of them; tables to stdout, a file or a folder.
+
+Parses, reads the scores, makes the analyses and writes; decides nothing about what they say.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    AlphaOption,
+    BaselinesOption,
+    ClusterOption,
+    CorrectionOption,
+    ModeOption,
+    ResamplesOption,
+    ScoresFilesOption,
+    SeedOption,
+    by_participant,
+    comma_list,
+    scores_files,
+)
+from attunebench.cli.emitting import emit, emit_folder, terminal_width
+from attunebench.errors import UsageError
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("analyze", short_help="Ask one question of scores: for whom, when and where models differ.")(analyze)
+
+
+def analyze(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME…", help="Analyses by name, `all`, or `list` to see them.", show_default="list"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    other_labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--other-labels", metavar="FILE", help="The same results scored on other labels, for `label-sets`; repeat."
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="METRIC", help="Only these metrics, where an analysis has a choice."),
+    ] = None,
+    mode: ModeOption = None,
+    correction: CorrectionOption = None,
+    cluster: ClusterOption = None,
+    baselines: BaselinesOption = False,
+    alpha: AlphaOption = 0.05,
+    resamples: ResamplesOption = 10_000,
+    seed: SeedOption = 0,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="DIR", help="Also write each analysis there as JSON, and each table as CSV."),
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+) -> None:
+    """Ask a question of scores: each analysis says what it shows, with n and intervals, and what it cannot show.
+
+    Needs no network and asks no model.
+    """
+    from attunebench import analyses
+    from attunebench.metrics.registry import metric as card_of
+    from attunebench.reports.analyses import TERMINAL_ROWS, files, render
+    from attunebench.study import read_studies, read_study
+
+    chosen = _chosen(comma_list(names))
+    if not chosen:
+        emit(_listing(), output)
+        return
+    sources = scores_files(None, scores)
+    settings = analyses.Settings(
+        mode=mode,
+        metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)),
+        seed=seed,
+        resamples=resamples,
+        alpha=alpha,
+        correction=correction.value if correction else "holm",
+        by_participant=by_participant(cluster),
+        baselines=baselines,
+    )
+    study = read_study(sources)
+    if mode is not None:
+        study.of_mode(mode)
+    subject = analyses.Subject(study, settings, read_studies(other_labels or ()))
+    made = [analyses.analyse(name, subject) for name in chosen]
+    text = render(
+        made,
+        format.value,
+        width=terminal_width(output),
+        colour=output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=None if all_rows or output is not None else TERMINAL_ROWS,
+    )
+    if save is not None:
+        emit_folder(files(made), save)
+    emit(text, output, protect=sources)
+
+
+def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names in catalogue order for `all`, else as given; () for the list."""
+    from attunebench.analyses import ANALYSES, entry
+
+    if not names or names == ("list",):
+        return ()
+    if "list" in names:
+        raise UsageError("`list` names the analyses and stands alone.")
+    return tuple(ANALYSES) if "all" in names else tuple(dict.fromkeys(entry(name).name for name in names))
+
+
+def _listing() -> str:
+    """Name and question of each analysis, a line each."""
+    from attunebench.analyses import ANALYSES
+
+    widest = max(map(len, ANALYSES))
+    lines = [f"{entry.name:<{widest}}  {entry.question}" for entry in ANALYSES.values()]
+    return "\n".join(lines) + "\n"

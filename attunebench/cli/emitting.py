@@ -1,0 +1,52 @@
+"""Where a command's text goes: stdout, a file or a folder; whole or not at all, never over what it was made from."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from attunebench.errors import DataError, UsageError
+from attunebench.wholefile import whole_file
+
+_FILE_WIDTH = 120
+
+
+def terminal_width(output: Path | None) -> int:
+    """That of the terminal; a file gets one at which most tables are whole."""
+    return _FILE_WIDTH if output is not None else shutil.get_terminal_size((80, 24)).columns
+
+
+def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:
+    """To stdout, or to a file that appears whole or not at all; never over a folder or a file of `protect`."""
+    if output is None:
+        encoding = sys.stdout.encoding or "utf-8"
+        # A terminal that cannot show a dash or a rule gets a question mark, not a traceback.
+        typer.echo(text.encode(encoding, "replace").decode(encoding), nl=False)
+        return
+    if any(source.exists() and output.exists() and output.samefile(source) for source in protect):
+        raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
+    if output.exists() and not output.is_file():
+        raise DataError(f"{output} is no file; name a file with -o.")
+    _write(output, text, "name another file with -o")
+
+
+def emit_folder(files: Mapping[str, str], folder: Path) -> None:
+    """Files into a folder, which is made where it is not there; each appears whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be made ({error.strerror or error}); name another folder.") from None
+    for name, text in files.items():
+        _write(folder / name, text, "name another folder")
+
+
+def _write(path: Path, text: str, remedy: str) -> None:
+    try:
+        with whole_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written ({error.strerror or error}); {remedy}.") from None

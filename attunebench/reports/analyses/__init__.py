@@ -1,0 +1,50 @@
+"""Draws analyses and comparisons: any list of `Analysis` as terminal text, markdown, CSV or JSON.
+
+Pure: tables in, text out. Knows no analysis by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attunebench.analyses.model import Analysis
+from attunebench.errors import UsageError
+from attunebench.reports.analyses import machine, markdown, terminal
+
+FORMATS = ("terminal", "markdown", "csv", "json")
+TERMINAL_ROWS = 40
+"""A terminal shows no more rows of a table unless it is asked to; the other formats have all of them."""
+
+
+def render(
+    analyses: Sequence[Analysis],
+    format: str = "terminal",
+    *,
+    width: int = 80,
+    colour: bool = False,
+    no_color: bool = False,
+    rows: int | None = TERMINAL_ROWS,
+) -> str:
+    """The analyses in a format; the same text for the same tables. UsageError for a format that does not exist.
+
+    `width`, `colour`, `no_color` and `rows` (None: all rows of a table) are for the terminal alone.
+    """
+    if format == "terminal":
+        return terminal.render(analyses, width=width, colour=colour, no_color=no_color, rows=rows)
+    if format == "markdown":
+        return markdown.render(analyses)
+    if format == "csv":
+        return machine.render_csv(analyses)
+    if format == "json":
+        return machine.render_json(analyses)
+    raise UsageError(f"There is no format {format!r}; choose one of {', '.join(FORMATS)}.")
+
+
+def files(analyses: Sequence[Analysis]) -> Mapping[str, str]:
+    """File name → content for a folder: `<analysis>.json`, and `<analysis>.<table>.csv` with a line for each row."""
+    made: dict[str, str] = {}
+    for analysis in analyses:
+        made[f"{analysis.name}.json"] = machine.render_json([analysis])
+        for table in analysis.tables:
+            made[f"{analysis.name}.{table.id}.csv"] = machine.table_csv(table)
+    return made

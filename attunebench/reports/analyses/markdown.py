@@ -1,0 +1,41 @@
+"""Writes analyses as GitHub-flavoured markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attunebench.analyses.model import Analysis, Table
+from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, row_n, words_of
+from attunebench.reports.text import markdown_text
+
+
+def render(analyses: Sequence[Analysis]) -> str:
+    """All of them; ends with a line break."""
+    return "\n\n".join(block for analysis in analyses for block in _analysis(analysis)) + "\n"
+
+
+def _analysis(analysis: Analysis) -> list[str]:
+    blocks = [f"# {markdown_text(analysis.title)}", f"*{markdown_text(analysis.question)}*"]
+    blocks += [f"> **{markdown_text(warning)}**" for warning in analysis.warnings]
+    if analysis.missing:
+        blocks.append(f"Not made: {markdown_text(analysis.missing)}")
+    if analysis.shows:
+        blocks.append(markdown_text(analysis.shows))
+    for table in analysis.tables:
+        blocks += _table(table)
+    if analysis.cannot:
+        blocks.append(f"**What this cannot show:** {markdown_text(analysis.cannot)}")
+    return [*blocks, *map(markdown_text, analysis.notes)]
+
+
+def _table(table: Table) -> list[str]:
+    head = [markdown_text(column.label) for column in table.columns]
+    marks = ["---" if column.unit == "text" else "---:" for column in table.columns]
+    lines = [head, marks]
+    for row in table.rows:
+        n = row_n(table, row)
+        cells = zip(row, table.columns, strict=True)
+        lines.append([markdown_text(words_of(cell, column, n).line) for cell, column in cells])
+    below = [table.caption, *table.notes, *([SMALL_LEGEND] if is_small(table) else [])]
+    drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return [f"## {markdown_text(table.title)}", drawn, *(markdown_text(line) for line in below if line)]

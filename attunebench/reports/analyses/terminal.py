@@ -1,0 +1,93 @@
+"""Draws analyses for a terminal with rich: the answer first, then its tables, then what they cannot show."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attunebench.analyses.model import Analysis, Cell, Table
+from attunebench.reports import layout
+from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, leading_keys, row_n, words_of
+from attunebench.reports.terminal import draw_grid, new_console, say
+from attunebench.text import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_NARROWEST = 60
+_KEY_SHARE = 0.4
+"""No more of the width than this is given to the longest name in a key column."""
+
+
+def render(
+    analyses: Sequence[Analysis], *, width: int = 80, colour: bool = False, no_color: bool = False, rows: int | None
+) -> str:
+    """The analyses as text of at most `width` columns, with at most `rows` rows of each table (None: all)."""
+    console = new_console(max(width, _NARROWEST), colour=colour, no_color=no_color)
+    for position, analysis in enumerate(analyses):
+        if position:
+            console.print()
+            console.print()
+        _analysis(console, analysis, rows)
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
+
+
+def _analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
+    say(console, analysis.title, "bold")
+    say(console, clean(analysis.question), "dim")
+    for warning in analysis.warnings:
+        say(console, f"! {clean(warning)}", "yellow", indent="  ")
+    if analysis.missing:
+        say(console, f"Not made: {clean(analysis.missing)}", "", indent="  ")
+    if analysis.shows:
+        console.print()
+        say(console, clean(analysis.shows), "")
+    for table in analysis.tables:
+        console.print()
+        _table(console, table, rows)
+    if analysis.cannot or analysis.notes:
+        console.print()
+    if analysis.cannot:
+        say(console, f"What this cannot show: {clean(analysis.cannot)}", "", indent="  ")
+    for note in analysis.notes:
+        say(console, clean(note), "dim", indent="  ")
+
+
+def _table(console: Console, table: Table, rows: int | None) -> None:
+    say(console, clean(table.title), "bold")
+    shown = table.rows if rows is None else table.rows[:rows]
+    for grid in _grid(table, shown, console.width).cut(console.width):
+        console.print()
+        draw_grid(console, grid)
+    if len(shown) < len(table.rows):
+        rest = len(table.rows) - len(shown)
+        say(console, f"… and {rest} more rows; --all-rows or another --format shows them.", "dim", indent="  ")
+    for line in (table.caption, *table.notes, *([SMALL_LEGEND] if is_small(table) else [])):
+        if line:
+            say(console, clean(line), "dim", indent="  ")
+
+
+def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.Grid:
+    keys = leading_keys(table)
+    columns = []
+    counts = [row_n(table, row) for row in rows]
+    for index, column in enumerate(table.columns):
+        words = [words_of(row[index], column, n) for row, n in zip(rows, counts, strict=True)]
+        key = index < keys
+        columns.append(
+            layout.Column(
+                head=clean(column.label),
+                words=tuple(clean(w.line) if key else _stacked(w.lines) for w in words),
+                key=key,
+                right=not key and column.unit != "text",
+                limit=int(width * _KEY_SHARE / keys) if key else None,
+            )
+        )
+    return layout.Grid(tuple(columns))
+
+
+def _stacked(text: str) -> str:
+    """An interval stands on a line of its own, and no blank in a line is a place to break it."""
+    return "\n".join(clean(line).replace(" ", layout.NO_BREAK) for line in text.split("\n"))

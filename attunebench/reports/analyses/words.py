@@ -1,0 +1,101 @@
+"""How a cell of an analysis is written: its digits, its interval, its n where the row does not say it, its marks.
+
+Shared by every renderer, so that a number looks the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attunebench.analyses.model import Cell, Column, Table
+from attunebench.reports.model import UNDEFINED, number
+
+SMALL_MARK = "°"
+SMALL_LEGEND = f"{SMALL_MARK} too few conversations, or a single participant, for a claim."
+N_COLUMNS = frozenset(("n", "conversations"))
+"""Ids of columns that say for a whole row what its values are over."""
+
+_DIGITS = {"share": 3, "points": 1, "number": 3, "rank": 1, "usd": 4, "seconds": 1}
+_LEAST_P = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A cell in words. `interval` is "[0.581, 0.643]" or "", `beside` what else must be said ("n 12", "p 0.03")."""
+
+    value: str
+    interval: str = ""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """All of it on one line."""
+        return " ".join(word for word in (self.value, self.interval, ", ".join(self.beside)) if word)
+
+    @property
+    def lines(self) -> str:
+        """The value, and under it its interval and the rest."""
+        return "\n".join(word for word in (self.value, self.interval, ", ".join(self.beside)) if word)
+
+
+def words_of(cell: Cell, column: Column, row_n: int | None) -> Words:
+    """A cell in words; its n is left out where it is that of the row."""
+    value = value_text(cell.value, column)
+    if cell.small:
+        value += SMALL_MARK
+    if cell.mark:
+        value += f" {cell.mark}"
+    interval = ""
+    if cell.low is not None and cell.high is not None:
+        interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
+    beside = []
+    if cell.n is not None and cell.n != row_n:
+        beside.append(f"n {cell.n}")
+    if cell.p_corrected is not None:
+        beside.append(f"p {p_text(cell.p_corrected)} corrected")
+    elif cell.p is not None:
+        beside.append(f"p {p_text(cell.p)}")
+    return Words(value, interval, tuple(beside))
+
+
+def value_text(value: float | int | str | None, column: Column) -> str:
+    """A value as people read it; undefined is a dash."""
+    if value is None or isinstance(value, str):
+        return UNDEFINED if value is None else value
+    if column.unit == "p":
+        return p_text(value)
+    if column.unit == "count" and column.digits is None:
+        return str(round(value))
+    if column.unit == "rank" and float(value).is_integer():
+        return str(int(value))
+    digits = column.digits if column.digits is not None else _DIGITS.get(column.unit, 3)
+    return f"${number(value, digits)}" if column.unit == "usd" else number(value, digits)
+
+
+def p_text(p: float) -> str:
+    """A p-value with three digits; below them only that it is."""
+    return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.3f}"
+
+
+def row_n(table: Table, row: Sequence[Cell]) -> int | None:
+    """What the values of a row are over, where a column of the table says it."""
+    for column, cell in zip(table.columns, row, strict=True):
+        if column.id in N_COLUMNS and isinstance(cell.value, int):
+            return cell.value
+    return None
+
+
+def is_small(table: Table) -> bool:
+    """Whether a cell of the table has too little behind it."""
+    return any(cell.small for row in table.rows for cell in row)
+
+
+def leading_keys(table: Table) -> int:
+    """How many columns at the left say what a row is."""
+    count = 0
+    for column in table.columns:
+        if column.unit != "text":
+            break
+        count += 1
+    return max(1, count)
