@@ -3,6 +3,7 @@
 AttuneBenchError                 one sentence for the user; `exit_status` says how the command ends
 ├── UsageError          (2)      the user's: an unknown mode, provider or metric; options that exclude each other
 ├── DataError           (2)      the user's: a folder, conversation, codebook or scores file that cannot be used
+├── StatisticsError     (2)      the data's: they do not determine an estimate that was asked for
 ├── ConfigurationError  (2)      the set-up's: key, model name, URL, money or quota; the run stops, work is kept
 └── BackendError                 one call's; these never leave the runner
     ├── TransientError           the line's or the server's: retried with backoff, then the conversation is skipped
@@ -36,6 +37,10 @@ class UsageError(AttuneBenchError):
 
 class DataError(AttuneBenchError):
     """A file or folder of the user's cannot be used as it is; it is left untouched."""
+
+
+class StatisticsError(AttuneBenchError):
+    """A fit did not converge or has no solution: too few or too one-sided observations, and never a number instead."""
 
 
 class ConfigurationError(AttuneBenchError):

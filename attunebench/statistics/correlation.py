@@ -83,7 +83,7 @@ def correlation_matrix(
 
 
 def rank_correlations(values: Floats, method: Method = "spearman") -> Floats:
-    """Correlations between the rows of each table: (tables, rows, points) → (tables, rows, rows), gaps left out pairwise.
+    """Correlations between the rows of each table: (tables, rows, points) → (tables, rows, rows). Gaps pairwise.
 
     "spearman" is ρ with mean ranks for ties, "kendall" is τ-b, both as in scipy.stats. NaN where a side is all tied.
     Values closer than 1e-10 of a row's largest are ties: means of equal numbers differ in their last bits.
