@@ -1,0 +1,257 @@
+"""Is a value higher inside a group of conversations than outside: one model's, or the difference between two?
+
+Rows are conversations, columns are quantities, the group is a mask over the rows. Works on plain arrays; which groups
+are worth asking about, and which are too small for a claim, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.statistics.bootstrap import (
+    Counts,
+    Floats,
+    Labels,
+    mean_as_ratio,
+    percentile_interval,
+    resample_weights,
+    resampled_ratios,
+    sum_by_cluster,
+)
+from attunebench.statistics.power import minimum_detectable_effect
+
+Mask = NDArray[np.bool_]
+
+_CHUNK_ROWS = 1000
+_ROUNDING = 1e-9
+"""Statistics closer than this, relatively, are equal: the same sum taken in another order differs in its last bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupContrast:
+    """One entry per column; NaN is undefined. `estimate` is the mean inside the group minus the mean outside.
+
+    `n_in` and `n_out` count the defined rows, `clusters_in` and `clusters_out` the clusters that these come from (the
+    rows themselves where nothing is clustered). `mde` is the difference that would be found with the asked power.
+    """
+
+    estimate: Floats
+    inside: Floats
+    outside: Floats
+    n_in: NDArray[np.int64]
+    n_out: NDArray[np.int64]
+    clusters_in: NDArray[np.int64]
+    clusters_out: NDArray[np.int64]
+    se: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    mde: Floats
+
+
+def group_difference(
+    values: Floats,
+    inside: Mask,
+    *,
+    clusters: Labels | None = None,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    permutations: int = 10_000,
+    level: float = 0.95,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> GroupContrast:
+    """Mean of each column over the rows inside the group minus the mean over the others; NaN is a gap.
+
+    `values` is (rows, columns), `inside` (rows,), `clusters` labels 0 … k − 1 per row. All columns share their chance.
+
+    The percentile interval resamples inside and outside separately: the sizes of the groups are given, and a small
+    group must not vanish from a resample. Clusters are resampled whole, those with rows on both sides as a third kind.
+
+    p comes from permuting who is inside, with the statistic divided by its own standard error (Welch): groups of
+    unequal spread and size would otherwise reject too often or too seldom (Janssen 1997; Chung & Romano 2013). Whole
+    clusters change places. Where clusters have rows on both sides, these rows change places within their cluster, and
+    the plain difference is the statistic. p = (1 + #{|T*| ≥ |T|})/(permutations + 1).
+
+    Fewer than two rows (clusters) on a side: the estimate stands without interval, p and mde (NaN). Source: spec 07.
+    """
+    centres, centred = _centred(values)
+    above, below = mean_as_ratio(centred)
+    layout = _Layout.of(inside, clusters)
+    means = [_means(above[part], below[part]) for part in layout.sides]
+    n_in, n_out = (below[part].sum(axis=0).astype(np.int64) for part in layout.sides)
+    units_in, units_out = ((layout.sums(below, part) > 0).sum(axis=0) for part in layout.sides)
+    se = _standard_error(above, below, layout)
+    low, high, p = (np.full(len(se), np.nan) for _ in range(3))
+    known = (units_in > 1) & (units_out > 1)
+    se[~known] = np.nan
+    if known.any():
+        above, below = above[:, known], below[:, known]
+        low[known], high[known] = _interval(above, below, layout, _stratified(layout.kinds, resamples, rng), level)
+        p[known] = _p_values(above, below, layout, rng, permutations)
+    mde = minimum_detectable_effect(se, np.ones(len(se)), alpha=alpha, power=power)
+    estimate = means[0] - means[1]
+    inner, outer = (mean + centres for mean in means)
+    return GroupContrast(estimate, inner, outer, n_in, n_out, units_in, units_out, se, low, high, p, mde)
+
+
+def difference_in_differences(
+    a: Floats,
+    b: Floats,
+    inside: Mask,
+    *,
+    clusters: Labels | None = None,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    permutations: int = 10_000,
+    level: float = 0.95,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> GroupContrast:
+    """(A − B) inside the group minus (A − B) outside: does A lose more than B there?
+
+    `a` and `b` are (rows, columns) over the same conversations; a row counts where both are defined. The differences
+    are then one quantity, treated as `group_difference` says; `inside` and `outside` are mean differences.
+    """
+    return group_difference(
+        a - b,
+        inside,
+        clusters=clusters,
+        rng=rng,
+        resamples=resamples,
+        permutations=permutations,
+        level=level,
+        alpha=alpha,
+        power=power,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Who is inside, and the units (rows, or whole clusters) that are resampled and permuted.
+
+    `kinds` has an entry per unit: 0 has rows outside only, 1 inside only, 2 on both sides.
+    """
+
+    sides: tuple[Mask, Mask]
+    units: Labels
+    kinds: Labels
+    clustered: bool
+
+    @classmethod
+    def of(cls, inside: Mask, clusters: Labels | None) -> _Layout:
+        units = np.arange(len(inside), dtype=np.intp) if clusters is None else clusters
+        shares = np.bincount(units, weights=inside) / np.maximum(np.bincount(units), 1)
+        kinds = np.where(shares == 0, 0, np.where(shares == 1, 1, 2)).astype(np.intp)
+        return cls((inside, ~inside), units, kinds, clusters is not None)
+
+    def sums(self, columns: Floats, part: Mask) -> Floats:
+        """Sums per unit over the rows of one side: (units, columns)."""
+        return sum_by_cluster(columns * part[:, None], self.units)
+
+
+def _centred(values: Floats) -> tuple[Floats, Floats]:
+    """Column means, and the values without them: sums of squares then lose no digits. Constant columns become 0."""
+    centres = _means(*mean_as_ratio(values))
+    centred = values - centres
+    with np.errstate(invalid="ignore"):
+        centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
+    return centres, centred
+
+
+def _means(above: Floats, below: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(above.sum(axis=0) / below.sum(axis=0))
+
+
+def _standard_error(above: Floats, below: Floats, layout: _Layout) -> Floats:
+    """Of the difference of the two means; clusters with rows on both sides bring their covariance in."""
+    influence = np.zeros_like(above)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for part, sign in zip(layout.sides, (1, -1), strict=True):
+            n = below[part].sum(axis=0)
+            small_sample = 1.0 if layout.clustered else np.sqrt(n / (n - 1))
+            residuals = above[part] - _means(above[part], below[part]) * below[part]
+            influence[part] = sign * small_sample * residuals / n
+        return np.asarray(np.sqrt((sum_by_cluster(influence, layout.units) ** 2).sum(axis=0)))
+
+
+def _stratified(kinds: Labels, resamples: int, rng: np.random.Generator) -> Counts:
+    """Bootstrap weights in which each kind of unit keeps its number: (resamples, units)."""
+    weights = np.zeros((resamples, len(kinds)), dtype=np.uint16)
+    for kind in np.unique(kinds):
+        members = np.flatnonzero(kinds == kind)
+        weights[:, members] = resample_weights(len(members), resamples, rng)
+    return weights
+
+
+def _interval(above: Floats, below: Floats, layout: _Layout, weights: Counts, level: float) -> tuple[Floats, Floats]:
+    sides = []
+    for part in layout.sides:
+        touched = np.unique(layout.units[part])
+        sums = (layout.sums(above, part)[touched], layout.sums(below, part)[touched])
+        sides.append(resampled_ratios(weights[:, touched], *sums))
+    return percentile_interval(sides[0] - sides[1], level)
+
+
+def _p_values(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
+    straddling = bool((layout.kinds == 2).any())
+    if straddling:
+        masks, sums, counts = _permuted_rows(layout, rng, permutations), above, below
+        masks[0] = layout.sides[0]
+    else:
+        masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
+        masks[1:] = rng.permuted(masks[1:], axis=1)
+        sums, counts = sum_by_cluster(above, layout.units), sum_by_cluster(below, layout.units)
+    moments = np.stack([sums, counts, sums**2, sums * counts, counts**2])
+    if straddling:
+        moments = moments[:2]
+    # Whoever is defined in the same rows shares most moments.
+    columns, which = np.unique(moments.transpose(1, 0, 2).reshape(len(sums), -1), axis=1, return_inverse=True)
+    which = which.reshape(len(moments), -1)
+    observed, extreme = None, np.ones(above.shape[1])
+    for start in range(0, len(masks), _CHUNK_ROWS):
+        inner = masks[start : start + _CHUNK_ROWS].astype(np.float64) @ columns
+        both = [side[:, which].transpose(1, 0, 2) for side in (inner, columns.sum(axis=0) - inner)]
+        statistics = _statistics(both[0], both[1], layout.clustered)
+        if observed is None:
+            observed, statistics = statistics[0], statistics[1:]
+        # A permutation that leaves a side without values tells nothing, and must not make the result look rarer.
+        extreme += ((statistics >= observed * (1 - _ROUNDING)) | np.isnan(statistics)).sum(axis=0)
+    return extreme / len(masks)
+
+
+def _permuted_rows(layout: _Layout, rng: np.random.Generator, permutations: int) -> Mask:
+    """Masks over rows (permutations + 1, rows), the first yet to be filled: rows move within clusters of both sides."""
+    whole = layout.kinds < 2
+    units = np.tile(layout.kinds == 1, (permutations + 1, 1))
+    units[:, whole] = rng.permuted(units[:, whole], axis=1)
+    masks = units[:, layout.units]
+    for unit in np.flatnonzero(~whole):
+        rows = np.flatnonzero(layout.units == unit)
+        masks[:, rows] = rng.permuted(np.tile(layout.sides[0][rows], (permutations + 1, 1)), axis=1)
+    return masks
+
+
+def _statistics(inner: Floats, outer: Floats, clustered: bool) -> Floats:
+    """|T| per permutation and column, from each side's moments (moments, permutations, columns).
+
+    With only sums and counts it is the plain difference of means, with the squares the studentised one.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        differences = np.abs(inner[0] / inner[1] - outer[0] / outer[1])
+        if len(inner) == 2:
+            return np.asarray(differences)
+        error = np.sqrt(_squared_error(inner, clustered) + _squared_error(outer, clustered))
+        return np.asarray(np.where(differences == 0, 0.0, differences / error))
+
+
+def _squared_error(moments: Floats, clustered: bool) -> Floats:
+    """Squared standard error of one side's mean: Σ(sum − mean·count)²/n², with n/(n − 1) where nothing is clustered."""
+    sums, counts, squares, products, squared_counts = moments
+    mean = sums / counts
+    spread = np.maximum(squares - 2 * mean * products + mean**2 * squared_counts, 0.0)
+    return np.asarray(spread / counts**2 if clustered else spread / (counts * (counts - 1)))
