@@ -1,0 +1,209 @@
+"""How much of a ranking is real: places over resamples, tiers of models that were not told apart, other weights.
+
+Works on plain arrays with a column per model. Knows no metric and makes no test: which pairs are told apart comes in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attunebench.statistics.bootstrap import (
+    Counts,
+    Floats,
+    Labels,
+    mean_as_ratio,
+    resampled_ratios,
+    sum_by_cluster,
+)
+
+_CHUNK_CELLS = 2_000_000
+_DIGITS = 10
+"""Means that agree in so many digits of the largest are ties: equal numbers summed in another order differ in the last.
+"""
+_SLACK = 1e-9
+"""Sums of shares that should reach an end exactly may fall short of it by so much."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankStability:
+    """Whole numbers as floats, an entry per model; NaN for a model without any value. Rank 1 is the best.
+
+    `rank` is the competition rank of the means (1, 1, 3: the number of better models plus 1). `places[m, j]` is the
+    share of resamples in which model m takes place j + 1; models that tie there share their places evenly. `low` and
+    `high` bound the central `level` of these places. `p_best` is the first column of `places` and sums to 1 over
+    models; `p_above[a, b]` is the share in which a stands above b, a tie counting half (NaN on the diagonal).
+    """
+
+    rank: Floats
+    low: Floats
+    high: Floats
+    p_best: Floats
+    p_above: Floats
+    places: Floats
+
+    def p_top(self, k: int) -> Floats:
+        """The chance of each model to be among the best k; sums to k over models."""
+        return np.asarray(self.places[:, :k].sum(axis=1))
+
+
+def rank_stability(
+    values: Floats,
+    weights: Counts,
+    *,
+    clusters: Labels | None = None,
+    level: float = 0.95,
+    higher_is_better: bool = True,
+) -> RankStability:
+    """Ranks of the models' means and how they move when other conversations are drawn.
+
+    `values` is (rows, models), NaN a gap; `weights` come from `resample_weights` for the number of rows, or of clusters
+    (labels 0 … k − 1). A model's mean is over its own rows: give rows that all models have, else those who skipped the
+    hard ones stand too high. All models share a resample, as they share conversations. Source: spec 07.
+    """
+    above, below = mean_as_ratio(values if higher_is_better else -values)
+    if clusters is not None:
+        above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = above.sum(axis=0) / below.sum(axis=0)
+    places, p_above = _compare(resampled_ratios(weights, above, below))
+    low, high = _central(places, level)
+    return RankStability(competition_ranks(means), low, high, places[:, 0].copy(), p_above, places)
+
+
+def competition_ranks(values: Floats) -> Floats:
+    """The number of higher values plus 1, over the last axis: (…, models). NaN has no rank and is above nobody."""
+    steady = _steady(values)
+    with np.errstate(invalid="ignore"):
+        higher = (steady[..., None, :] > steady[..., :, None]).sum(axis=-1)
+    return np.where(np.isnan(values), np.nan, higher + 1.0)
+
+
+def tiers(means: Floats, told_apart: NDArray[np.bool_], *, higher_is_better: bool = True) -> list[list[int]]:
+    """Columns in tiers, best first: the best one and all that are not told apart from it; then so among the rest.
+
+    `told_apart` is (models, models) and symmetric. Models are ordered by mean, equal ones by their position; a NaN mean
+    is in no tier. Members of a tier are tied with its best, not always with each other: being told apart is not
+    transitive, which is why a tier names its leader first.
+    """
+    ordered = np.where(np.isnan(means), -np.inf, means if higher_is_better else -means)
+    rest = [int(model) for model in np.argsort(-ordered, kind="stable") if not np.isnan(means[model])]
+    found = []
+    while rest:
+        leader = rest[0]
+        tier = [model for model in rest if model == leader or not told_apart[leader, model]]
+        found.append(tier)
+        rest = [model for model in rest if model not in tier]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WeightDraws:
+    """What a ranking becomes under weights drawn at random; one entry per model, NaN for one that lacks a pillar.
+
+    `keeps`: share of draws in which the model has the rank of the published weights; `best` and `worst`: its highest
+    and lowest rank in any draw; `p_best`: share in which it is first, ties shared. `holds[a, b]`: share in which the
+    order of the two under the published weights holds (NaN on the diagonal and where they tie there).
+    """
+
+    keeps: Floats
+    best: Floats
+    worst: Floats
+    p_best: Floats
+    holds: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSensitivity:
+    """`rank` under the published weights, under any weights at all (`uniform`), and under weights near them (`near`).
+
+    `spread` is the standard deviation of each weight among the near draws.
+    """
+
+    rank: Floats
+    uniform: WeightDraws
+    near: WeightDraws
+    spread: Floats
+
+
+def weight_sensitivity(
+    pillars: Floats,
+    weights: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    draws: int = 10_000,
+    concentration: float = 50.0,
+) -> WeightSensitivity:
+    """In what share of other weightings does the ranking of the weighted mean hold?
+
+    `pillars` is (models, pillars) with means on one scale, `weights` the published weight of each pillar, above 0.
+    Draws are from Dirichlet(1, 1, …), which is uniform over all weightings, and from Dirichlet(concentration ·
+    weights), whose mean is the published weights: with 50 a weight of 0.5 becomes 0.5 ± 0.07. Higher is better.
+    """
+    published = np.asarray(weights, dtype=np.float64)
+    if published.shape != pillars.shape[1:] or not (published > 0).all() or not concentration > 0:
+        raise ValueError("there must be a weight above 0 for each pillar, and a concentration above 0")
+    published = published / published.sum()
+    composite = pillars @ published
+    uniform = rng.dirichlet(np.ones(len(published)), size=draws)
+    near = rng.dirichlet(concentration * published, size=draws)
+    spread = np.sqrt(published * (1 - published) / (concentration + 1))
+    return WeightSensitivity(
+        competition_ranks(composite),
+        _under(composite, uniform @ pillars.T),
+        _under(composite, near @ pillars.T),
+        spread,
+    )
+
+
+def _under(composite: Floats, drawn: Floats) -> WeightDraws:
+    published, ranks = competition_ranks(composite), competition_ranks(drawn)
+    places, p_above = _compare(drawn)
+    steady = _steady(composite)
+    with np.errstate(invalid="ignore"):
+        ahead = np.sign(steady[:, None] - steady[None, :])
+        holds = np.where(ahead > 0, p_above, np.where(ahead < 0, p_above.T, np.nan))
+    unranked = np.isnan(published)
+    keeps = np.where(unranked, np.nan, (ranks == published).mean(axis=0))
+    return WeightDraws(keeps, ranks.min(axis=0), ranks.max(axis=0), places[:, 0].copy(), holds)
+
+
+def _steady(values: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        scale = np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+        return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), _DIGITS))
+
+
+def _compare(samples: Floats) -> tuple[Floats, Floats]:
+    """Shares of places (models, places) and of standing above each other (models, models) over the samples' rows."""
+    models = samples.shape[1]
+    places, above, both = (np.zeros((models, models)) for _ in range(3))
+    size = max(1, _CHUNK_CELLS // models**2)
+    for start in range(0, len(samples), size):
+        rows = _steady(samples[start : start + size])
+        known = (~np.isnan(rows)).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            tied = rows[:, :, None] == rows[:, None, :]
+            higher = rows[:, :, None] > rows[:, None, :]
+        above += higher.sum(axis=0) + tied.sum(axis=0) / 2
+        both += known.T @ known
+        first, sharing = higher.sum(axis=1), np.maximum(tied.sum(axis=1), 1)
+        last = first + sharing
+        for place in range(models):
+            places[:, place] += (((first <= place) & (place < last)) * known / sharing).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p_above = above / both
+        shares = places / np.diag(both)[:, None]
+    np.fill_diagonal(p_above, np.nan)
+    return shares, p_above
+
+
+def _central(places: Floats, level: float) -> tuple[Floats, Floats]:
+    """The places at which the shares, summed from the best, reach either end of the central `level`."""
+    reached = np.cumsum(places, axis=1)
+    unknown = np.isnan(reached).any(axis=1)
+    ends = ((1 - level) / 2, (1 + level) / 2)
+    low, high = (np.where(unknown, np.nan, (reached < end - _SLACK).sum(axis=1) + 1.0) for end in ends)
+    return low, high
