@@ -1,0 +1,262 @@
+"""What analyses share: whom they look at, how a mean gets its interval, how tests are corrected, and turns of phrase.
+
+Knows metrics by their cards alone, and no single analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.analyses.catalogue import ANALYSES
+from attunebench.analyses.model import Analysis, Cell, Drill, Settings, Subject, Unit, known
+from attunebench.metrics.registry import REGISTRY
+from attunebench.statistics import bootstrap
+from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
+from attunebench.statistics.intervals import zero_inflated
+from attunebench.statistics.multiple import adjust, max_t
+from attunebench.statistics.paired import PairedTests, paired_tests
+from attunebench.study import Group, Study
+
+PRIMARY = "default"
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
+NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
+ZERO_INFLATED = "mostly one value"
+"""Mark of a mean over values of which nine in ten or more are the same: its interval is too narrow."""
+ZERO_INFLATED_NOTE = (
+    f"“{ZERO_INFLATED}”: at least nine in ten conversations share one value (mostly 0), so a percentile interval is "
+    "narrower than it should be."
+)
+
+CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
+"""The metrics that enter the Composite, in the order of the registry."""
+
+
+# Whom to look at
+
+
+def primary_mode(study: Study) -> str:
+    """The mode of the benchmark: "default" if there, else the first."""
+    return PRIMARY if PRIMARY in study.modes else next(iter(study.modes), PRIMARY)
+
+
+def mode_of(subject: Subject) -> str:
+    """The one mode that an analysis looks at."""
+    return subject.settings.mode or primary_mode(subject.study)
+
+
+def models_of(subject: Subject, *, humans: bool = False) -> Study:
+    """The models of that mode; without any group where there are none. Conversations that none of them has stay out."""
+    return in_mode(subject.study, mode_of(subject), subject.settings, humans=humans)
+
+
+def in_mode(study: Study, mode: str, settings: Settings, *, humans: bool = False) -> Study:
+    """The models of a mode, with the conversations that at least one of them has."""
+    chosen = study.models(baselines=settings.baselines, humans=humans)
+    chosen = chosen.with_groups([group for group in chosen.groups if group.mode == mode])
+    scored = np.flatnonzero(chosen.scored().any(axis=1))
+    return chosen.with_conversations([chosen.ids[row] for row in scored])
+
+
+def wanted_metrics(settings: Settings, otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The metrics that were asked for, else those that the analysis takes; unknown ids are left out."""
+    return tuple(metric_id for metric_id in settings.metrics or otherwise if metric_id in REGISTRY)
+
+
+def defined_metrics(study: Study, metric_ids: Iterable[str]) -> dict[str, Floats]:
+    """Metric → values (conversations, groups), of those metrics that have any value."""
+    tables = {metric_id: study.values(metric_id) for metric_id in metric_ids}
+    return {metric_id: table for metric_id, table in tables.items() if not np.isnan(table).all()}
+
+
+def begun(name: str) -> Analysis:
+    """An analysis with its name, title and question, to be filled."""
+    entry = ANALYSES[name]
+    return Analysis(entry.name, entry.title, entry.question)
+
+
+# Means with their doubt
+
+
+@lru_cache(maxsize=4)
+def _weights(units: int, resamples: int, seed: int) -> Counts:
+    return bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How means over a study's conversations get their intervals.
+
+    `weights` and `clusters` are what `statistics.bootstrap` takes: the resamples are the same for every table and those
+    of `score`. `people` labels the participants of the rows, whether they are the unit of resampling or not.
+    """
+
+    weights: Counts
+    clusters: Labels | None
+    people: Labels
+    settings: Settings
+
+    @classmethod
+    def of(cls, study: Study, settings: Settings) -> Sampling:
+        """For a study with at least one conversation."""
+        people = study.clusters
+        clusters = people if settings.by_participant else None
+        units = len(people) if clusters is None else int(clusters.max()) + 1
+        return cls(_weights(units, settings.resamples, settings.seed), clusters, people, settings)
+
+    def estimate(self, values: Floats) -> Estimates:
+        """Mean of each column of (conversations, columns), NaN a gap, with its interval."""
+        return bootstrap.estimate_ratios(
+            *bootstrap.mean_as_ratio(values), self.weights, clusters=self.clusters, level=self.settings.level
+        )
+
+    def small(self, values: Floats) -> NDArray[np.bool_]:
+        """Columns with too few conversations, or a single participant, for a claim."""
+        defined = ~np.isnan(values)
+        people = np.array([len(np.unique(self.people[column])) for column in defined.T], dtype=np.intp)
+        return np.asarray((defined.sum(axis=0) < self.settings.small) | (people < 2))
+
+    def cells(self, values: Floats, drills: Sequence[Drill | None] | None = None, *, flag: bool = True) -> list[Cell]:
+        """A cell for each column's mean; `flag` marks those whose values are mostly the same."""
+        found, small = self.estimate(values), self.small(values)
+        inflated = zero_inflated(values) if flag else np.zeros(values.shape[1], dtype=bool)
+        return [
+            Cell(
+                known(found.value[i]),
+                known(found.low[i]),
+                known(found.high[i]),
+                n=int(found.n[i]),
+                small=bool(small[i]) and found.n[i] > 0,
+                mark=ZERO_INFLATED if inflated[i] and not small[i] else "",
+                drill=drills[i] if drills else None,
+            )
+            for i in range(values.shape[1])
+        ]
+
+    def tests(self, name: str, a: Floats, b: Floats) -> PairedTests:
+        """Paired tests of the columns of a against those of b; `name` is the use that the chance is for."""
+        settings = self.settings
+        return paired_tests(
+            a,
+            b,
+            rng=settings.rng(name),
+            resamples=settings.resamples,
+            permutations=settings.resamples,
+            clusters=self.clusters,
+            level=settings.level,
+            alpha=settings.alpha,
+            power=settings.power,
+        )
+
+    def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
+        """A cell for each column's mean difference, with p and corrected p."""
+        small = self.small(a - b)
+        return [
+            Cell(
+                known(tests.difference[i]),
+                known(tests.low[i]),
+                known(tests.high[i]),
+                n=int(tests.n[i]),
+                p=known(tests.p[i]),
+                p_corrected=known(corrected[i]),
+                small=bool(small[i]) and tests.n[i] > 0,
+            )
+            for i in range(len(tests.difference))
+        ]
+
+
+def corrected_p(tests: PairedTests, settings: Settings) -> Floats:
+    """p of all columns of the tests, corrected for their number as the settings say."""
+    if settings.correction == "maxt":
+        return max_t(tests.observed, tests.null)
+    return adjust(tests.p, settings.correction)
+
+
+def claimed(cell: Cell, settings: Settings) -> bool:
+    """Whether a difference may be claimed: told from 0 after correction, on enough conversations."""
+    p = cell.p if cell.p_corrected is None else cell.p_corrected
+    return p is not None and p < settings.alpha and not cell.small
+
+
+# Words
+
+
+def label_of(metric_id: str) -> str:
+    """A metric's short name."""
+    return REGISTRY[metric_id].label
+
+
+def unit_of(metric_id: str) -> Unit:
+    """How values of a metric are written."""
+    unit = REGISTRY[metric_id].unit
+    return "share" if unit == "share" else "points" if unit == "points" else "number"
+
+
+def digits_of(metric_id: str) -> int:
+    """Digits behind the point, of a metric's values and their differences."""
+    return 1 if REGISTRY[metric_id].unit == "points" else 3
+
+
+def better(metric_id: str) -> bool:
+    """Whether higher is better; differences of metrics without a direction are read as if it were."""
+    return REGISTRY[metric_id].higher_is_better is not False
+
+
+def drill_to(group: Group, metric_id: str) -> Drill:
+    """Behind a mean: all conversations of the group."""
+    return Drill(group=group.key, metric=metric_id)
+
+
+def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
+    """A number in a sentence; a zero that was rounded has no minus."""
+    if value is None or np.isnan(value):
+        return "undefined"
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
+    """ "0.612 [0.581, 0.643]"; the value alone where there is no interval."""
+    value = cell.value if isinstance(cell.value, (int, float)) else None
+    if cell.low is None or cell.high is None:
+        return number(value, digits, sign=sign)
+    return f"{number(value, digits, sign=sign)} [{number(cell.low, digits)}, {number(cell.high, digits)}]"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """ "1 model", "11 models"."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], *, most: int = 6) -> str:
+    """ "a, b and c"; "a, b, c and 8 more" where there are too many."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def intervals_text(settings: Settings) -> str:
+    """How the intervals of a table were made, for its caption."""
+    unit = "participants" if settings.by_participant else "conversations"
+    return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {unit}"
+
+
+def sample_text(study: Study) -> str:
+    """ "60 conversations of 12 participants", for captions."""
+    who = study.clusters
+    people = len(np.unique(who)) if len(who) else 0
+    return f"{counted(len(study.ids), 'conversation')} of {counted(people, 'participant')}"
+
+
+def correction_text(settings: Settings, over: str) -> str:
+    """ "p by sign flips, corrected after Holm over 55 pairs", for captions."""
+    return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
+
+
+def small_text(settings: Settings) -> str:
+    """What marks a cell as small, for notes."""
+    return f"No claim is made on under {settings.small} conversations or a single participant."
