@@ -218,8 +218,9 @@ class ReferenceConversation(TypedDict):
 class Reference(TypedDict):
     """A score to hold models against, made from the ground truth alone; no model and in no ranking.
 
-    `base-rate` answers every item with its most frequent answer over the *other* conversations; `always-empty-tags`
-    says of every turn that nothing was felt. `metrics` as in `AggregateEntry`, for those that it can have.
+    `base-rate` answers every item with what would have scored best over all *other* conversations (the more frequent
+    answer, the median rating); `always-empty-tags` says of every turn that nothing was felt. `metrics` as in
+    `AggregateEntry`, for those that it can have. Files of one conversation have no base rate.
     """
 
     id: str

@@ -90,13 +90,14 @@ def aggregate_group(
         "n_conversations": len(epochs),
         "n_participants": len(participants),
         "composite_incomplete": sum(not all(score.composite_complete for score in runs) for runs in epochs),
-        "metrics": _estimates(epochs, resampling),
+        "metrics": estimates(epochs, resampling),
         "pooled": pooled_json(_sum_pooled([score.pooled for score in scores])),
         "coverage": coverage,
     }
 
 
-def _estimates(epochs: Sequence[Sequence[ConversationScore]], resampling: Resampling) -> dict[str, Aggregate]:
+def estimates(epochs: Sequence[Sequence[ConversationScore]], resampling: Resampling) -> dict[str, Aggregate]:
+    """Every metric over conversations, each given as the runs of it that are averaged first."""
     if not epochs:
         return {
             metric_id: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for metric_id in REGISTRY

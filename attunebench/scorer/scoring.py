@@ -23,6 +23,7 @@ from attunebench.scorer.groups import (
     pooled_json,
     settings_of_groups,
 )
+from attunebench.scorer.references import references
 from attunebench.scorer.sample import sample_of
 from attunebench.scorer.truth import Truth, prepare
 from attunebench.scores import ConversationEntry, Coverage, GroundTruthEntry, Scores, new_scores
@@ -63,6 +64,7 @@ def score(
     scores = _scores(truths, gathered, list(skipped), resampling)
     scores["metadata"]["sources"] = sorted(sources)
     scores["ground_truth"] = facts
+    scores["references"] = references(facts, truths, resampling)
     return scores
 
 
