@@ -18,7 +18,7 @@ from attunebench.text import printable
 _NAMED_AT_MOST = 5
 _STOPPED = {
     "max-cost": "Stopped by --max-cost: the next calls might have cost more than that.",
-    "outage": "Stopped by an outage: the server did not come back.",
+    "outage": "Stopped by an outage: the server gave no more answers.",
     "interrupted": "Interrupted: nothing that was finished is lost.",
 }
 
@@ -57,7 +57,10 @@ def going_on(summary: RunSummary, again: str) -> str:
     """The line with the command that goes on with what is left, which is `again`; "" where nothing is."""
     if not (_stopped(summary) or summary.skipped or summary.unreached):
         return ""
-    more = " (with a higher --max-cost)" if summary.stopped == "max-cost" else ""
+    more = ""
+    if summary.stopped == "max-cost":
+        # What this start has spent is no part of the next one's bound.
+        more = " (--max-cost counts anew)" if summary.calls else " (with a higher --max-cost)"
     # Only white space as it was typed makes the same command; what could steer a terminal goes all the same.
     return f"Go on{more} with: {again if again.isprintable() else printable(again, 2000)}"
 

@@ -107,7 +107,9 @@ def _counted(counts: Mapping[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     parts = [f"{name} in {count}" for name, count in ordered[:_NAMED_AT_MOST]]
     more = len(ordered) - _NAMED_AT_MOST
-    return ", ".join(parts) + (" results" if more <= 0 else f" results and {more} more")
+    if more > 0:
+        return f"{', '.join(parts)} results and {more} more"
+    return f"{', '.join(parts)} {'result each' if ordered[0][1] == 1 else 'results'}"
 
 
 def _listed(names: Iterable[str]) -> str:

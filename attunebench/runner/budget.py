@@ -171,7 +171,8 @@ def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
     """Raises ConfigurationError where --max-cost has no prices to go by; `prices` of the model, then of the judges."""
     if settings.max_cost is not None and (lacking := options_for_prices(prices)):
         raise ConfigurationError(
-            f"--max-cost needs prices, and the provider lists none: give {lacking} in USD for a million tokens."
+            "--max-cost needs prices, and the provider lists none under this name (is it right?): "
+            f"give {lacking} in USD for a million tokens."
         )
 
 

@@ -367,7 +367,7 @@ class _Run:
             output=self._settings.output,
             stopped=engine.stopped,
             unreached=unreached,
-            sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped else "",
+            sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped and reached else "",
             spending=self._spending,
             adapted=totals.adapted,
             unanswered=totals.unanswered,

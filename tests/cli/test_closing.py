@@ -105,7 +105,7 @@ def test_what_the_journal_gave_and_what_was_lost_are_told_apart_from_the_cost() 
     [
         ("interrupted", "Interrupted: nothing that was finished is lost."),
         ("max-cost", "Stopped by --max-cost: the next calls might have cost more than that."),
-        ("outage", "Stopped by an outage: the server did not come back."),
+        ("outage", "Stopped by an outage: the server gave no more answers."),
     ],
 )
 def test_a_run_that_ended_early_says_why_what_is_done_and_how_to_go_on(stopped: str, begins: str) -> None:

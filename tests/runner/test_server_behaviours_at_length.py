@@ -258,7 +258,7 @@ def test_30_a_server_that_never_comes_ends_the_run(command: Command, monkeypatch
         pass
     ended = command(gone)
     assert 1 == ended.status, ended.read
-    assert "Stopped by an outage: the server did not come back" in ended.read
+    assert "Stopped by an outage: the server gave no more answers" in ended.read
     assert "Go on with: attune-bench run local fake-model" in ended.read
 
 
