@@ -6,7 +6,7 @@ Knows metrics by their cards alone, and no single analysis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,9 +20,10 @@ from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
 from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
-from attunebench.study import Group, Study
+from attunebench.study import Group, Reference, Study
 
 PRIMARY = "default"
+BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 ZERO_INFLATED = "mostly one value"
@@ -77,6 +78,17 @@ def begun(name: str) -> Analysis:
     """An analysis with its name, title and question, to be filled."""
     entry = ANALYSES[name]
     return Analysis(entry.name, entry.title, entry.question)
+
+
+def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
+    """Positions of the values, the best first, equal ones as they stand, undefined ones last."""
+    keys = np.where(np.isnan(values), np.inf, -values if higher_is_better else values)
+    return [int(position) for position in np.argsort(keys, kind="stable")]
+
+
+def reference_of(study: Study, reference_id: str) -> Reference | None:
+    """The reference of this id, or None where the scores hold none."""
+    return next((reference for reference in study.references if reference.id == reference_id), None)
 
 
 # Means with their doubt
@@ -167,6 +179,32 @@ class Sampling:
             )
             for i in range(len(tests.difference))
         ]
+
+
+def mean_over_models(values: Floats) -> Floats:
+    """Each conversation's mean over the models that have it: (conversations,) from (conversations, models)."""
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values, axis=1) / np.where(defined.any(axis=1), defined.sum(axis=1), np.nan))
+
+
+def mean_of(tables: Sequence[Floats]) -> Floats:
+    """Element by element the mean of the tables in which it is defined."""
+    stacked = np.stack(list(tables))
+    defined = (~np.isnan(stacked)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(stacked, axis=0) / np.where(defined > 0, defined, np.nan))
+
+
+def turned(cell: Cell) -> Cell:
+    """The same difference, seen from the other side."""
+    low, high = (None if end is None else -end for end in (cell.high, cell.low))
+    return replace(cell, value=-value_of(cell), low=low, high=high)
+
+
+def value_of(cell: Cell) -> float:
+    """A cell's number; NaN where it has none."""
+    return float(cell.value) if isinstance(cell.value, (int, float)) else np.nan
 
 
 def corrected_p(tests: PairedTests, settings: Settings) -> Floats:

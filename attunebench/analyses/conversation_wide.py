@@ -1,0 +1,168 @@
+"""The four questions about the whole talk, one by one; the follow-up also where something did feel off, and invented.
+
+Knows the questions by their metrics. What people answered comes from the labels that the scores keep.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attunebench.analyses import common
+from attunebench.analyses.common import Sampling
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Subject, Table, known, text
+from attunebench.metrics.registry import REGISTRY
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.intervals import wilson_interval
+from attunebench.study import Study
+
+METRICS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up", "q3_follow_up_asked", "q3_follow_up_false_alarm")
+_CHOICES = ("q2_clarity", "q3_fit")
+_NEAR_ZERO = 0.05
+"""A mean under it is called near zero."""
+_SHORT = {
+    "q1_goals": "Q1 goals",
+    "q2_clarity": "Q2 clarity",
+    "q3_fit": "Q3 fit",
+    "q3_follow_up": "follow-up",
+    "q3_follow_up_asked": "follow-up, felt off",
+    "q3_follow_up_false_alarm": "false alarms",
+}
+
+
+def analyse(subject: Subject) -> Analysis:
+    """Means per model and question with chance and base rates, and what the people themselves answered."""
+    begun = common.begun("conversation-wide")
+    study = common.models_of(subject)
+    if not study.groups:
+        return replace(begun, missing=common.NOTHING_SCORED)
+    values = common.defined_metrics(study, METRICS)
+    if not values:
+        return replace(begun, missing="No result holds answers about the whole talk for a person who gave any.")
+    sampling = Sampling.of(study, subject.settings)
+    cells = {
+        metric_id: sampling.cells(table, [common.drill_to(group, metric_id) for group in study.groups])
+        for metric_id, table in values.items()
+    }
+    return replace(
+        begun,
+        tables=(_by_model(study, values, cells, sampling), *_people(study)),
+        shows=_shows(study, cells),
+        cannot="The questions are scored in different ways, so that a higher number on one does not mean that it is "
+        "foreseen better than another. A follow-up is matched by its words: the same complaint in other words counts "
+        "as missed.",
+        notes=(common.small_text(subject.settings), common.ZERO_INFLATED_NOTE),
+    )
+
+
+def _by_model(
+    study: Study, values: Mapping[str, Floats], cells: Mapping[str, Sequence[Cell]], sampling: Sampling
+) -> Table:
+    order = common.by_value(sampling.estimate(common.mean_of([values[m] for m in METRICS[:4] if m in values])).value)
+    scored = study.scored().sum(axis=0)
+    rows = [
+        (text(study.groups[i].label), Cell(int(scored[i])), *(cells[metric_id][i] for metric_id in values))
+        for i in order
+    ]
+    rows += _references(study, tuple(values), sampling)
+    return Table(
+        "questions",
+        "Answers about the whole talk",
+        (
+            Column("model", "model", "text"),
+            Column("conversations", "conversations", "count"),
+            *(
+                Column(m, _SHORT[m], common.unit_of(m), REGISTRY[m].meaning, REGISTRY[m].higher_is_better)
+                for m in values
+            ),
+        ),
+        tuple(rows),
+        caption=f"{common.sample_text(study)}. Blind guessing gives 1/4 on Q2 and Q3. “Felt off”: over people who said "
+        "that something did; false alarms: over those who did not, lower is better. "
+        f"{common.intervals_text(sampling.settings)}.",
+        chart=Chart(
+            "bars",
+            "model",
+            tuple(m for m in METRICS[:4] if m in values),
+            "Questions about the whole talk",
+            "score (0–1)",
+            {"chance on Q2 and Q3": 0.25},
+        ),
+    )
+
+
+def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> list[tuple[Cell, ...]]:
+    """The base rate as a row, where the scores hold it."""
+    reference = common.reference_of(study, common.BASE_RATE)
+    if reference is None:
+        return []
+    gap = np.full(len(study.ids), np.nan)
+    cells = sampling.cells(np.stack([reference.values.get(m, gap) for m in metric_ids], axis=1))
+    return [(text(reference.label, mark="reference"), Cell(max(cell.n or 0 for cell in cells)), *cells)]
+
+
+def _shows(study: Study, cells: Mapping[str, Sequence[Cell]]) -> str:
+    sentences = []
+    for metric_id in _CHOICES:
+        usable = [cell for cell in cells.get(metric_id, ()) if not cell.small and cell.low is not None]
+        if usable:
+            above = sum(cell.low is not None and cell.low > 0.25 for cell in usable)
+            sentences.append(
+                f"On {_SHORT[metric_id]} {above} of {common.counted(len(usable), 'model')} "
+                f"{'is' if above == 1 else 'are'} above blind guessing (1/4) with the whole interval."
+            )
+    follow_up = cells.get("q3_follow_up", ())
+    low = [
+        group.label
+        for group, cell in zip(study.groups, follow_up, strict=False)
+        if not cell.small and common.value_of(cell) < _NEAR_ZERO
+    ]
+    if low:
+        sentences.append(f"On the follow-up {common.listed(low)} {'is' if len(low) == 1 else 'are'} near zero.")
+    elif any(not cell.small and cell.value is not None for cell in follow_up):
+        sentences.append("No model is near zero on the follow-up.")
+    return " ".join(sentences) or "There are too few conversations for a claim."
+
+
+def _people(study: Study) -> tuple[Table, ...]:
+    """The most frequent answer of people to each question and how frequent it is; nothing without labels."""
+    wide = [truth["wide"] for truth in study.truths() if truth is not None]
+    answers: dict[str, list[Any]] = {
+        "Q1 goals": [tuple(sorted(w["q1"])) for w in wide if w["q1"] is not None],
+        "Q2 clarity": [w["q2"] for w in wide if w["q2"] is not None],
+        "Q3 fit": [w["q3"] for w in wide if w["q3"] is not None],
+        "follow-up": [tuple(w["follow_up"]) for w in wide if w["follow_up"] is not None],
+    }
+    rows = []
+    for question, given in answers.items():
+        if given:
+            counts = Counter(given)
+            most = min(counts, key=lambda answer: (-counts[answer], str(answer)))
+            low, high = wilson_interval(counts[most], len(given))
+            cell = Cell(counts[most] / len(given), known(float(low)), known(float(high)), n=len(given))
+            rows.append((text(question), text(_spelled(most)), Cell(len(given)), cell))
+    if not rows:
+        return ()
+    table = Table(
+        "people",
+        "What people answered most often",
+        (
+            Column("question", "question", "text"),
+            Column("answer", "most frequent answer", "text"),
+            Column("n", "conversations", "count"),
+            Column("share", "share", "share", "Share of the conversations with an answer."),
+        ),
+        tuple(rows),
+        caption="Over the labels alone; Wilson intervals at 95 %. Who always gave that answer would be right so often.",
+    )
+    return (table,)
+
+
+def _spelled(answer: Any) -> str:
+    if isinstance(answer, tuple):
+        return "; ".join(answer) if answer else "nothing"
+    return str(answer)

@@ -1,0 +1,220 @@
+"""In how many conversations one model has the higher value than another, a tie counting half; and ratings from that.
+
+Uses `pairwise_accuracy` unless another metric is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from attunebench.analyses import common
+from attunebench.analyses.common import Sampling
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
+from attunebench.errors import StatisticsError
+from attunebench.statistics import bootstrap
+from attunebench.statistics.bootstrap import Estimates, Floats
+from attunebench.statistics.ratings import resampled_ratings, win_matrix
+from attunebench.study import Study
+
+_METRIC = "pairwise_accuracy"
+
+
+def analyse(subject: Subject) -> Analysis:
+    """Win rate of each model against each other one and against all, with intervals over conversations."""
+    begun = common.begun("win-rates")
+    study, settings = common.models_of(subject), subject.settings
+    metric_id = next(iter(common.wanted_metrics(settings, (_METRIC,))), _METRIC)
+    values = study.values(metric_id)
+    if len(study.groups) < 2:
+        return replace(begun, missing="A win rate needs two models; only one was scored here.")
+    if np.isnan(values).all():
+        return replace(begun, missing=f"{common.label_of(metric_id)} is not defined for any conversation here.")
+    wins = win_matrix(values if common.better(metric_id) else -values)
+    sampling = Sampling.of(study, settings)
+    rates = _Rates.of(wins, values, sampling, metric_id)
+    return replace(
+        begun,
+        tables=(_overall(study, metric_id, rates, sampling), _matrix(study, metric_id, rates, sampling)),
+        shows=_shows(study, metric_id, rates, sampling),
+        cannot="A win says which model was closer in a conversation, not by how much: a model can win more often and "
+        "still have the lower mean. Ratings assume one order of skill for all conversations.",
+        notes=(common.small_text(settings),),
+    )
+
+
+class _Rates:
+    """Win rates of all pairs, their tests against one half, and of each model against all others."""
+
+    def __init__(self, pairs: Estimates, overall: Estimates, p: Floats, corrected: Floats, elo: Floats, count: int):
+        self.pairs, self.overall, self.p, self.corrected, self.elo, self.count = (
+            pairs,
+            overall,
+            p,
+            corrected,
+            elo,
+            count,
+        )
+
+    @classmethod
+    def of(cls, wins: Floats, values: Floats, sampling: Sampling, metric_id: str) -> _Rates:
+        count = values.shape[1]
+        met = _met(values)
+        pairs = bootstrap.estimate_ratios(
+            wins.reshape(len(wins), -1),
+            met.reshape(len(met), -1),
+            sampling.weights,
+            clusters=sampling.clusters,
+            level=sampling.settings.level,
+        )
+        overall = bootstrap.estimate_ratios(
+            wins.sum(axis=2),
+            met.sum(axis=2),
+            sampling.weights,
+            clusters=sampling.clusters,
+            level=sampling.settings.level,
+        )
+        p, corrected = _tests(wins, met, sampling, metric_id)
+        return cls(pairs, overall, p, corrected, _elo(wins, sampling), count)
+
+    def told_apart(self, sampling: Sampling) -> list[tuple[int, int]]:
+        """Pairs (winner, loser) whose rate is told from one half."""
+        found = []
+        for i in range(self.count):
+            for j in range(self.count):
+                k = i * self.count + j
+                enough = self.pairs.n[k] >= sampling.settings.small
+                if i != j and enough and self.corrected[i, j] < sampling.settings.alpha and self.pairs.value[k] > 0.5:
+                    found.append((i, j))
+        return found
+
+
+def _met(values: Floats) -> Floats:
+    known_ = ~np.isnan(values)
+    met = (known_[:, :, None] & known_[:, None, :]).astype(np.float64)
+    met[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
+    return met
+
+
+def _tests(wins: Floats, met: Floats, sampling: Sampling, metric_id: str) -> tuple[Floats, Floats]:
+    """Sign-flip p of win against loss for each pair, and corrected over the pairs; symmetric (models, models)."""
+    count = wins.shape[1]
+    first, second = np.triu_indices(count, 1)
+    gap = np.where(met > 0, 0.0, np.nan)
+    a, b = (wins + gap)[:, first, second], (wins.swapaxes(1, 2) + gap)[:, first, second]
+    tests = sampling.tests(f"win-rates {metric_id}", a, b)
+    found = []
+    for values in (tests.p, common.corrected_p(tests, sampling.settings)):
+        table = np.full((count, count), np.nan)
+        table[first, second] = table[second, first] = values
+        found.append(table)
+    return found[0], found[1]
+
+
+def _elo(wins: Floats, sampling: Sampling) -> Floats:
+    """Elo-like rating and its bounds: (3, models); NaN where there are none."""
+    try:
+        ratings = resampled_ratings(wins, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level)
+    except StatisticsError:
+        return np.full((3, wins.shape[1]), np.nan)
+    return np.stack([ratings.elo, ratings.low, ratings.high])
+
+
+def _overall(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
+    apart = rates.told_apart(sampling)
+    small = sampling.small(study.values(metric_id))
+    rows = []
+    for i in common.by_value(rates.overall.value):
+        o = rates.overall
+        share = Cell(known(o.value[i]), known(o.low[i]), known(o.high[i]), n=int(o.n[i]), small=bool(small[i]))
+        value, low, high = (known(bound) for bound in rates.elo[:, i])
+        elo = Cell(value, low, high, small=bool(small[i]))
+        beats, loses = sum(w == i for w, _ in apart), sum(loser == i for _, loser in apart)
+        rows.append((text(study.groups[i].label), Cell(int(o.n[i])), share, Cell(beats), Cell(loses), elo))
+    return Table(
+        "overall",
+        f"Against all others on {common.label_of(metric_id)}",
+        (
+            Column("model", "model", "text"),
+            Column("n", "conversations", "count"),
+            Column("rate", "win rate", "share", "Share of meetings with another model in which it is higher.", True),
+            Column("beats", "beats", "count", "Models that it beats in more than half of the conversations, tested."),
+            Column("loses", "loses to", "count", "Models that beat it in more than half of the conversations, tested."),
+            Column(
+                "elo",
+                "rating",
+                "number",
+                "Bradley–Terry, 1000 + 400/ln 10 · θ: 400 points are odds of 10 to 1.",
+                True,
+                0,
+            ),
+        ),
+        tuple(rows),
+        caption=f"{common.sample_text(study)}; a tie counts half to each. {common.intervals_text(sampling.settings)}.",
+        chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share of meetings", {"even": 0.5}),
+    )
+
+
+def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
+    order = common.by_value(rates.overall.value)
+    rows = []
+    for i in order:
+        cells: list[Cell] = [text(study.groups[i].label)]
+        for j in order:
+            k = i * rates.count + j
+            n = int(rates.pairs.n[k])
+            cells.append(
+                Cell(None)
+                if i == j
+                else Cell(
+                    known(rates.pairs.value[k]),
+                    known(rates.pairs.low[k]),
+                    known(rates.pairs.high[k]),
+                    n=n,
+                    p=known(rates.p[i, j]),
+                    p_corrected=known(rates.corrected[i, j]),
+                    small=0 < n < sampling.settings.small,
+                    drill=Drill(group=study.groups[i].key, metric=metric_id),
+                )
+            )
+        rows.append(tuple(cells))
+    pairs = common.counted(rates.count * (rates.count - 1) // 2, "pair")
+    return Table(
+        "matrix",
+        f"Row against column on {common.label_of(metric_id)}",
+        (
+            Column("model", "model", "text"),
+            *(
+                Column(f"against_{study.groups[j].label}", study.groups[j].label, "share", "Row's share of wins.", True)
+                for j in order
+            ),
+        ),
+        tuple(rows),
+        caption="Share of the conversations of both in which the row's model is higher, a tie counting half. "
+        f"{common.intervals_text(sampling.settings)}; {common.correction_text(sampling.settings, pairs)}.",
+        chart=Chart(
+            "matrix",
+            "model",
+            tuple(f"against_{study.groups[j].label}" for j in order),
+            "Win rates",
+            "share of conversations won",
+            {"even": 0.5},
+        ),
+    )
+
+
+def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
+    apart, total = rates.told_apart(sampling), rates.count * (rates.count - 1) // 2
+    if not apart:
+        return (
+            f"On {common.label_of(metric_id)} no model is told to win more often than another "
+            f"(0 of {common.counted(total, 'pair')})."
+        )
+    best = common.by_value(rates.overall.value)[0]
+    beaten = [study.labels[loser] for winner, loser in apart if winner == best]
+    said = f"On {common.label_of(metric_id)} {len(apart)} of {common.counted(total, 'pair')} have a winner."
+    if not beaten:
+        return said
+    share = common.number(float(rates.overall.value[best]))
+    return f"{said} {study.labels[best]} wins {share} of its meetings and beats {common.listed(beaten)}."
