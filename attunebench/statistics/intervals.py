@@ -28,7 +28,7 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BcaIntervals:
-    """One entry per column. `fell_back`: BCa is not defined there and the bounds are those of the percentile interval."""
+    """One entry per column. `fell_back`: BCa is not defined there, and the bounds are those of the percentiles."""
 
     low: Floats
     high: Floats
@@ -115,8 +115,9 @@ def _bca_ends(samples: Floats, estimate: Floats, acceleration: Floats, level: fl
     from scipy.special import ndtr, ndtri
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        # A resample that equals the estimate lies half below it.
-        below = ((samples < estimate).sum(axis=0) + (samples <= estimate).sum(axis=0)) / 2
+        # A resample that equals the estimate lies half below it; of few distinct values that is a good part of them.
+        same = np.abs(samples - estimate) <= _NOTHING * np.nanmax(np.abs(samples), axis=0, initial=0.0)
+        below = ((samples < estimate) & ~same).sum(axis=0) + same.sum(axis=0) / 2
         bias = ndtri(below / (~np.isnan(samples)).sum(axis=0))
         shifted = bias + np.array([[ndtri((1 - level) / 2)], [ndtri((1 + level) / 2)]])
         ends = ndtr(bias + shifted / (1 - acceleration * shifted))

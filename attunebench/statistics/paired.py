@@ -78,6 +78,8 @@ def paired_tests(
     A column with under two rows (clusters) is NaN throughout; where no row differs p is 1, and where all differ by the
     same `mde` is NaN. `null` takes 8 bytes for each permutation and column. Source: spec 07.
     """
+    if not len(a):
+        a, b, clusters = np.full((1, a.shape[1]), np.nan), np.zeros((1, a.shape[1])), None
     differences = _differences(a, b)
     above, below = mean_as_ratio(differences)
     n = below.sum(axis=0).astype(np.int64)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.api import OLS
 
 from attunebench.statistics import bootstrap
 
@@ -83,12 +84,11 @@ def test_one_cluster_says_nothing_about_its_spread():
 
 
 def test_clustered_errors_are_those_of_statsmodels():
-    statsmodels = pytest.importorskip("statsmodels.api")
     rng = np.random.default_rng(5)
     labels = np.repeat(np.arange(30), 3)
     values = rng.normal(size=90) + np.repeat(rng.normal(size=30), 3)
     options = {"groups": labels, "use_correction": False}
-    fit = statsmodels.OLS(values, np.ones(90)).fit(cov_type="cluster", cov_kwds=options)
+    fit = OLS(values, np.ones(90)).fit(cov_type="cluster", cov_kwds=options)
     assert float(fit.bse[0]) == pytest.approx(bootstrap.standard_errors(*columns(values[:, None]), labels)[0])
 
 
