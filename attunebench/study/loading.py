@@ -42,6 +42,7 @@ def make_study(
     owner: dict[_Key, int] = {}
     aggregates: dict[_Key, Mapping[str, Any]] = {}
     truth: dict[str, GroundTruthEntry] = {}
+    relabelled: dict[int, list[str]] = {}
     ids: dict[str, None] = {}
     for position, part in enumerate(parts):
         for aggregate in part["aggregates"]:
@@ -50,8 +51,9 @@ def make_study(
                 raise DataError(_twice(key, files, owner[key], position))
             owner[key], aggregates[key] = position, aggregate
         for fact in part.get("ground_truth") or ():
-            truth.setdefault(fact["conversationId"], fact)
             ids.setdefault(fact["conversationId"])
+            if not _same_labels(truth.setdefault(fact["conversationId"], fact), fact):
+                relabelled.setdefault(position, []).append(fact["conversationId"])
         for entry in part["conversations"]:
             ids.setdefault(entry["conversationId"])
             entries.setdefault((_key_of(entry), entry["conversationId"]), []).append(entry)
@@ -70,7 +72,14 @@ def make_study(
         metadata=tuple(part["metadata"] for part in parts),
         files=tuple(files),
         aggregates=aggregates,
+        relabelled={position: tuple(found) for position, found in relabelled.items()},
+        unlabelled=frozenset(position for position, part in enumerate(parts) if not part.get("ground_truth")),
     )
+
+
+def _same_labels(one: GroundTruthEntry, other: GroundTruthEntry) -> bool:
+    """Whether scores on either are scores on the same labels; what is told of the person may differ."""
+    return one is other or all(one[part] == other[part] for part in ("turns", "wide", "pre_panas", "post_panas"))
 
 
 def _key_of(entry: Mapping[str, Any]) -> _Key:

@@ -119,6 +119,10 @@ class Study:
     metadata: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...] = ()
     aggregates: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+    relabelled: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Position of a file → conversations that it was scored on with other labels than those in `ground_truth`."""
+    unlabelled: frozenset[int] = frozenset()
+    """Positions of files that do not keep the labels that they were scored on: those of an older version."""
 
     # Choosing groups
 

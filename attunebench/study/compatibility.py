@@ -1,0 +1,313 @@
+"""Whether the groups of a study can be held against each other: the same labels, prompts, settings, conversations.
+
+Turns the metadata of scores files into sentences: those that forbid a comparison and those that must be read with it.
+Computes no statistic and compares no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from attunebench.errors import DataError
+from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.results.served import worth_telling
+from attunebench.study.schema import Group, Study
+
+JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
+"""Metrics that say as much about their judges as about the model."""
+
+_SETTINGS: Mapping[str, str] = {
+    "codebook_sha256": "codebooks",
+    "prompt_set_sha256": "prompt sets",
+    "panas_strategy": "PANAS strategies",
+    "temperature": "temperatures",
+    "max_tokens": "limits of a reply's tokens",
+    "structured": "ways to hold answers to their format",
+    "max_reasks": "numbers of times an unusable reply is asked for again",
+}
+_NAMED_AT_MOST = 6
+_SHORT_HASH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that groups differ in. "refuse": a comparison would measure this and not the models."""
+
+    severity: Literal["refuse", "warn"]
+    sentence: str
+
+
+def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """What stands against comparing the groups of the study in these metrics, the gravest first."""
+    found = [
+        *_labels(study),
+        *_definitions(study),
+        *(finding for metric_id in metric_ids if metric_id in JUDGED for finding in _judges(study, metric_id)),
+        *(finding for key, what in _SETTINGS.items() for finding in _setting(study, key, what)),
+        *_mixed(study),
+        *_served(study),
+        *_coverage(study),
+        *_unanswered(study),
+        *_demonstration(study),
+    ]
+    return tuple(sorted(found, key=lambda finding: finding.severity != "refuse"))
+
+
+def warnings_or_refusal(study: Study, metric_ids: Iterable[str] = (), *, force: bool = False) -> tuple[str, ...]:
+    """The sentences to read before a comparison. DataError where there must be none, unless it is forced."""
+    found = findings(study, metric_ids)
+    against = [finding.sentence for finding in found if finding.severity == "refuse"]
+    if against and not force:
+        raise DataError(f"{' '.join(against)} --force compares all the same.")
+    return tuple(
+        f"NOT COMPARABLE, compared because it was forced: {finding.sentence}"
+        if finding.severity == "refuse"
+        else finding.sentence
+        for finding in found
+    )
+
+
+# Labels and definitions: of the files
+
+
+def _labels(study: Study) -> list[Finding]:
+    used = sorted({group.source for group in study.groups})
+    if len(used) < 2:
+        return []
+    found, ids = [], frozenset(study.ids)
+    for source in used:
+        other = [conversation for conversation in study.relabelled.get(source, ()) if conversation in ids]
+        if other:
+            sentence = (
+                f"{_file(study, source)} was scored on other labels than the other files: {len(other)} of "
+                f"{len(ids)} conversations differ, {other[0]} for one. Score all results on the same conversations."
+            )
+            found.append(Finding("refuse", sentence))
+    if found:
+        return found
+    digests = [study.metadata[source].get("ground_truth_sha256") for source in used]
+    unsure = [source for source in used if source in study.unlabelled]
+    names = _listed([_file(study, source) for source in used])
+    if unsure and len(set(digests)) > 1:
+        old = _listed([_file(study, source) for source in unsure])
+        sentence = f"{names} were scored on different data, and {old} keeps no labels to see how; score it again."
+        return [Finding("refuse", sentence)]
+    if unsure and None in digests:
+        return [Finding("warn", f"Whether {names} were scored on the same labels is not known.")]
+    if len(set(digests)) > 1:
+        sentence = f"{names} were scored on different sets of conversations; only those in common are compared."
+        return [Finding("warn", sentence)]
+    return []
+
+
+def _definitions(study: Study) -> list[Finding]:
+    versions: dict[str, dict[str, None]] = {"registry_version": {}, "attunebench_version": {}}
+    for source in sorted({group.source for group in study.groups}):
+        for key, known in versions.items():
+            if isinstance(value := study.metadata[source].get(key), str):
+                known[value] = None
+    if len(registries := versions["registry_version"]) > 1:
+        sentence = (
+            f"The files were scored with different definitions of the metrics (registry {_listed(list(registries))}); "
+            "score all results with one version."
+        )
+        return [Finding("refuse", sentence)]
+    if len(scorers := versions["attunebench_version"]) > 1:
+        return [
+            Finding("warn", f"The files were scored by different versions of attunebench: {_listed(list(scorers))}.")
+        ]
+    return []
+
+
+# Settings: of the groups
+
+
+def _judges(study: Study, metric_id: str) -> list[Finding]:
+    judged = [not np.isnan(column).all() for column in study.values(metric_id).T]
+    groups = [group for group, known in zip(study.groups, judged, strict=True) if known]
+    by_judges = _gathered(groups, lambda group: [", ".join(map(str, _judges_of(study, group))) or "no judge named"])
+    if len(by_judges) < 2:
+        return []
+    parts = "; ".join(f"{judges} for {_names(study, who)}" for judges, who in by_judges.items())
+    return [
+        Finding("refuse", f"{metric_id} comes from different judges: {parts}. Judge all drafts with the same ones.")
+    ]
+
+
+def _setting(study: Study, key: str, what: str) -> list[Finding]:
+    """Groups that differ from each other; a group that differs within itself is told by `_mixed`."""
+    by_value = _gathered(_asked(study), lambda group: _values_of(study, group, key))
+    if len(by_value) < 2:
+        return []
+    parts = "; ".join(f"{value[:_SHORT_HASH]} ({_names(study, who)})" for value, who in by_value.items())
+    return [Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")]
+
+
+def _mixed(study: Study) -> list[Finding]:
+    """A setting may change in the middle of a group's results."""
+    by_what = {
+        what: [group for group in _asked(study) if len(_values_of(study, group, key)) > 1]
+        for key, what in _SETTINGS.items()
+    }
+    parts = [f"{what} in {_names(study, who)}" for what, who in by_what.items() if who]
+    if not parts:
+        return []
+    return [Finding("warn", f"Results of one model that were made in different ways: {'; '.join(parts)}.")]
+
+
+def _served(study: Study) -> list[Finding]:
+    """A name may stand for another model tomorrow: what servers called themselves tells."""
+    found = []
+    names = {group: _reported(study, group) for group in _asked(study)}
+    changed = [
+        f"{group.label} ({', '.join(telling)})"
+        for group, reported in names.items()
+        if (telling := worth_telling(group.model, reported))
+    ]
+    if changed:
+        found.append(Finding("warn", f"Another model answered than was asked, or several did: {_listed(changed)}."))
+    versions = _gathered_models(names)
+    if versions:
+        sentence = f"Modes of a model were answered by different versions of it: {_listed(versions)}."
+        found.append(Finding("warn", sentence))
+    return found
+
+
+def _gathered_models(names: Mapping[Group, tuple[str, ...]]) -> list[str]:
+    """Models whose modes were answered under different names, with these."""
+    by_model: dict[tuple[str, str], dict[tuple[str, ...], Group]] = {}
+    for group, reported in names.items():
+        if reported:
+            by_model.setdefault(group.model_key, {}).setdefault(reported, group)
+    return [
+        f"{next(iter(versions.values())).label} ({', '.join(dict.fromkeys(n for names in versions for n in names))})"
+        for versions in by_model.values()
+        if len(versions) > 1
+    ]
+
+
+# Coverage: of the groups
+
+
+def _coverage(study: Study) -> list[Finding]:
+    found = []
+    scored = study.scored()
+    for mode in study.modes:
+        columns = [column for column, group in enumerate(study.groups) if group.mode == mode]
+        table = scored[:, columns]
+        counts, shared = table.sum(axis=0), int(table.all(axis=1).sum())
+        if len(columns) < 2 or (counts == shared).all():
+            continue
+        groups = [study.groups[column] for column in columns]
+        few = [f"{g.label} {count}" for g, count in zip(groups, counts, strict=True) if count < counts.max()]
+        sentence = (
+            f"Not everyone was scored on the same conversations ({mode}): {_listed(few) or 'different ones'} of up to "
+            f"{int(table.any(axis=1).sum())}; {shared} are common to all.{_without(table, groups, shared)}"
+        )
+        found.append(Finding("warn", sentence))
+    return found
+
+
+def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group], shared: int) -> str:
+    """Whose absence would leave markedly more conversations in common, if it is one group's doing."""
+    if len(groups) < 3:
+        return ""
+    gains = [int(np.delete(table, column, axis=1).all(axis=1).sum()) for column in range(len(groups))]
+    best = int(np.argmax(gains))
+    return (
+        f" Without {groups[best].label} there would be {gains[best]}." if gains[best] >= max(1, 1.25 * shared) else ""
+    )
+
+
+def _unanswered(study: Study) -> list[Finding]:
+    rates = study.values("answered_rate")
+    low = []
+    for column, group in enumerate(study.groups):
+        known = rates[~np.isnan(rates[:, column]), column]
+        if len(known) and known.mean() < ANSWERED_ENOUGH:
+            low.append(f"{_name(study, group)} {100 * known.mean():.1f} %")
+    if not low:
+        return []
+    sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
+    return [Finding("warn", f"{sentence}: {_listed(low)}.")]
+
+
+def _demonstration(study: Study) -> list[Finding]:
+    if not any("synthetic-demo" in (metadata.get("sources") or ()) for metadata in study.metadata):
+        return []
+    return [Finding("warn", "These are demonstration conversations that the project wrote: no human data.")]
+
+
+# Reading metadata
+
+
+def _asked(study: Study) -> list[Group]:
+    """Groups that a server answered for: to a baseline or a person no prompt and no temperature applies."""
+    return [group for group in study.groups if group.kind == "model"]
+
+
+def _entry(study: Study, group: Group) -> Mapping[str, Any]:
+    for entry in study.metadata[group.source].get("settings") or ():
+        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
+            return dict(entry)
+    return {}
+
+
+def _variants(study: Study, group: Group) -> Sequence[Mapping[str, Any]]:
+    return tuple(_entry(study, group).get("variants") or ())
+
+
+def _values_of(study: Study, group: Group, key: str) -> tuple[str, ...]:
+    found = []
+    for variant in _variants(study, group):
+        parameters = variant.get("parameters") or {}
+        if key in variant or key in parameters:
+            value = variant.get(key, parameters.get(key))
+            found.append("the server's own" if value is None else str(value))
+    return tuple(dict.fromkeys(found))
+
+
+def _judges_of(study: Study, group: Group) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(judge for v in _variants(study, group) for judge in v.get("judge_models") or ()))
+
+
+def _reported(study: Study, group: Group) -> tuple[str, ...]:
+    observed = _entry(study, group).get("observed") or {}
+    return tuple(sorted(observed.get("models_reported") or ()))
+
+
+def _gathered(groups: Iterable[Group], values: Callable[[Group], Iterable[str]]) -> dict[str, list[Group]]:
+    """Value → the groups that have it, most frequent first."""
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        for value in values(group):
+            found.setdefault(value, []).append(group)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+# Words
+
+
+def _name(study: Study, group: Group) -> str:
+    return f"{group.label}, {group.mode}" if len(study.modes) > 1 else group.label
+
+
+def _names(study: Study, groups: Sequence[Group]) -> str:
+    """Models by name; a model with all its modes once."""
+    modes = {group.mode for group in groups}
+    if modes == set(study.modes) and len(groups) == len(modes) * len({group.model_key for group in groups}):
+        return _listed(list(dict.fromkeys(group.label for group in groups)))
+    return _listed([_name(study, group) for group in groups])
+
+
+def _file(study: Study, source: int) -> str:
+    return study.files[source] if source < len(study.files) else f"Scores file {source + 1}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED_AT_MOST
+    return ", ".join(names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
