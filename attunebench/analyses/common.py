@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,29 @@ class Sampling:
             for i in range(values.shape[1])
         ]
 
+    def skill_cells(self, values: Floats, baseline: Floats, ceiling: float) -> list[Cell]:
+        """(mean − baseline's)/(ceiling − baseline's) over the conversations of both: 0 is the baseline, 1 the ceiling.
+
+        `baseline` has an entry per conversation. A baseline at the ceiling leaves no skill.
+        """
+        gains = values - baseline[:, None]
+        room = np.where(np.isnan(gains), 0.0, ceiling - baseline[:, None])
+        found = bootstrap.estimate_ratios(
+            np.nan_to_num(gains), room, self.weights, clusters=self.clusters, level=self.settings.level
+        )
+        small = self.small(gains)
+        n = (~np.isnan(gains)).sum(axis=0)
+        return [
+            Cell(
+                known(found.value[i]),
+                known(found.low[i]),
+                known(found.high[i]),
+                n=int(n[i]),
+                small=bool(small[i]) and n[i] > 0,
+            )
+            for i in range(values.shape[1])
+        ]
+
     def tests(self, name: str, a: Floats, b: Floats) -> PairedTests:
         """Paired tests of the columns of a against those of b; `name` is the use that the chance is for."""
         settings = self.settings
@@ -214,13 +238,39 @@ def corrected_p(tests: PairedTests, settings: Settings) -> Floats:
     return adjust(tests.p, settings.correction)
 
 
+def plain_correction(settings: Settings) -> Literal["holm", "bh"]:
+    """The correction of tests that were not permuted together, for which max-T does not exist: then Holm."""
+    return "bh" if settings.correction == "bh" else "holm"
+
+
 def claimed(cell: Cell, settings: Settings) -> bool:
     """Whether a difference may be claimed: told from 0 after correction, on enough conversations."""
     p = cell.p if cell.p_corrected is None else cell.p_corrected
-    return p is not None and p < settings.alpha and not cell.small
+    return p is not None and p <= settings.alpha and not cell.small
 
 
 # Words
+
+
+def judges_text(study: Study) -> str:
+    """Who judged the drafts, in a sentence: a judged score is an artefact of its judge and never stands without it."""
+    judged: dict[tuple[str, ...], list[str]] = {}
+    for group in study.groups:
+        names = {
+            str(judge)
+            for entry in study.metadata[group.source].get("settings") or ()
+            if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
+            for variant in entry.get("variants") or ()
+            for judge in variant.get("judge_models") or ()
+        }
+        judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
+    if len(judged) == 1:
+        names_of_all = next(iter(judged))
+        return (
+            f"Drafts were judged by {listed(names_of_all)}." if names_of_all else "The scores name no judge of drafts."
+        )
+    parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
+    return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
 
 
 def label_of(metric_id: str) -> str:
@@ -263,6 +313,14 @@ def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
     if cell.low is None or cell.high is None:
         return number(value, digits, sign=sign)
     return f"{number(value, digits, sign=sign)} [{number(cell.low, digits)}, {number(cell.high, digits)}]"
+
+
+def p_text(cell: Cell) -> str:
+    """ "p 0.012" or "p < 0.001" in a sentence, corrected where the cell has that."""
+    p = cell.p if cell.p_corrected is None else cell.p_corrected
+    if p is None:
+        return "p undefined"
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
