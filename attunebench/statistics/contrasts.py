@@ -73,8 +73,8 @@ def group_difference(
 
     p comes from permuting who is inside, with the statistic divided by its own standard error (Welch): groups of
     unequal spread and size would otherwise reject too often or too seldom (Janssen 1997; Chung & Romano 2013). Whole
-    clusters change places. Where clusters have rows on both sides, these rows change places within their cluster, and
-    the plain difference is the statistic. p = (1 + #{|T*| ≥ |T|})/(permutations + 1).
+    clusters change places. Where a cluster has rows on both sides none can change places; there each cluster's share
+    in the difference flips its sign (Kline & Santos 2012). p = (1 + #{|T*| ≥ |T|})/(permutations + 1).
 
     Fewer than two rows (clusters) on a side: the estimate stands without interval, p and mde (NaN). Source: spec 07.
     """
@@ -198,53 +198,48 @@ def _interval(above: Floats, below: Floats, layout: _Layout, weights: Counts, le
 
 
 def _p_values(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
-    straddling = bool((layout.kinds == 2).any())
-    if straddling:
-        masks, sums, counts = _permuted_rows(layout, rng, permutations), above, below
-        masks[0] = layout.sides[0]
-    else:
-        masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
-        masks[1:] = rng.permuted(masks[1:], axis=1)
-        sums, counts = sum_by_cluster(above, layout.units), sum_by_cluster(below, layout.units)
-    moments = np.stack([sums, counts, sums**2, sums * counts, counts**2])
-    if straddling:
-        moments = moments[:2]
-    # Whoever is defined in the same rows shares most moments.
-    columns, which = np.unique(moments.transpose(1, 0, 2).reshape(len(sums), -1), axis=1, return_inverse=True)
-    which = which.reshape(len(moments), -1)
-    observed, extreme = None, np.ones(above.shape[1])
+    if (layout.kinds == 2).any():
+        return _flipped(above, below, layout, rng, permutations)
+    masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
+    masks[1:] = rng.permuted(masks[1:], axis=1)
+    sums, counts = sum_by_cluster(above, layout.units), sum_by_cluster(below, layout.units)
+    moments = np.stack([sums, counts, sums**2, sums * counts, counts**2], axis=1)
+    # Columns that are defined in the same rows share most of their moments.
+    columns, which = np.unique(moments.reshape(len(sums), -1), axis=1, return_inverse=True)
+    which = which.reshape(moments.shape[1:])
+    statistics = []
     for start in range(0, len(masks), _CHUNK_ROWS):
         inner = masks[start : start + _CHUNK_ROWS].astype(np.float64) @ columns
-        both = [side[:, which].transpose(1, 0, 2) for side in (inner, columns.sum(axis=0) - inner)]
-        statistics = _statistics(both[0], both[1], layout.clustered)
-        if observed is None:
-            observed, statistics = statistics[0], statistics[1:]
-        # A permutation that leaves a side without values tells nothing, and must not make the result look rarer.
-        extreme += ((statistics >= observed * (1 - _ROUNDING)) | np.isnan(statistics)).sum(axis=0)
-    return extreme / len(masks)
+        outer = columns.sum(axis=0) - inner
+        sides = [side[:, which].swapaxes(0, 1) for side in (inner, outer)]
+        statistics.append(_studentised(sides[0], sides[1], layout.clustered))
+    return _share_as_extreme(np.concatenate(statistics))
 
 
-def _permuted_rows(layout: _Layout, rng: np.random.Generator, permutations: int) -> Mask:
-    """Masks over rows (permutations + 1, rows), the first yet to be filled: rows move within clusters of both sides."""
-    whole = layout.kinds < 2
-    units = np.tile(layout.kinds == 1, (permutations + 1, 1))
-    units[:, whole] = rng.permuted(units[:, whole], axis=1)
-    masks = units[:, layout.units]
-    for unit in np.flatnonzero(~whole):
-        rows = np.flatnonzero(layout.units == unit)
-        masks[:, rows] = rng.permuted(np.tile(layout.sides[0][rows], (permutations + 1, 1)), axis=1)
-    return masks
+def _flipped(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
+    """p where clusters straddle the group: were there no difference, each cluster's part of it could be its negative.
 
-
-def _statistics(inner: Floats, outer: Floats, clustered: bool) -> Floats:
-    """|T| per permutation and column, from each side's moments (moments, permutations, columns).
-
-    With only sums and counts it is the plain difference of means, with the squares the studentised one.
+    The columns' means are 0, so a cluster's part is what its rows add to the difference under the null hypothesis.
     """
+    parts = np.zeros_like(above)
+    for part, sign in zip(layout.sides, (1, -1), strict=True):
+        parts[part] = sign * above[part] / below[part].sum(axis=0)
+    parts = sum_by_cluster(parts, layout.units)
+    signs = rng.choice(np.array([-1.0, 1.0]), size=(permutations + 1, len(parts)))
+    signs[0] = 1.0
+    return _share_as_extreme(np.abs(signs @ parts))
+
+
+def _share_as_extreme(statistics: Floats) -> Floats:
+    """(1 + #{T* ≥ T})/(B + 1) per column, T in the first row. NaN, a side without values, counts as extreme."""
+    reached = statistics >= statistics[0] * (1 - _ROUNDING)
+    return np.asarray((reached | np.isnan(statistics)).mean(axis=0))
+
+
+def _studentised(inner: Floats, outer: Floats, clustered: bool) -> Floats:
+    """|T| per permutation and column, from each side's moments (moments, permutations, columns)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         differences = np.abs(inner[0] / inner[1] - outer[0] / outer[1])
-        if len(inner) == 2:
-            return np.asarray(differences)
         error = np.sqrt(_squared_error(inner, clustered) + _squared_error(outer, clustered))
         return np.asarray(np.where(differences == 0, 0.0, differences / error))
 
