@@ -37,7 +37,7 @@ def test_undefined_means_have_no_rank_and_push_nobody_down():
 
 
 def test_models_far_apart_keep_their_places_in_every_resample():
-    values = np.random.default_rng(0).normal(0, 0.01, size=(50, 3)) + [0.2, 0.9, 0.5]
+    values = np.random.default_rng(0).normal(0, 0.01, size=(50, 3)) + np.array([0.2, 0.9, 0.5])
     found = stability(values)
     assert [3, 1, 2] == found.rank.tolist() == found.low.tolist() == found.high.tolist()
     assert [0, 1, 0] == found.p_best.tolist()
