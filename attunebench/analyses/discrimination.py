@@ -96,8 +96,8 @@ def _table(rows: list[_Row], settings: Settings, sample: str) -> Table:
         ),
         tuple(_cells(row) for row in rows),
         caption=f"{sample}; each pair over the conversations of both. "
-        f"{common.correction_text(settings, 'the pairs of a metric')}. Counts have no interval, since pairs that share a "
-        f"model hang together; what could be detected with {100 * settings.power:g} % power says how fine a test was.",
+        f"{common.correction_text(settings, 'the pairs of a metric')}. Counts have no interval, since pairs that share "
+        f"a model hang together; what is detectable with {100 * settings.power:g} % power says how fine a test is.",
         chart=Chart("bars", "metric", ("share",), "Pairs of models told apart", "share of pairs"),
     )
 
@@ -107,11 +107,7 @@ def _cells(row: _Row) -> tuple[Cell, ...]:
     common_n = table.n[~np.eye(len(table.groups), dtype=bool)]
     small = bool(table.small[~np.eye(len(table.groups), dtype=bool)].all())
     mde = table.mde[~np.isnan(table.mde)]
-    share = (
-        Cell(table.apart / table.tests, known(float(low)), known(float(high)), small=small)
-        if table.tests
-        else Cell(None)
-    )
+    share = Cell(table.apart / table.tests, small=small) if table.tests else Cell(None)
     return (
         text(common.label_of(row.metric_id), mark=common.ZERO_INFLATED if row.zero_inflated else ""),
         Cell(int(common_n.min())),
@@ -142,7 +138,8 @@ def _shows(rows: list[_Row], settings: Settings) -> str:
 
 def _counted(rows: list[_Row]) -> str:
     """ "Pairwise (8 of 10)"; the rows have one count in common."""
-    return f"{common.listed([common.label_of(row.metric_id) for row in rows])} ({rows[0].table.apart} of {rows[0].table.of})"
+    names = common.listed([common.label_of(row.metric_id) for row in rows])
+    return f"{names} ({rows[0].table.apart} of {rows[0].table.of})"
 
 
 def _skill(name: str, ids: tuple[str, ...], rows: list[_Row]) -> str:

@@ -109,7 +109,12 @@ def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
         f"{common.counted(ranking.participants, 'participant')}, scored for every model. "
         f"{common.intervals_text(settings)}; {common.correction_text(settings, f'{ranking.pairs.tests} pairs')}.",
         chart=Chart(
-            "intervals", "model", ("score",), common.label_of(metric_id), _axis(metric_id), _lines(study, metric_id)
+            "intervals",
+            "model",
+            ("score",),
+            common.label_of(metric_id),
+            "points of 100" if unit == "points" else unit,
+            _lines(study, metric_id),
         ),
     )
 
