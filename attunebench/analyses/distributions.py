@@ -1,0 +1,200 @@
+"""How a model's scores spread over conversations, and whether the model or the conversation decides a score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from attunebench.analyses import common
+from attunebench.analyses.common import Sampling
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.correlation import rank_correlations
+from attunebench.statistics.variance import Component, VarianceComponents, variance_components
+from attunebench.study import Study
+
+METRICS = ("composite", "pairwise_accuracy")
+SOURCES = ("composite", *common.CANONICAL, "draft_judge")
+_AGAINST = ("emotion_f1", "emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
+
+_DRAWS = 1000
+"""Ranks are made anew in each resample, which is slow; so many settle two digits."""
+
+
+def analyse(subject: Subject) -> Analysis:
+    """Quartiles per model, variance components per metric, and which metrics follow a conversation's difficulty."""
+    begun = common.begun("distributions")
+    study, settings = common.models_of(subject), subject.settings
+    if not study.groups:
+        return replace(begun, missing=common.NOTHING_SCORED)
+    spread = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
+    sources = common.defined_metrics(study, common.wanted_metrics(settings, SOURCES))
+    if not spread:
+        return replace(begun, missing="None of the metrics is defined for any conversation here.")
+    sampling = Sampling.of(study, settings)
+    tables = [_spread(study, metric_id, table, sampling) for metric_id, table in spread.items()]
+    components = {metric_id: _components(table, sampling) for metric_id, table in sources.items()}
+    components = {metric_id: found for metric_id, found in components.items() if not np.isnan(found.model.share)}
+    if components:
+        tables.append(_sources(components, settings, common.sample_text(study)))
+    tables += _difficulty(study, sampling)
+    return replace(
+        begun,
+        tables=tuple(tables),
+        shows=_shows(components, settings),
+        cannot="What is neither the conversation's nor the model's is called rest: models being good at different "
+        "conversations, and chance; without repeated runs of a conversation the two cannot be separated. Few models "
+        "make the model's share itself uncertain, and its interval is over conversations alone.",
+        notes=(common.small_text(settings),),
+    )
+
+
+def _spread(study: Study, metric_id: str, values: Floats, sampling: Sampling) -> Table:
+    means = sampling.cells(values, [common.drill_to(group, metric_id) for group in study.groups])
+    unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
+    order = common.by_value(sampling.estimate(values).value, higher_is_better=common.better(metric_id))
+    rows = tuple((text(study.labels[i]), Cell(means[i].n), means[i], *_quantiles(values[:, i])) for i in order)
+    names = ("lowest", "quarter", "median", "three quarters", "highest")
+    return Table(
+        f"spread_{metric_id}",
+        f"{common.label_of(metric_id)} over conversations",
+        (
+            Column("model", "model", "text"),
+            Column("n", "conversations", "count"),
+            Column("mean", "mean", unit, "Mean over conversations.", common.better(metric_id), digits),
+            Column("sd", "sd", unit, "Standard deviation over conversations.", None, digits),
+            *(
+                Column(name.replace(" ", "_"), name, unit, "Of the conversations' values.", None, digits)
+                for name in names
+            ),
+        ),
+        rows,
+        caption=f"{common.sample_text(study)}. Of the means: {common.intervals_text(sampling.settings)}.",
+        chart=Chart("intervals", "model", ("mean",), f"{common.label_of(metric_id)} over conversations", unit),
+    )
+
+
+def _quantiles(values: Floats) -> list[Cell]:
+    defined = values[~np.isnan(values)]
+    if not defined.size:
+        return [Cell(None)] * 6
+    sd = float(defined.std(ddof=1)) if defined.size > 1 else np.nan
+    return [Cell(known(sd)), *(Cell(float(value)) for value in np.quantile(defined, [0, 0.25, 0.5, 0.75, 1]))]
+
+
+def _components(values: Floats, sampling: Sampling) -> VarianceComponents:
+    return variance_components(
+        values, weights=sampling.weights, clusters=sampling.clusters, level=sampling.settings.level
+    )
+
+
+def _sources(components: Mapping[str, VarianceComponents], settings: Settings, sample: str) -> Table:
+    rows = []
+    for metric_id, found in components.items():
+        small = found.n_conversations < settings.small
+        shares = [_share(part, small) for part in (found.conversation, found.model, found.residual)]
+        rows.append((text(common.label_of(metric_id)), Cell(found.n_conversations), Cell(found.n_models), *shares))
+    return Table(
+        "variance",
+        "Where the variance comes from",
+        (
+            Column("metric", "metric", "text"),
+            Column("n", "conversations", "count"),
+            Column("models", "models", "count"),
+            Column("conversation", "conversation", "share", "Share of the variance between conversations.", None),
+            Column("model", "model", "share", "Share of the variance between models.", None),
+            Column("rest", "rest", "share", "Neither: interplay of the two, and chance.", None),
+        ),
+        tuple(rows),
+        caption=f"{sample}. Crossed random effects, method of moments; “at 0”: the estimate fell below 0. "
+        f"Of the shares, for these models: {common.intervals_text(settings)}.",
+        chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Where the variance comes from", "share"),
+    )
+
+
+def _share(part: Component, small: bool) -> Cell:
+    return Cell(known(part.share), known(part.low), known(part.high), small=small, mark="at 0" if part.negative else "")
+
+
+def _difficulty(study: Study, sampling: Sampling) -> list[Table]:
+    """How the models' mean on a turn metric follows a conversation's mean Composite."""
+    whole = common.mean_over_models(study.values("composite"))
+    turn = {m: common.mean_over_models(table) for m, table in common.defined_metrics(study, _AGAINST).items()}
+    if np.isnan(whole).all() or not turn:
+        return []
+    rows = []
+    for metric_id, values in turn.items():
+        both = ~np.isnan(whole + values)
+        if both.sum() < 3:
+            continue
+        rho = float(rank_correlations(np.stack([whole[both], values[both]])[None])[0, 0, 1])
+        low, high = _correlation_interval(whole, values, sampling)
+        small = bool(both.sum() < sampling.settings.small)
+        rows.append((text(common.label_of(metric_id)), Cell(int(both.sum())), Cell(known(rho), low, high, small=small)))
+    if not rows:
+        return []
+    return [
+        Table(
+            "difficulty",
+            "What makes a conversation easy",
+            (
+                Column("metric", "metric", "text"),
+                Column("n", "conversations", "count"),
+                Column(
+                    "rho", "ρ with Composite", "number", "Spearman over conversations, of means over models.", None, 2
+                ),
+            ),
+            tuple(rows),
+            caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; "
+            "the metrics are parts of the Composite, so that some correlation is built in. "
+            f"{common.intervals_text(replace(sampling.settings, resamples=_draws(sampling)))}.",
+        )
+    ]
+
+
+def _draws(sampling: Sampling) -> int:
+    return min(sampling.settings.resamples, _DRAWS)
+
+
+def _correlation_interval(a: Floats, b: Floats, sampling: Sampling) -> tuple[float | None, float | None]:
+    """Percentile interval of Spearman's ρ over resampled rows, or clusters of them."""
+    rng = sampling.settings.rng("difficulty")
+    labels = np.arange(len(a)) if sampling.clusters is None else sampling.clusters
+    members = [np.flatnonzero((labels == one) & ~np.isnan(a + b)) for one in np.unique(labels)]
+    members = [rows for rows in members if len(rows)]
+    if len(members) < 3:
+        return None, None
+    found = []
+    for _ in range(_draws(sampling)):
+        rows = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
+        found.append(rank_correlations(np.stack([a[rows], b[rows]])[None])[0, 0, 1])
+    drawn = np.array(found)[~np.isnan(found)]
+    if not drawn.size:
+        return None, None
+    ends = np.quantile(drawn, [(1 - sampling.settings.level) / 2, (1 + sampling.settings.level) / 2])
+    return float(ends[0]), float(ends[1])
+
+
+def _shows(components: Mapping[str, VarianceComponents], settings: Settings) -> str:
+    if not components:
+        return "Sources of variance need two models and two conversations in common."
+    metric_id, found = next(iter(components.items()))
+    label = common.label_of(metric_id)
+    if found.n_conversations < settings.small:
+        return f"{common.counted(found.n_conversations, 'conversation')} are too few to say what decides {label}."
+    talk, model = found.conversation, found.model
+    shares = f"{_percent(talk)} of the variance lies between conversations, {_percent(model)} between models"
+    if talk.low > model.high:
+        said = f"The conversation decides {label} more than the model does: {shares}."
+    elif model.low > talk.high:
+        said = f"The model decides {label} more than the conversation does: {shares}."
+    else:
+        said = f"For {label} conversation and model cannot be ordered: {shares}."
+    more = sum(other.conversation.low > other.model.high for other in components.values())
+    return f"{said} The conversation weighs more on {more} of {common.counted(len(components), 'metric')}."
+
+
+def _percent(part: Component) -> str:
+    return f"{100 * part.share:.0f} % [{100 * part.low:.0f}, {100 * part.high:.0f}]"
