@@ -1,0 +1,192 @@
+"""What analyses of turns and questions share: turns gathered into conversations, rates over answers, drills to turns.
+
+Turns of a talk hang together, so that whatever is counted over turns gets its doubt from resampling conversations (or
+participants). Knows no single analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.analyses import common
+from attunebench.analyses.common import Sampling
+from attunebench.analyses.model import Cell, Column, Drill, known
+from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
+from attunebench.statistics import bootstrap
+from attunebench.statistics.bootstrap import Estimates, Floats
+from attunebench.statistics.intervals import wilson_interval
+from attunebench.study import Study
+
+NO_LABELS = (
+    "These scores keep no labels or answers (they are of an older version); score the results again with "
+    "`attune-bench score`."
+)
+MOST_TURNS = 60
+"""A drill names no more turns than this: enough to look at, and a report stays small."""
+
+
+def conversation_sums(study: Study, table: Floats) -> tuple[Floats, Floats]:
+    """Sum and number of the defined values over the turns of each conversation: twice (conversations, columns).
+
+    `table` is (turns, columns) with NaN for gaps.
+    """
+    rows = study.clusters_of_turns()
+    sums, counts = (np.zeros((len(study.ids), table.shape[1])) for _ in range(2))
+    defined = ~np.isnan(table)
+    np.add.at(sums, rows, np.where(defined, table, 0.0))
+    np.add.at(counts, rows, defined)
+    return sums, counts
+
+
+def conversation_means(study: Study, table: Floats) -> Floats:
+    """Each conversation's mean over the turns in which a column is defined: (conversations, columns)."""
+    return ratio(*conversation_sums(study, table))
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """Element by element; NaN where there is nothing below."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan))
+
+
+def column_means(values: Floats) -> Floats:
+    """Mean of each column's defined values; NaN without any."""
+    defined = ~np.isnan(values)
+    return ratio(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))
+
+
+def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimates:
+    """Σ above / Σ below of each column of (conversations, columns) with its interval; n counts conversations."""
+    return bootstrap.estimate_ratios(
+        above, below, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level
+    )
+
+
+def rate_cells(
+    sampling: Sampling, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None
+) -> list[Cell]:
+    """A cell for each column's rate over all its answers; n counts the conversations behind it."""
+    found = estimate_rates(sampling, above, below)
+    small = sampling.small(np.where(below > 0, above, np.nan))
+    return [
+        Cell(
+            known(found.value[i]),
+            known(found.low[i]),
+            known(found.high[i]),
+            n=int(found.n[i]),
+            small=bool(small[i]) and found.n[i] > 0,
+            drill=drills[i] if drills else None,
+        )
+        for i in range(above.shape[1])
+    ]
+
+
+def resampled_sums(sampling: Sampling, columns: Floats) -> Floats:
+    """Column sums of (conversations, columns) in each resample: (resamples, columns)."""
+    if sampling.clusters is not None:
+        columns = bootstrap.sum_by_cluster(columns, sampling.clusters)
+    return np.asarray(sampling.weights.astype(np.float64) @ columns)
+
+
+def function_cells(
+    sampling: Sampling, value: Floats, samples: Floats, support: Floats, drills: Sequence[Drill | None] | None = None
+) -> list[Cell]:
+    """Cells of a function of sums: its value (columns,), its resampled values (resamples, columns).
+
+    `support` (conversations, columns) is above 0 where a conversation has a part in the column. Under two
+    conversations (participants) there is no interval.
+    """
+    low, high = bootstrap.percentile_interval(samples, sampling.settings.level)
+    units = support if sampling.clusters is None else bootstrap.sum_by_cluster(support, sampling.clusters)
+    single = (units > 0).sum(axis=0) < 2
+    low[single] = high[single] = np.nan
+    n = (support > 0).sum(axis=0)
+    small = sampling.small(np.where(support > 0, 1.0, np.nan))
+    return [
+        Cell(
+            known(value[i]),
+            known(low[i]),
+            known(high[i]),
+            n=int(n[i]),
+            small=bool(small[i]) and n[i] > 0,
+            drill=drills[i] if drills else None,
+        )
+        for i in range(len(value))
+    ]
+
+
+def wilson_cells(
+    sampling: Sampling, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None
+) -> list[Cell]:
+    """Shares of rare events: Wilson intervals on as many independent answers as the clustered ones are worth.
+
+    The answers of (conversations, columns) count as n/d of them, d ≥ 1 being the clustered variance of the share over
+    the binomial one. Where that is not to be had (a share of 0 or 1) each conversation counts as one answer at most.
+    """
+    share = ratio(above.sum(axis=0), below.sum(axis=0))
+    n = below.sum(axis=0)
+    conversations = (below > 0).sum(axis=0)
+    variance = bootstrap.standard_errors(above, below, _units(sampling)) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worth = np.where(variance > 0, share * (1 - share) / variance, conversations)
+    worth = np.where(np.isnan(variance), conversations, np.minimum(worth, n))
+    low, high = wilson_interval(share * worth, worth, sampling.settings.level)
+    small = sampling.small(np.where(below > 0, above, np.nan))
+    return [
+        Cell(
+            known(share[i]),
+            known(low[i]),
+            known(high[i]),
+            n=int(conversations[i]),
+            small=bool(small[i]) and conversations[i] > 0,
+            drill=drills[i] if drills else None,
+        )
+        for i in range(len(share))
+    ]
+
+
+def _units(sampling: Sampling) -> NDArray[np.intp]:
+    rows = np.arange(len(sampling.people), dtype=np.intp)
+    return rows if sampling.clusters is None else sampling.clusters
+
+
+def turns_of(study: Study, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
+    """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
+    listed = list(rows)[:MOST_TURNS]
+    return tuple((study.ids[study.turns[row].conversation], study.turns[row].number) for row in listed)
+
+
+def mark_text(study: Study) -> str:
+    """ "60 conversations of 12 participants, 300 turns", for captions."""
+    return f"{common.sample_text(study)}, {common.counted(len(study.turns), 'turn')}"
+
+
+def model_columns(
+    study: Study, order: Sequence[int], *, meaning: str = "", better: bool | None = True, digits: int | None = None
+) -> tuple[Column, ...]:
+    """A column for each model in this order."""
+    return tuple(Column(model_id(study, i), study.groups[i].label, "share", meaning, better, digits) for i in order)
+
+
+def model_id(study: Study, position: int) -> str:
+    """The id of a model's column."""
+    return f"model_{study.groups[position].label}"
+
+
+def wording(question: str) -> str:
+    """What a binary question asks, as an observer reads it, in short; the id alone where the codebook has none."""
+    asked = BINARY_QUESTION_TEXT.get(question, question)
+    return asked.removeprefix("Did the OM's reply ").removesuffix("?")
+
+
+def category(question: str) -> str:
+    """The category of a binary question in words."""
+    return BINARY_CATEGORY.get(question, "unknown").replace("_", " ")
+
+
+def categories(questions: Sequence[str]) -> tuple[str, ...]:
+    """The categories of these questions in their order."""
+    return tuple(dict.fromkeys(map(category, questions)))
