@@ -128,7 +128,10 @@ ClusterOption = Annotated[
 BaselinesOption = Annotated[
     bool, typer.Option("--with-baselines", help="Also the built-in baselines, as if they were models.")
 ]
-AlphaOption = Annotated[float, typer.Option("--alpha", help="Level of the tests.")]
+AlphaOption = Annotated[float, typer.Option("--alpha", min=1e-6, max=0.5, help="Level of the tests.")]
+PowerOption = Annotated[
+    float, typer.Option("--power", min=0.5, max=0.999, help="Power that minimum detectable effects are for.")
+]
 ResamplesOption = Annotated[int, typer.Option("--resamples", min=100, help="Bootstrap resamples, and permutations.")]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all chance.")]
 ModesOption = Annotated[

@@ -20,7 +20,19 @@ from attunebench.cli.arguments import gather_modes
 from attunebench.errors import AttuneBenchError
 from attunebench.text import clean
 
-COMMANDS = ("run", "score", "reparse", "report", "analyze", "demo", "validate", "prompts", "doctor", "selftest")
+COMMANDS = (
+    "run",
+    "score",
+    "reparse",
+    "report",
+    "compare",
+    "analyze",
+    "demo",
+    "validate",
+    "prompts",
+    "doctor",
+    "selftest",
+)
 """In the order in which `--help` shows them; each is a module of this package with a `register(app)`."""
 
 app = typer.Typer(

@@ -30,8 +30,8 @@ class PairTable:
     `n` counts the conversations that a pair has in common and `participants` the people they are of. `p_corrected` is
     corrected over `tests` pairs, those that could be tested. `mde` is the difference that would have been found with
     the asked power by this one test, `mde_corrected` at α/`tests`, the level that a first claim of Holm's has to reach.
-    `told_apart_raw` and `told_apart` are p and corrected p at most α, both False under `small` conversations in common:
-    that few support no claim. `small` marks those pairs. On the diagonal everything is NaN, 0 or False.
+    `told_apart_raw` and `told_apart` are p and corrected p at most α. Both are False where a pair is `small`: too few
+    conversations in common, or a single participant, for a claim. On the diagonal everything is NaN, 0 or False.
     """
 
     metric_id: str
@@ -126,7 +126,7 @@ def _table(
     mde_corrected = np.full(len(index), np.nan)
     if m:
         mde_corrected = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / m, power=settings.power)
-    small = (tests.n < settings.small) | ((participants < 2) & settings.by_participant)
+    small = (tests.n < settings.small) | (participants < 2)
     with np.errstate(invalid="ignore"):
         apart = (p_corrected <= settings.alpha) & ~small
         apart_raw = (tests.p <= settings.alpha) & ~small

@@ -91,7 +91,7 @@ def tiers_of(
         stability=stability,
         conversations=shared,
         participants=participants,
-        small=len(shared) < settings.small or (settings.by_participant and participants < 2),
+        small=len(shared) < settings.small or participants < 2,
     )
 
 

@@ -1,0 +1,131 @@
+"""`attune-bench compare`: which models of one or more scores files differ, and how sure that is.
+
+Parses, reads the scores, makes the comparison and writes; decides nothing about what it says.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    AlphaOption,
+    BaselinesOption,
+    ClusterOption,
+    CorrectionOption,
+    PowerOption,
+    ResamplesOption,
+    ScoresFilesOption,
+    SeedOption,
+    by_participant,
+    comma_list,
+    scores_files,
+)
+from attunebench.cli.emitting import emit, terminal_width
+
+_LEAST_ROWS = 15
+"""Rows of the pairs that a terminal shows: fifty-five would push the tiers out of sight."""
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("compare", short_help="Tell which models differ, pair by pair, and rank them in tiers.")(compare)
+
+
+def compare(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="Compare in this metric; repeat or use commas.",
+            show_default="composite,pairwise_accuracy",
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option("--mode", help="Only this mode.", show_default="each for itself, and all with the primary one"),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--models", metavar="MODEL", help="Only these models; repeat or use commas."),
+    ] = None,
+    correction: CorrectionOption = None,
+    cluster: ClusterOption = None,
+    baselines: BaselinesOption = False,
+    alpha: AlphaOption = 0.05,
+    power: PowerOption = 0.8,
+    resamples: ResamplesOption = 10_000,
+    seed: SeedOption = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare what is not comparable (other labels, other judges), and say so.")
+    ] = False,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every pair in the terminal.")] = False,
+) -> None:
+    """Compare models pair by pair over the conversations that both have: differences with intervals, corrected p, what
+    could have been found, tiers of models that are not told apart, and how firm the ranking is.
+
+    Refuses scores on different labels. Needs no network and asks no model.
+    """
+    from attunebench.analyses.model import Settings
+    from attunebench.comparison import compare as compared
+    from attunebench.reports.analyses import render
+    from attunebench.study import read_study
+    from attunebench.text import clean
+
+    files, names = _files_and_models(files or [], comma_list(models))
+    sources = scores_files(files, scores)
+    settings = Settings(
+        mode=mode,
+        metrics=comma_list(metric),
+        seed=seed,
+        resamples=resamples,
+        alpha=alpha,
+        power=power,
+        correction=correction.value if correction else "holm",
+        by_participant=by_participant(cluster),
+        baselines=baselines,
+    )
+    found = compared(read_study(sources), settings, models=names, force=force)
+    whole = [len(table.rows) for analysis in found.analyses for table in analysis.tables if table.id != "pairs"]
+    text = render(
+        found.analyses,
+        format.value,
+        width=terminal_width(output),
+        colour=output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=None if all_rows or output is not None else max(_LEAST_ROWS, *whole),
+    )
+    emit(text, output, protect=sources)
+    if format is _Format.csv:
+        for warning in found.warnings:
+            typer.echo(f"! {clean(warning)}", err=True)
+
+
+def _files_and_models(files: list[Path], models: tuple[str, ...]) -> tuple[list[Path], tuple[str, ...]]:
+    """Words behind `--models A` that are no files are further models: `--models A B`."""
+    if not models:
+        return files, models
+    further = [file for file in files if file.suffix != ".json" and not file.exists()]
+    return [file for file in files if file not in further], (*models, *map(str, further))
