@@ -190,3 +190,35 @@ def category(question: str) -> str:
 def categories(questions: Sequence[str]) -> tuple[str, ...]:
     """The categories of these questions in their order."""
     return tuple(dict.fromkeys(map(category, questions)))
+
+
+def pairwise_right(study: Study) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Pairwise question ids, and how many of their comparisons were right and counted: (turns, questions, models).
+
+    Comparisons without a winner do not count; not answered is wrong; a turn that was not measured counts nothing.
+    Epochs are averaged.
+    """
+    truths = [None if truth is None else truth["turns"] for truth in study.truths()]
+    asked = {str(c[0]) for turns in truths for turn in turns or () for c in turn["comparisons"] if c[3] is not None}
+    names = tuple(sorted(asked, key=lambda name: (len(name), name)))
+    place = {name: i for i, name in enumerate(names)}
+    right, counted = (np.zeros((len(study.turns), len(names), len(study.groups))) for _ in range(2))
+    for row, turn in enumerate(study.turns):
+        turns = truths[turn.conversation]
+        if turns is None:
+            continue
+        wins = [(i, place[str(c[0])], c[3]) for i, c in enumerate(turns[turn.position - 1]["comparisons"]) if c[3]]
+        for column, group in enumerate(study.groups):
+            entries = study.entries.get((group.key, study.ids[turn.conversation]), ())
+            given = [
+                letters
+                for entry in entries
+                for answered in entry["turns"]
+                if answered["turnNumber"] == turn.number
+                and (letters := answered.get("answers", {}).get("pairwise")) is not None
+            ]
+            for letters in given:
+                for index, question, winner in wins:
+                    right[row, question, column] += (letters[index : index + 1] == winner) / len(given)
+                    counted[row, question, column] += 1 / len(given)
+    return names, right, counted
