@@ -43,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
     return replace(
         begun,
         tables=(summary, *(one.table() for one in single)),
-        shows=_shows(study, drifts, single, pooled, settings),
+        shows=_shows(drifts, single, pooled, settings),
         cannot="A person says and feels other things late in a talk than early, and labels may become easier or harder "
         "with them; the same questions (or tagged turns alone) keep what is asked, not what is said. Thirds of a short "
         "talk are a turn or two.",
@@ -151,6 +151,8 @@ class _Single:
             for i, group in enumerate(study.groups)
         )
         most = [int(count.max(initial=0)) for count in turns]
+        settings = self.sampling.settings
+        tested = common.correction_text(settings, f"{3 * len(study.groups)} transitions of models")
         shared = common.unit_of(drift.metric_id)
         better = common.better(drift.metric_id)
         return Table(
@@ -167,8 +169,7 @@ class _Single:
                 Column("same", f"early → late, {drift.control}", shared, "The same difference under this control."),
             ),
             rows,
-            caption=f"Talks of three turns and more: {_turn_counts(most)}. "
-            f"{common.intervals_text(self.sampling.settings)}; {common.correction_text(self.sampling.settings, f'{3 * len(study.groups)} transitions of models')}, "
+            caption=f"Talks of three turns and more: {_turn_counts(most)}. {common.intervals_text(settings)}; {tested}, "
             f"those over {drift.control} likewise.",
             chart=Chart("lines", "model", THIRDS, f"{drift.label} over the talk", f"{drift.label} (mean over turns)"),
         )
@@ -268,7 +269,6 @@ def _turn_counts(turns: Sequence[int]) -> str:
 
 
 def _shows(
-    study: Study,
     drifts: Sequence[_Drift],
     single: Sequence[_Single],
     pooled: Sequence[Sequence[Cell]],

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Cell, Column, Drill, known
+from attunebench.analyses.model import Cell, Column, Drill, Settings, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
+from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
 from attunebench.statistics.intervals import wilson_interval
 from attunebench.study import Study
 
@@ -222,3 +223,59 @@ def pairwise_right(study: Study) -> tuple[tuple[str, ...], Floats, Floats]:
                     right[row, question, column] += (letters[index : index + 1] == winner) / len(given)
                     counted[row, question, column] += 1 / len(given)
     return names, right, counted
+
+
+def group_contrast(
+    study: Study, values: Floats, inside: Mask, asked: Mask, name: str, settings: Settings
+) -> GroupContrast:
+    """Each column's mean inside the group minus that over the other conversations asked; participants move as a whole.
+
+    `values` is (conversations, columns); `asked` are the conversations that count at all. Where every participant has
+    one conversation, conversations are the units. Undefined (NaN) where a side is empty.
+    """
+    people = np.unique(study.clusters[asked], return_inverse=True)[1].astype(np.intp)
+    single = len(people) == (int(people.max()) + 1 if len(people) else 0)
+    return group_difference(
+        values[asked],
+        inside[asked],
+        clusters=None if single else people,
+        rng=settings.rng(name),
+        resamples=settings.resamples,
+        permutations=settings.resamples,
+        level=settings.level,
+        alpha=settings.alpha,
+        power=settings.power,
+    )
+
+
+def contrast_cells(
+    study: Study,
+    contrast: GroupContrast,
+    values: Floats,
+    inside: Mask,
+    asked: Mask,
+    settings: Settings,
+    corrected: Floats,
+    drills: Sequence[Drill | None] | None = None,
+) -> list[Cell]:
+    """A cell for each column's difference; small where either side has too few conversations or one participant."""
+    return [
+        Cell(
+            known(contrast.estimate[i]),
+            known(contrast.low[i]),
+            known(contrast.high[i]),
+            n=int(contrast.n_in[i] + contrast.n_out[i]),
+            p=known(contrast.p[i]),
+            p_corrected=known(corrected[i]),
+            small=bool(contrast.n_in[i] + contrast.n_out[i])
+            and any(is_small(study, values[:, i], side & asked, settings) for side in (inside, ~inside)),
+            drill=drills[i] if drills else None,
+        )
+        for i in range(values.shape[1])
+    ]
+
+
+def is_small(study: Study, column: Floats, chosen: Mask, settings: Settings) -> bool:
+    """Whether the chosen conversations in which a column is defined are too few, or of a single participant."""
+    there = chosen & ~np.isnan(column)
+    return bool(there.sum() < settings.small or len(np.unique(study.clusters[there])) < 2)
