@@ -143,7 +143,8 @@ def _setting(study: Study, key: str, what: str) -> list[Finding]:
     by_value = _gathered(_asked(study), lambda group: _values_of(study, group, key))
     if len(by_value) < 2:
         return []
-    parts = "; ".join(f"{value[:_SHORT_HASH]} ({_names(study, who)})" for value, who in by_value.items())
+    longest = _SHORT_HASH if key.endswith("sha256") else None
+    parts = "; ".join(f"{value[:longest]} ({_names(study, who)})" for value, who in by_value.items())
     return [Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")]
 
 
