@@ -6,7 +6,7 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -21,6 +21,7 @@ SCHEMA_VERSION = "1.1"
 """
 _FORMAT = "attunebench-scores"
 _HEAD_BYTES = 200
+_ENCODER = json.JSONEncoder(allow_nan=False)
 
 MetricValues = dict[str, "float | None"]
 
@@ -158,14 +159,22 @@ class GroundTruthEntry(TypedDict):
     turns: list[TurnTruth]
 
 
-class Aggregate(TypedDict):
-    """A metric over the conversations of a group; `n` counts those in which it is defined."""
-
+class _Estimate(TypedDict):
     mean: float | None
     n: int
     se: float | None
     ci_low: float | None
     ci_high: float | None
+
+
+class Aggregate(_Estimate, total=False):
+    """A metric over the conversations of a group; `n` counts those in which it is defined.
+
+    `ci_method` is there where BCa intervals were asked for: "bca", or "percentile" where BCa is undefined and the
+    percentile interval stands in.
+    """
+
+    ci_method: str
 
 
 class Sample(TypedDict):
@@ -272,8 +281,8 @@ def new_scores(
     }
 
 
-def write_scores(path: str | Path, scores: Scores) -> None:
-    """Write the file whole or not at all.
+def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | None = None) -> None:
+    """Write the file whole or not at all; `lines`, texts as `entry_text` makes them, stand for its conversations.
 
     DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
     """
@@ -282,7 +291,7 @@ def write_scores(path: str | Path, scores: Scores) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         _refuse_foreign(target)
         with whole_file(target) as file:
-            file.writelines(line.encode() for line in _lines(scores))
+            file.writelines(line.encode() for line in _lines(scores, lines))
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None
 
@@ -344,26 +353,29 @@ def _refuse_foreign(target: Path) -> None:
         raise DataError(f"{target} is there and is no scores file, so it is left as it is; name another --output.")
 
 
-def _lines(scores: Scores) -> Iterator[str]:
+def entry_text(value: Any) -> str:
+    """An entry as it stands in the file, on a line of its own."""
+    return _ENCODER.encode(value)
+
+
+def _lines(scores: Scores, conversations: Iterable[str] | None) -> Iterator[str]:
     """The file line by line, one conversation or group on each, and never as a whole in memory."""
-    yield f'{{"schema_version": {_text(scores["schema_version"])}, "format": {_text(scores["format"])},\n'
-    yield f'"metadata": {_text(scores["metadata"])},\n'
-    yield from _list("conversations", scores["conversations"])
-    yield from _list("aggregates", scores["aggregates"])
-    yield f'"questions": {_text(scores["questions"])},\n'
-    yield from _list("ground_truth", scores["ground_truth"])
-    yield from _list("references", scores["references"])
-    yield f'"left_out": {_text(scores["left_out"])}}}\n'
+    yield f'{{"schema_version": {entry_text(scores["schema_version"])}, "format": {entry_text(scores["format"])},\n'
+    yield f'"metadata": {entry_text(scores["metadata"])},\n'
+    yield from _list(
+        "conversations", map(entry_text, scores["conversations"]) if conversations is None else conversations
+    )
+    yield from _list("aggregates", map(entry_text, scores["aggregates"]))
+    yield f'"questions": {entry_text(scores["questions"])},\n'
+    yield from _list("ground_truth", map(entry_text, scores["ground_truth"]))
+    yield from _list("references", map(entry_text, scores["references"]))
+    yield f'"left_out": {entry_text(scores["left_out"])}}}\n'
 
 
-def _list(name: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
     yield f'"{name}": ['
     separator = "\n"
-    for entry in entries:
-        yield separator + _text(entry)
+    for text in texts:
+        yield separator + text
         separator = ",\n"
     yield "\n],\n"
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import compress
+from functools import lru_cache
+from itertools import chain, compress
 from math import sqrt
 from operator import eq
 from sys import intern
@@ -96,16 +97,26 @@ def tally(turns: Iterable[tuple[Truth, Cells, Predicted]]) -> dict[str, Confusio
 
     Each turn comes with the `cells_of` its truth. Categories without a question that has truth are left out.
     """
-    asked: Counter[str] = Counter()
-    right: Counter[str] = Counter()
-    for truth, cells, predicted in turns:
-        asked.update(cells)
-        right.update(compress(cells, _right(truth, predicted or {})))
+    listed = list(turns)
+    right = Counter(
+        chain.from_iterable(compress(cells, _right(truth, predicted or {})) for truth, cells, predicted in listed)
+    )
     counts = {}
-    for category in sorted({cell.rpartition("/")[0] for cell in asked}):
-        yes, no = f"{category}/yes", f"{category}/no"
-        counts[category] = Confusion(tp=right[yes], tn=right[no], fp=asked[no] - right[no], fn=asked[yes] - right[yes])
+    for category, yes, asked_yes, no, asked_no in _asked(tuple(cells for _, cells, _ in listed)):
+        tp, tn = right[yes], right[no]
+        counts[category] = Confusion(tp=tp, tn=tn, fp=asked_no - tn, fn=asked_yes - tp)
     return counts
+
+
+@lru_cache(maxsize=4096)
+def _asked(turns: tuple[Cells, ...]) -> tuple[tuple[str, str, int, str, int], ...]:
+    """Category, its cell of yes and how often that was asked, and the same of no; in alphabetical order.
+
+    Every model is asked the same, so a conversation is counted once.
+    """
+    asked = Counter(chain.from_iterable(turns))
+    names = sorted({cell.rpartition("/")[0] for cell in asked})
+    return tuple((name, yes := f"{name}/yes", asked[yes], no := f"{name}/no", asked[no]) for name in names)
 
 
 def total(tallies: Mapping[str, Confusion]) -> Confusion:

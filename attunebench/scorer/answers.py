@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from attunebench.constants import BINARY_CATEGORY
@@ -98,7 +100,7 @@ def _turn_answers(turn: ResultTurn, measured: frozenset[str], comparisons: int) 
         if key in measured:
             answers[name] = _letters(getattr(turn, name), _NO_ANSWER)  # type: ignore[literal-required]
     if "em_pairwise_selections" in measured:
-        answers["pairwise"] = "".join(turn.pairwise.get(str(index), _NO_ANSWER) for index in range(comparisons))
+        answers["pairwise"] = "".join(map(turn.pairwise.get, _indices(comparisons), repeat(_NO_ANSWER)))
     return answers
 
 
@@ -114,8 +116,13 @@ def _turn_truth(turn: Turn) -> TurnTruth:
     }
 
 
+@lru_cache(maxsize=64)
+def _indices(count: int) -> tuple[str, ...]:
+    return tuple(map(str, range(count)))
+
+
 def _letters(given: Mapping[str, str], otherwise: str) -> str:
-    return "".join([_LETTERS.get(given.get(question, ""), otherwise) for question in QUESTIONS])
+    return "".join(map(_LETTERS.get, map(given.get, QUESTIONS), repeat(otherwise)))  # type: ignore[arg-type]
 
 
 def _panas(state: Panas | PredictedPanas) -> PanasState:

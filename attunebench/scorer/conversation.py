@@ -115,7 +115,8 @@ def score_prepared(truth: Truth, result: Result) -> ConversationScore:
 
 
 def _means(turns: list[Values]) -> Values:
-    return {metric_id: mean_defined([turn[metric_id] for turn in turns]) for metric_id in TURN_METRICS}
+    columns = zip(*(turn.values() for turn in turns), strict=True)
+    return dict(zip(TURN_METRICS, map(mean_defined, columns), strict=True)) if turns else dict.fromkeys(TURN_METRICS)
 
 
 def _turn_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Values:

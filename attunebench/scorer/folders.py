@@ -12,6 +12,7 @@ from pathlib import Path
 from attunebench.conversations.loading import load_conversations
 from attunebench.errors import DataError
 from attunebench.results.reading import Findings, read_results
+from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster, score
 from attunebench.scores import Scores
 
@@ -23,6 +24,7 @@ def score_folders(
     seed: int = 0,
     resamples: int = 10_000,
     cluster: Cluster | None = None,
+    ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
 ) -> Scores:
@@ -40,6 +42,7 @@ def score_folders(
             seed=seed,
             resamples=resamples,
             cluster=cluster,
+            ci=ci,
             skipped=findings.skipped,
         )
     scores["left_out"]["unreadable"] = [asdict(file) for file in findings.unreadable]

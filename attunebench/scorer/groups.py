@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.metrics import binary
-from attunebench.metrics.binary import Confusion
 from attunebench.metrics.registry import REGISTRY
 from attunebench.results.schema import Observed
-from attunebench.scorer.conversation import BINARY_BLOCKS, ConversationScore, Pooled
+from attunebench.scorer.entries import pooled_json
+from attunebench.scorer.kept import NUMBERS, Kept, metrics_of, pooled_of, tally_of
 from attunebench.scorer.tallies import RATES
-from attunebench.scores import Aggregate, AggregateEntry, Coverage, PooledBlock, PooledCell
-from attunebench.scores import Pooled as PooledJson
+from attunebench.scores import Aggregate, AggregateEntry, Coverage
 from attunebench.statistics import bootstrap
+from attunebench.statistics.intervals import BcaIntervals, bca_ratios
 
 Group = tuple[str, str, str]
-Column = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Ci = Literal["percentile", "bca"]
 
 
 @dataclass(slots=True)
@@ -34,13 +34,44 @@ class Resampling:
     seed: int
     resamples: int
     by_participant: bool
+    ci: Ci = "percentile"
     _weights: dict[int, bootstrap.Counts] = field(default_factory=dict)
 
     def weights(self, units: int) -> bootstrap.Counts:
+        """How often each of `units` units is drawn in each resample: the same however often it is asked."""
         if units not in self._weights:
             rng = np.random.default_rng(self.seed)
             self._weights[units] = bootstrap.resample_weights(units, self.resamples, rng)
         return self._weights[units]
+
+    def estimate(self, columns: Columns | None) -> dict[str, Aggregate]:
+        """Every metric of a group with its doubt; n 0 and no value anywhere for a group without columns."""
+        if columns is None:
+            return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in REGISTRY}
+        above, below, clusters = columns
+        weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
+        found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
+        numbers = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
+        aggregates: dict[str, Aggregate] = {
+            name: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
+            for name, mean, n, se, low, high in zip(REGISTRY, *numbers, strict=True)
+        }
+        if self.ci == "bca":
+            _correct(aggregates, bca_ratios(above, below, weights, clusters=clusters))
+        return aggregates
+
+
+def _correct(aggregates: Mapping[str, Aggregate], bca: BcaIntervals) -> None:
+    """Put the BCa bounds in place of the percentiles, where there is an interval at all."""
+    columns = (bca.low.tolist(), bca.high.tolist(), bca.fell_back.tolist())
+    for aggregate, low, high, fell_back in zip(aggregates.values(), *columns, strict=True):
+        if aggregate["ci_low"] is not None:
+            aggregate["ci_low"], aggregate["ci_high"] = _known(low), _known(high)
+            aggregate["ci_method"] = "percentile" if fell_back else "bca"
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
 
 
 @dataclass(slots=True)
@@ -75,123 +106,77 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
 
 
 def aggregate_group(
-    group: Group, scores: Sequence[ConversationScore], coverage: Coverage, resampling: Resampling
+    group: Group, kept: Sequence[Kept], metrics: dict[str, Aggregate], coverage: Coverage
 ) -> AggregateEntry:
     """The line of one group; a group of which nothing was scored has n 0 and no value anywhere."""
-    by_conversation: dict[str, list[ConversationScore]] = {}
-    for score in scores:
-        by_conversation.setdefault(score.conversation_id, []).append(score)
-    epochs = list(by_conversation.values())
-    participants = {score.participant_id for score in scores if score.participant_id is not None}
+    complete: dict[str, bool] = {}
+    for found in kept:
+        complete[found.conversation_id] = complete.get(found.conversation_id, True) and found.complete
     return {
         "provider": group[0],
         "em_model": group[1],
         "mode": group[2],
-        "n_conversations": len(epochs),
-        "n_participants": len(participants),
-        "composite_incomplete": sum(not all(score.composite_complete for score in runs) for runs in epochs),
-        "metrics": estimates(epochs, resampling),
-        "pooled": pooled_json(_sum_pooled([score.pooled for score in scores])),
+        "n_conversations": len(complete),
+        "n_participants": len({found.participant_id for found in kept if found.participant_id is not None}),
+        "composite_incomplete": sum(not whole for whole in complete.values()),
+        "metrics": metrics,
+        "pooled": pooled_json(pooled_of(_rows(kept))),
         "coverage": coverage,
     }
 
 
-def estimates(epochs: Sequence[Sequence[ConversationScore]], resampling: Resampling) -> dict[str, Aggregate]:
-    """Every metric over conversations, each given as the runs of it that are averaged first."""
-    if not epochs:
-        return {
-            metric_id: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for metric_id in REGISTRY
-        }
-    numerators, denominators = _columns(epochs)
-    clusters = _participant_labels(epochs) if resampling.by_participant else None
-    units = len(epochs) if clusters is None else int(clusters.max()) + 1
-    found = bootstrap.estimate_ratios(numerators, denominators, resampling.weights(units), clusters=clusters)
-    columns = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
-    return {
-        metric_id: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
-        for metric_id, mean, n, se, low, high in zip(REGISTRY, *columns, strict=True)
-    }
+class Columns(NamedTuple):
+    """What a bootstrap needs of a group: conversations × metrics in registry order, and the cluster of each row."""
+
+    numerators: Floats
+    denominators: Floats
+    clusters: bootstrap.Labels | None
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _columns(epochs: Sequence[Sequence[ConversationScore]]) -> tuple[Column, Column]:
-    """Numerators and denominators, conversations × metrics in registry order."""
-    values = np.array([_mean_over_epochs(runs) for runs in epochs])
+def columns_of(kept: Sequence[Kept], *, by_participant: bool) -> Columns | None:
+    """The columns of a group, one row for each conversation however often it was run; None where nothing was scored."""
+    if not kept:
+        return None
+    runs: dict[str, list[int]] = {}
+    for row, found in enumerate(kept):
+        runs.setdefault(found.conversation_id, []).append(row)
+    rows = _rows(kept)
+    values = np.array([_mean_over_epochs(metrics_of(rows[places])) for places in runs.values()])
     numerators, denominators = bootstrap.mean_as_ratio(values)
     for column, metric_id in enumerate(REGISTRY):
         if metric_id in RATES:
-            for row, runs in enumerate(epochs):
-                numerators[row, column], denominators[row, column] = _summed(runs, *RATES[metric_id])
-    return numerators, denominators
+            counted = [_summed(rows[places], *RATES[metric_id]) for places in runs.values()]
+            numerators[:, column], denominators[:, column] = zip(*counted, strict=True)
+    firsts = [kept[places[0]] for places in runs.values()]
+    return Columns(numerators, denominators, _participant_labels(firsts) if by_participant else None)
 
 
-def _mean_over_epochs(runs: Sequence[ConversationScore]) -> Column:
-    table = np.array([list(run.metrics.values()) for run in runs], dtype=np.float64)
-    if len(runs) == 1:
-        return np.asarray(table[0])
-    numerators, denominators = bootstrap.mean_as_ratio(table)
+def _rows(kept: Sequence[Kept]) -> Floats:
+    return np.array([found.numbers for found in kept]).reshape(len(kept), -1 if kept else NUMBERS)
+
+
+def _mean_over_epochs(values: Floats) -> Floats:
+    if len(values) == 1:
+        return np.asarray(values[0])
+    numerators, denominators = bootstrap.mean_as_ratio(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(numerators.sum(axis=0) / denominators.sum(axis=0))
 
 
-def _summed(runs: Sequence[ConversationScore], part: str, whole: str) -> tuple[float, float]:
-    counts = [(getattr(run.tallies, part), getattr(run.tallies, whole)) for run in runs]
-    known = [(above, below) for above, below in counts if above is not None and below is not None]
-    return sum(above for above, _ in known), sum(below for _, below in known)
+def _summed(rows: Floats, part: str, whole: str) -> tuple[float, float]:
+    above, below = tally_of(rows, part), tally_of(rows, whole)
+    known = ~np.isnan(above) & ~np.isnan(below)
+    return float(above[known].sum()), float(below[known].sum())
 
 
-def _participant_labels(epochs: Sequence[Sequence[ConversationScore]]) -> bootstrap.Labels:
+def _participant_labels(conversations: Sequence[Kept]) -> bootstrap.Labels:
     """A label per conversation; one whose participant is unknown is a cluster of its own."""
     labels: dict[tuple[bool, str], int] = {}
     keys = [
-        (False, runs[0].conversation_id) if runs[0].participant_id is None else (True, runs[0].participant_id)
-        for runs in epochs
+        (False, found.conversation_id) if found.participant_id is None else (True, found.participant_id)
+        for found in conversations
     ]
     return np.array([labels.setdefault(key, len(labels)) for key in keys], dtype=np.intp)
-
-
-def _sum_pooled(parts: Sequence[Pooled]) -> Pooled:
-    """The counts of all results; a block that none of them has measured stays None."""
-    summed: dict[str, Mapping[str, Confusion] | None] = {}
-    for block in BINARY_BLOCKS:
-        measured = [tallies for part in parts if (tallies := part[block]) is not None]
-        categories = sorted({category for tallies in measured for category in tallies})
-        summed[block] = (
-            {
-                category: sum((tallies.get(category, Confusion()) for tallies in measured), Confusion())
-                for category in categories
-            }
-            if measured
-            else None
-        )
-    return summed
-
-
-def pooled_json(pooled: Pooled) -> PooledJson:
-    """The counts and their rates, in all and by category, as they stand in the file."""
-    return {block: None if tallies is None else _block(tallies) for block, tallies in pooled.items()}
-
-
-def _block(tallies: Mapping[str, Confusion]) -> PooledBlock:
-    cells = {category: _cell(confusion) for category, confusion in tallies.items()}
-    return {**_cell(binary.total(tallies)), "by_category": cells}
-
-
-def _cell(confusion: Confusion) -> PooledCell:
-    return {
-        "tp": confusion.tp,
-        "tn": confusion.tn,
-        "fp": confusion.fp,
-        "fn": confusion.fn,
-        "accuracy": confusion.accuracy,
-        "precision": confusion.precision,
-        "recall": confusion.recall,
-        "f1": confusion.f1,
-        "mcc": confusion.mcc,
-    }
 
 
 def settings_of_groups(

@@ -33,8 +33,9 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.results.parsing import TURN_BLOCKS, WIDE_BLOCKS
 from attunebench.results.schema import PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
 from attunebench.scorer.answers import QUESTIONS
-from attunebench.scorer.conversation import ConversationScore, score_prepared
-from attunebench.scorer.groups import Resampling, estimates
+from attunebench.scorer.conversation import score_prepared
+from attunebench.scorer.groups import Resampling, columns_of
+from attunebench.scorer.kept import keep
 from attunebench.scorer.tallies import RATES
 from attunebench.scorer.truth import Truth
 from attunebench.scores import GroundTruthEntry, Reference, TurnTruth
@@ -137,21 +138,21 @@ def _reference(
     name: str, results: Sequence[Result], truths: Mapping[str, Truth], metrics: Sequence[str], resampling: Resampling
 ) -> Reference:
     scores = [score_prepared(truths[result.conversation_id], result) for result in results]
-    kept = [metric_id for metric_id in metrics if any(score.metrics[metric_id] is not None for score in scores)]
-    aggregates = estimates([[score] for score in scores], resampling)
+    shown = [metric_id for metric_id in metrics if any(score.metrics[metric_id] is not None for score in scores)]
+    kept = [keep(score, result, "") for score, result in zip(scores, results, strict=True)]
+    aggregates = resampling.estimate(columns_of(kept, by_participant=resampling.by_participant))
     label, meaning = _MEANINGS[name]
     return {
         "id": name,
         "label": label,
         "meaning": meaning,
         "n_conversations": len(scores),
-        "metrics": {metric_id: aggregates[metric_id] for metric_id in kept},
-        "conversations": [{"conversationId": score.conversation_id, "metrics": _only(score, kept)} for score in scores],
+        "metrics": {name: aggregates[name] for name in shown},
+        "conversations": [
+            {"conversationId": score.conversation_id, "metrics": {name: score.metrics[name] for name in shown}}
+            for score in scores
+        ],
     }
-
-
-def _only(score: ConversationScore, metrics: Sequence[str]) -> dict[str, float | None]:
-    return {metric_id: score.metrics[metric_id] for metric_id in metrics}
 
 
 def best_of_others(credit: Credits, given: NDArray[np.int64], general: Credits | None = None) -> Choices:

@@ -14,7 +14,7 @@ from attunebench.conversations.reading import read_conversation
 from attunebench.metrics.registry import REGISTRY
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_conversation
-from attunebench.scorer.groups import pooled_json
+from attunebench.scorer.entries import pooled_json
 
 _SPEC = importlib.util.spec_from_file_location("slow_reference", Path(__file__).with_name("slow_reference.py"))
 assert _SPEC is not None

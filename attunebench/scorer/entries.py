@@ -1,0 +1,105 @@
+"""A scored result in the form in which `scores.json` holds it: as an entry, and as the finished text of its line.
+
+Both say the same to the byte. Nine in ten of the counts of yes/no answers have stood in an earlier entry, so that their
+rates and text are made once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+
+from attunebench.metrics import binary
+from attunebench.metrics.binary import Confusion
+from attunebench.scorer.conversation import ConversationScore, Pooled
+from attunebench.scores import ConversationEntry, PooledBlock, PooledCell, entry_text
+from attunebench.scores import Pooled as PooledJson
+
+_BEFORE_POOLED = '"pooled": '
+
+
+def entry_of(found: ConversationScore) -> ConversationEntry:
+    """The entry of a result."""
+    return {**_without_pooled(found), "pooled": pooled_json(found.pooled)}
+
+
+def line_of(found: ConversationScore) -> str:
+    """The text of the entry, as `scores.entry_text` would write it."""
+    text = entry_text(_without_pooled(found))
+    # A quote within a text is escaped in JSON, and no other key is called so: this stands there once.
+    before, key, after = text.partition(f"{_BEFORE_POOLED}null")
+    return f"{before}{_BEFORE_POOLED}{_pooled_text(found.pooled)}{after}" if key else text
+
+
+def pooled_json(pooled: Pooled) -> PooledJson:
+    """The counts and their rates, in all and by category, as they stand in the file."""
+    return {block: None if tallies is None else _block(tallies) for block, tallies in pooled.items()}
+
+
+def _without_pooled(found: ConversationScore) -> ConversationEntry:
+    """The entry, its counts of yes/no answers still lacking."""
+    return {
+        "conversationId": found.conversation_id,
+        "provider": found.provider,
+        "em_model": found.em_model,
+        "mode": found.mode,
+        "epoch": found.epoch,
+        "source_file": found.source_file,
+        "participant_id": found.participant_id,
+        "n_turns": len(found.turns),
+        "metrics": found.metrics,
+        "turns": [
+            {"turnNumber": number, "metrics": values, "answers": found.answers.turns[number]}
+            for number, values in found.turns.items()
+        ],
+        "pooled": None,  # type: ignore[typeddict-item]  # filled in by both callers
+        "calls": asdict(found.tallies),
+        "composite_complete": found.composite_complete,
+        "answers": found.answers.whole,
+        "usage": found.answers.usage,
+        "api_cost": found.answers.api_cost,
+        "duration_seconds": found.answers.duration_seconds,
+    }
+
+
+def _block(tallies: Mapping[str, Confusion]) -> PooledBlock:
+    cells = {category: _cell(confusion) for category, confusion in tallies.items()}
+    return {**_cell(binary.total(tallies)), "by_category": cells}
+
+
+def _cell(confusion: Confusion) -> PooledCell:
+    return {
+        "tp": confusion.tp,
+        "tn": confusion.tn,
+        "fp": confusion.fp,
+        "fn": confusion.fn,
+        "accuracy": confusion.accuracy,
+        "precision": confusion.precision,
+        "recall": confusion.recall,
+        "f1": confusion.f1,
+        "mcc": confusion.mcc,
+    }
+
+
+def _pooled_text(pooled: Pooled) -> str:
+    blocks = (f"{_quoted(block)}: {_block_text(tallies)}" for block, tallies in pooled.items())
+    return f"{{{', '.join(blocks)}}}"
+
+
+def _block_text(tallies: Mapping[str, Confusion] | None) -> str:
+    if tallies is None:
+        return "null"
+    cells = ", ".join([f"{_quoted(category)}: {_cell_text(confusion)}" for category, confusion in tallies.items()])
+    return f'{_cell_text(binary.total(tallies))[:-1]}, "by_category": {{{cells}}}}}'
+
+
+@lru_cache(maxsize=65_536)
+def _cell_text(confusion: Confusion) -> str:
+    return json.dumps(_cell(confusion), allow_nan=False)
+
+
+@lru_cache(maxsize=1024)
+def _quoted(name: str) -> str:
+    return json.dumps(name)
