@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,18 +114,21 @@ def _differences(pair: _Pair, metrics: Sequence[str], settings: Settings) -> dic
     a, b = (np.concatenate([side.values(m) for m in metrics], axis=1) for side in (pair.other, pair.base))
     tests = sampling.tests(f"modes {pair.mode}", a, b)
     cells = sampling.difference_cells(tests, common.corrected_p(tests, settings), a, b)
-    defined, groups = ~np.isnan(a - b), pair.other.groups
+    defined, groups = np.asarray(~np.isnan(a - b)), pair.other.groups
     found = {}
     for place, metric_id in enumerate(metrics):
         columns = range(place * len(groups), (place + 1) * len(groups))
         found[metric_id] = [
-            replace(cells[c], drill=Drill(group=g.key, metric=metric_id, conversations=_shared(pair, defined[:, c])))
+            replace(
+                cells[c],
+                drill=Drill(group=g.key, metric=metric_id, conversations=_shared(pair, np.asarray(defined[:, c]))),
+            )
             for c, g in zip(columns, groups, strict=True)
         ]
     return found
 
 
-def _shared(pair: _Pair, rows: NDArray[Any]) -> tuple[str, ...]:
+def _shared(pair: _Pair, rows: NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(pair.base.ids[row] for row in np.flatnonzero(rows))
 
 
@@ -169,7 +171,7 @@ class _Ranks:
 def _ranks(pair: _Pair, metric_id: str, settings: Settings) -> _Ranks:
     """Over the conversations in which every model is defined in both modes."""
     base, other = pair.base.values(metric_id), pair.other.values(metric_id)
-    whole = ~np.isnan(base + other).any(axis=1)
+    whole = np.asarray(~np.isnan(base + other).any(axis=1))
     count = base.shape[1]
     if whole.sum() < 1:
         gap = np.full(count, np.nan)
