@@ -169,8 +169,8 @@ class _Single:
                 Column("same", f"early → late, {drift.control}", shared, "The same difference under this control."),
             ),
             rows,
-            caption=f"Talks of three turns and more: {_turn_counts(most)}. {common.intervals_text(settings)}; {tested}, "
-            f"those over {drift.control} likewise.",
+            caption=f"Talks of three turns and more: {_turn_counts(most)}. {common.intervals_text(settings)}; "
+            f"{tested}, those over {drift.control} likewise.",
             chart=Chart("lines", "model", THIRDS, f"{drift.label} over the talk", f"{drift.label} (mean over turns)"),
         )
 
