@@ -18,6 +18,7 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
+from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
 
@@ -94,14 +95,16 @@ def score(
     seed: int = 0,
     resamples: int = 10_000,
     cluster: Cluster | None = None,
+    ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
 ) -> Scores:
     """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
 
-    `seed`, `resamples` and `cluster` ("participant" or None for conversations) are the bootstrap's. Results that could
-    not be scored are named in `left_out`. Write it with `attunebench.scores.write_scores`, show it with
-    `attunebench.reports.render`. Raises DataError: nothing to score, or conversations that are not valid.
+    `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca") are the
+    bootstrap's. Results that could not be scored are named in `left_out`. Write it with
+    `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. Raises DataError: nothing
+    to score, or conversations that are not valid.
     """
     return score_folders(
         results,
@@ -109,6 +112,7 @@ def score(
         seed=seed,
         resamples=resamples,
         cluster=cluster,
+        ci=ci,
         skip_invalid=skip_invalid,
         now=now,
     )

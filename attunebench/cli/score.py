@@ -33,6 +33,9 @@ def score(
             show_default="conversations",
         ),
     ] = None,
+    ci: Annotated[
+        str, typer.Option(help="Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness.")
+    ] = "percentile",
     skip_invalid: SkipInvalidOption = False,
 ) -> None:
     """Score results against the participants' labels. Needs no network and asks no model.
@@ -48,12 +51,15 @@ def score(
         raise UsageError("The conversations folder is missing; give it with --ground-truth.")
     if cluster not in (None, "participant"):
         raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
+    if ci not in ("percentile", "bca"):
+        raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
     scores = api.score(
         results,
         ground_truth,
         seed=seed,
         resamples=resamples,
         cluster="participant" if cluster else None,
+        ci="bca" if ci == "bca" else "percentile",
         skip_invalid=skip_invalid,
     )
     write_scores(output, scores)

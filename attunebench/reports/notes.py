@@ -182,9 +182,12 @@ def _incomplete(groups: Sequence[Group]) -> str | None:
 
 
 def _intervals(metadata: Mapping[str, Any]) -> str:
-    unit = "participants" if mapping(metadata.get("intervals")).get("unit") == "participant" else "conversations"
+    made = mapping(metadata.get("intervals"))
+    unit = "participants" if made.get("unit") == "participant" else "conversations"
+    bca = made.get("method") == "BCa bootstrap"
+    kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")
     return (
-        f"[low, high] is the 95 % bootstrap interval over {unit}; – is undefined, which is not 0. "
+        f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. "
         "Where no n is given, it is the number of scored conversations."
     )
 
