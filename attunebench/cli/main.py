@@ -27,6 +27,7 @@ COMMANDS = (
     "report",
     "compare",
     "analyze",
+    "figures",
     "demo",
     "validate",
     "prompts",

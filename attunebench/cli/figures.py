@@ -1,0 +1,138 @@
+"""`attune-bench figures`: scores to figures for print, with their captions, in a folder.
+
+Parses, reads the scores, draws and writes; decides nothing about what a figure shows.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    AlphaOption,
+    BaselinesOption,
+    ClusterOption,
+    CorrectionOption,
+    ResamplesOption,
+    ScoresFilesOption,
+    SeedOption,
+    by_participant,
+    comma_list,
+    scores_files,
+)
+from attunebench.errors import UsageError
+
+
+class _Format(str, Enum):
+    svg = "svg"
+    png = "png"
+    pdf = "pdf"
+
+
+class _Width(str, Enum):
+    single = "single"
+    double = "double"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("figures", short_help="Draw figures of scores for print, with captions.")(figures)
+
+
+def figures(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the figures and captions.md.")
+    ] = Path("figures"),
+    format: Annotated[
+        list[_Format] | None,
+        typer.Option("--format", "-f", help="File format; repeat it for several.", show_default="svg"),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Only this figure; repeat or use commas. `list` names them."),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option("--mode", help="Only this mode.", show_default="each where a figure can, else the primary one"),
+    ] = None,
+    width: Annotated[
+        _Width, typer.Option("--width", help="One column of a journal's page (89 mm) or two (183 mm).")
+    ] = _Width.double,
+    dpi: Annotated[int, typer.Option("--dpi", min=50, max=1200, help="Dots per inch of png.")] = 300,
+    correction: CorrectionOption = None,
+    cluster: ClusterOption = None,
+    baselines: BaselinesOption = False,
+    alpha: AlphaOption = 0.05,
+    resamples: ResamplesOption = 10_000,
+    seed: SeedOption = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Draw together what is not comparable (other labels), and say so.")
+    ] = False,
+) -> None:
+    """Draw figures of scores for print: same numbers as `analyze` and `compare`, one colour per model throughout, and
+    captions.md with n, intervals and controls of each.
+
+    A figure that the scores cannot give is named with the reason. Needs the extra: pip install "attunebench[analyses]".
+    """
+    from attunebench import figures as drawing
+    from attunebench.analyses import Settings
+    from attunebench.study import read_study
+    from attunebench.study.compatibility import warnings_or_refusal
+    from attunebench.text import clean
+
+    names = comma_list(only)
+    if "list" in names:
+        typer.echo(_listing(), nl=False)
+        return
+    chosen = [drawing.entry(name).name for name in names]
+    drawing.require_matplotlib()
+    settings = Settings(
+        mode=mode,
+        seed=seed,
+        resamples=resamples,
+        alpha=alpha,
+        correction=correction.value if correction else "holm",
+        by_participant=by_participant(cluster),
+        baselines=baselines,
+    )
+    study = read_study(scores_files(files, scores))
+    if mode is not None:
+        study.of_mode(mode)
+    warnings = warnings_or_refusal(study.models(baselines=baselines), force=force)
+    look = drawing.Look(width.value, dpi)
+    pictures, skipped = drawing.draw(study, settings, look, chosen)
+    written = drawing.write(
+        {
+            **{
+                f"{picture.id}.{one.value}": drawing.render(picture, one.value, look)
+                for picture in pictures
+                for one in dict.fromkeys(format or [_Format.svg])
+            },
+            drawing.CAPTIONS: drawing.captions(pictures, skipped, warnings).encode(),
+        },
+        output,
+    )
+    for path in written:
+        typer.echo(str(path))
+    for warning in warnings:
+        typer.echo(f"! {clean(warning)}", err=True)
+    for one in skipped:
+        typer.echo(f"{one.name} is not drawn: {clean(one.reason)}", err=True)
+    if not pictures:
+        raise UsageError("These scores give none of the figures asked for; the reasons stand above.")
+
+
+def _listing() -> str:
+    """Name, title and need of each figure, a line each."""
+    from attunebench.figures import FIGURES
+
+    widest = max(map(len, FIGURES))
+    return "".join(f"{one.name:<{widest}}  {one.title}; needs {one.needs}\n" for one in FIGURES.values())

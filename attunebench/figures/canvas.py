@@ -1,0 +1,267 @@
+"""How every figure looks: type, sizes, lines and the few shapes that several figures draw.
+
+Print comes first: type of 7 points or more at the final size, ink only for data. Knows no analysis.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attunebench.analyses.palette import OUTLINES, Style
+from attunebench.figures.model import Look
+from attunebench.metrics.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from attunebench.figures.source import Points
+
+INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
+SMALL_TYPE, TYPE, HEADING = 7.0, 7.5, 8.5
+ROW = 0.19
+"""Inches of a row with a model's name."""
+TALLEST = 9.4
+"""Inches that a page leaves for a figure."""
+REFERENCE_DASHES: Mapping[str, Any] = {"chance": (0, (4, 2)), "base rate": (0, (1, 1.5))}
+
+_SETTINGS: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": TYPE,
+    "axes.titlesize": 8.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": TYPE,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    # A name with dollar signs is a name, not a formula.
+    "text.parse_math": False,
+    "xtick.labelsize": SMALL_TYPE,
+    "ytick.labelsize": SMALL_TYPE,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": SMALL_TYPE,
+    "legend.frameon": False,
+    "legend.handlelength": 2.6,
+    "lines.linewidth": 1.1,
+    "grid.color": "#DADDE2",
+    "grid.linewidth": 0.5,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    # Text stays text: it can be searched, read out and mended.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attune-bench",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Our settings, whatever a user's own matplotlib is set to; both drawing and saving happen under them."""
+    import matplotlib
+
+    # Only the user's names can lack a glyph; a box in its place says that, a warning on stderr helps nobody.
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
+
+
+def new_figure(look: Look, height: float, title: str) -> Figure:
+    """An empty figure as wide as asked for and `height` inches high, with its title on the left."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.04, wspace=0.03, hspace=0.04)
+    figure = Figure(figsize=(look.inches, min(height, TALLEST)), layout=layout)
+    figure.suptitle(title, x=0.005, ha="left", fontsize=HEADING, fontweight="bold")
+    return figure
+
+
+def panels(figure: Figure, rows: int, columns: int, **more: Any) -> list[Axes]:
+    """A grid of axes, row by row."""
+    grid = figure.subplots(rows, columns, squeeze=False, **more)
+    return [axes for row in grid for axes in row]
+
+
+def marker_of(style: Style) -> Any:
+    """A style's marker as matplotlib takes it."""
+    return np.array(OUTLINES[style.marker])
+
+
+def dot(axes: Axes, x: float, y: float, style: Style, *, small: bool = False, size: float = 5.0) -> None:
+    """One value: filled, or hollow where it is over too little for a claim."""
+    axes.plot(
+        [x],
+        [y],
+        linestyle="none",
+        marker=marker_of(style),
+        markersize=size,
+        markerfacecolor="white" if small else style.colour,
+        markeredgecolor=style.colour,
+        markeredgewidth=0.9 if small else 0.3,
+        zorder=4,
+        clip_on=False,
+    )
+
+
+def interval_rows(
+    axes: Axes, labels: Sequence[str], values: Points, styles: Mapping[str, Style], names: Mapping[str, str] | None
+) -> None:
+    """A row for each label from the top: its value with its interval. `names` None leaves the names out."""
+    for row, label in enumerate(labels):
+        style = styles[label]
+        if not values.known[row]:
+            axes.text(0.01, row, "–", transform=axes.get_yaxis_transform(), va="center", color=FAINT)
+            continue
+        if not np.isnan(values.low[row]):
+            axes.plot([values.low[row], values.high[row]], [row, row], color=style.colour, linewidth=1.2, zorder=3)
+        dot(axes, values.value[row], row, style, small=bool(values.small[row]))
+    name_rows(axes, labels, names)
+    axes.xaxis.grid(True)
+
+
+def name_rows(axes: Axes, labels: Sequence[str], names: Mapping[str, str] | None) -> None:
+    """The first label on top; without names the rows stand bare beside those that have them."""
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    shown = [names[label] for label in labels] if names is not None else []
+    axes.set_yticks(range(len(labels)), shown if names is not None else [""] * len(labels))
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def span_of(values: Points, *more: float) -> tuple[float, float]:
+    """The least and greatest of values, their intervals and more; (0, 1) without any."""
+    ends = np.concatenate([values.value, values.low, values.high, np.array(more, dtype=np.float64)])
+    ends = ends[~np.isnan(ends)]
+    return (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
+
+
+def fit(
+    axes: Axes,
+    low: float,
+    high: float,
+    *,
+    axis: str = "x",
+    margin: float = 0.06,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+) -> None:
+    """Limits around what is drawn, within what is possible at all; a single value gets room on both sides."""
+    room = (high - low) * margin or max(abs(high) * 0.1, 0.05)
+    ends = max(low - room, min(bounds[0], low)), min(high + room, max(bounds[1], high))
+    (axes.set_xlim if axis == "x" else axes.set_ylim)(*ends)
+
+
+def bounds(metric_id: str) -> tuple[float, float]:
+    """The ends of a metric's range."""
+    return REGISTRY[metric_id].low, REGISTRY[metric_id].high
+
+
+def unit_words(metric_id: str) -> str:
+    """What a metric is counted in, for an axis."""
+    card = REGISTRY[metric_id]
+    if card.unit == "points":
+        return f"points of {card.high:g}"
+    if (card.low, card.high) == (0, 1):
+        return "share" if card.unit == "share" else "0 to 1"
+    return f"{card.low:g} to {card.high:g}".replace("-", "−")
+
+
+def side_column(axes: Axes, points: float, heading: str, entries: Sequence[str]) -> None:
+    """Words on the right of the rows, `points` off the axes, under a heading."""
+    for row, entry in enumerate((heading, *entries), start=-1):
+        axes.annotate(
+            entry,
+            (1.0, row if row >= 0 else -0.7),
+            xycoords=axes.get_yaxis_transform(),
+            xytext=(points, 0),
+            textcoords="offset points",
+            va="center" if row >= 0 else "bottom",
+            fontsize=SMALL_TYPE,
+            color=INK if row >= 0 else FAINT,
+            annotation_clip=False,
+        )
+
+
+def reference_lines(
+    axes: Axes,
+    values: Points,
+    lines: Mapping[str, float],
+    *,
+    lengthwise: bool = False,
+    within: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[list[str], str]:
+    """Lines where they lie near the values, and limits around both. Upright, or level where `lengthwise`.
+
+    A line so far off that the values would shrink to a knot becomes words for the axis instead. Returns the names of
+    the lines that were drawn, for the legend, and those words ("" for none).
+    """
+    low, high = span_of(values)
+    reach = 0.6 * (high - low) if high > low else 1.0
+    near = {name: at for name, at in lines.items() if low - reach <= at <= high + reach}
+    fit(axes, *span_of(values, *near.values()), axis="y" if lengthwise else "x", bounds=within)
+    for name, at in near.items():
+        draw = axes.axhline if lengthwise else axes.axvline
+        draw(at, color=FAINT, linewidth=0.9, linestyle=REFERENCE_DASHES.get(name, ":"), zorder=1)
+    far = [
+        f"{'◂ ' if at < low else ''}{name} {at:.{1 if abs(at) > 1.5 else 2}f}{' ▸' if at > high else ''}"
+        for name, at in lines.items()
+        if name not in near
+    ]
+    return list(near), ", ".join(far)
+
+
+def line_legend(figure: Figure, names: Sequence[str], meanings: Mapping[str, str]) -> None:
+    """Below the panels, what the reference lines are."""
+    from matplotlib.lines import Line2D
+
+    wanted = list(dict.fromkeys(names))
+    if wanted:
+        handles = [
+            Line2D([], [], color=FAINT, linewidth=0.9, linestyle=REFERENCE_DASHES.get(name, ":")) for name in wanted
+        ]
+        figure.legend(handles, [meanings.get(name, name) for name in wanted], loc="outside lower right", ncols=3)
+
+
+def model_legend(
+    figure: Figure, labels: Sequence[str], styles: Mapping[str, Style], names: Mapping[str, str], *, columns: int
+) -> None:
+    """Below the panels, each model's line and marker."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=styles[label].colour,
+            linestyle=line_dash(styles[label]),
+            marker=marker_of(styles[label]),
+            markersize=4.5,
+            markeredgewidth=0.3,
+        )
+        for label in labels
+    ]
+    figure.legend(handles, [names[label] for label in labels], loc="outside lower left", ncols=columns)
+
+
+def line_dash(style: Style) -> Any:
+    """A style's dash as matplotlib takes it."""
+    return (0, style.dash) if style.dash else "-"

@@ -1,0 +1,75 @@
+"""Figures as bytes and as files: the same bytes each time, each file whole, and no file of anybody else's replaced."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from attunebench.errors import DataError
+from attunebench.figures.canvas import drawing
+from attunebench.figures.model import Look, Picture, Skipped
+from attunebench.wholefile import whole_file
+
+Format = Literal["svg", "png", "pdf"]
+
+STAMP = "attune-bench figures"
+"""Stands in every file that is written here, which is how a file of ours is known."""
+CAPTIONS = "captions.md"
+
+_METADATA: Mapping[Format, dict[str, Any]] = {
+    # No clock and no version of a library: two runs over the same scores give the same bytes.
+    "svg": {"Date": None, "Creator": STAMP},
+    "png": {"Software": STAMP},
+    "pdf": {"CreationDate": None, "Creator": STAMP, "Producer": None},
+}
+
+
+def render(picture: Picture, format: Format, look: Look) -> bytes:
+    """The figure in this format: text as text in svg and pdf, `look.dpi` dots per inch in png."""
+    buffer = io.BytesIO()
+    with drawing():
+        metadata = _METADATA[format] | ({"Title": picture.title} if format != "png" else {"Title": picture.id})
+        picture.figure.savefig(buffer, format=format, dpi=look.dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+def captions(pictures: Sequence[Picture], skipped: Sequence[Skipped], warnings: Sequence[str] = ()) -> str:
+    """A heading and the caption of each figure, and at the end which were not drawn and why; markdown.
+
+    `warnings` stand at the top: they are to be read with every figure.
+    """
+    parts = [f"<!-- {STAMP} -->\n# Captions"]
+    parts += ["\n".join(f"- {warning}" for warning in warnings)] if warnings else []
+    parts += [f"## {picture.title}\n\n`{picture.id}`\n\n{' '.join(picture.caption)}" for picture in pictures]
+    if skipped:
+        parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {one.reason}" for one in skipped))
+    return "\n\n".join(parts) + "\n"
+
+
+def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    """Write the files, each whole or not at all, into the folder, which is made where it is lacking.
+
+    DataError before anything is written if one of them is there and is none of ours, or where the folder is refused.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        foreign = [name for name in files if not _ours(folder / name)]
+        if foreign:
+            raise DataError(
+                f"{folder / foreign[0]} is there and was not drawn here, so nothing was written; name another folder."
+            )
+        for name, content in files.items():
+            with whole_file(folder / name) as file:
+                file.write(content)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be written ({error.strerror or error}); name another folder.") from None
+    return [folder / name for name in files]
+
+
+def _ours(path: Path) -> bool:
+    """Whether the place is free or holds what was written here before."""
+    if not path.exists() and not path.is_symlink():
+        return True
+    return path.is_file() and STAMP.encode() in path.read_bytes()

@@ -1,0 +1,183 @@
+"""Where figures take their numbers from: the tables of the analyses, read as arrays, and each model's looks.
+
+So a figure shows what the table says. Computes no statistic and draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench import analyses
+from attunebench.analyses import common
+from attunebench.analyses.model import Analysis, Cell, Settings, Subject, Table
+from attunebench.analyses.palette import Style, palette
+from attunebench.figures.model import LackingError, Look
+from attunebench.study import Study
+from attunebench.text import printable
+
+Floats = NDArray[np.float64]
+
+_LONGEST_NAME = 26
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A column of a table: values with their intervals, NaN where undefined; `small` is too little for a claim."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    n: NDArray[np.int64]
+    small: NDArray[np.bool_]
+    marks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Points:
+        return cls(
+            np.array([common.value_of(cell) for cell in cells]),
+            np.array([np.nan if cell.low is None else cell.low for cell in cells]),
+            np.array([np.nan if cell.high is None else cell.high for cell in cells]),
+            np.array([cell.n or 0 for cell in cells], dtype=np.int64),
+            np.array([cell.small for cell in cells], dtype=bool),
+            tuple(cell.mark for cell in cells),
+        )
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.value)
+
+    def take(self, order: Sequence[int]) -> Points:
+        """The points at these positions."""
+        rows = np.array(order, dtype=np.intp)
+        marks = tuple(self.marks[i] for i in order)
+        return Points(self.value[rows], self.low[rows], self.high[rows], self.n[rows], self.small[rows], marks)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a figure is drawn from. `settings` are those of the analyses; `mode` None there is the primary one."""
+
+    study: Study
+    settings: Settings
+    look: Look = field(default_factory=Look)
+    made: dict[tuple[str, str | None], Analysis] = field(default_factory=dict)
+
+    def analysis(self, name: str, mode: str | None = None) -> Analysis:
+        """An analysis, made once. `LackingError` with its own words where the scores cannot give it."""
+        key = (name, mode or self.settings.mode)
+        if key not in self.made:
+            settings = replace(self.settings, mode=key[1], metrics=())
+            self.made[key] = analyses.analyse(name, Subject(self.study, settings))
+        found = self.made[key]
+        if found.missing or not found.tables:
+            raise LackingError(found.missing or "The analysis of these scores has no table.")
+        return found
+
+    def table(self, name: str, table_id: str, mode: str | None = None) -> Table:
+        """A table of an analysis; `LackingError` where it is not there or empty."""
+        for table in self.analysis(name, mode).tables:
+            if table.id == table_id and table.rows:
+                return table
+        raise LackingError(f"The analysis {name} has nothing of this for these scores.")
+
+    @property
+    def mode(self) -> str:
+        """The one mode of figures that show one."""
+        return self.settings.mode or common.primary_mode(self.study)
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes of figures that are drawn for each."""
+        return (self.settings.mode,) if self.settings.mode else self.study.modes
+
+    def models(self, mode: str | None = None) -> Study:
+        """The models of a mode with the conversations that at least one has; `LackingError` where there are none."""
+        chosen = common.in_mode(self.study, mode or self.mode, self.settings)
+        if not chosen.groups:
+            raise LackingError(common.NOTHING_SCORED)
+        return chosen
+
+    @cached_property
+    def styles(self) -> Mapping[str, Style]:
+        """Label → looks, over the whole study."""
+        looks = palette(self.study.groups)
+        return {group.label: looks[group.model_key] for group in self.study.groups}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """Label → the name that is drawn: of one line, and short enough to leave room for the figure."""
+        return short_names([group.label for group in self.study.groups])
+
+    def shortened(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """A sentence for the caption that gives the full names of those that were shortened; () for none."""
+        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names.get(label, "")]
+        if not cut:
+            return ()
+        return ("Shortened names: " + "; ".join(f"{short} is {printable(label, 200)}" for short, label in cut) + ".",)
+
+
+def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str, str]:
+    """Label → at most `longest` characters, cut in the middle since versions stand at the end.
+
+    Names that would become the same get a number.
+    """
+    found: dict[str, str] = {}
+    for label in dict.fromkeys(labels):
+        name = printable(label, 500) or "(no name)"
+        if len(name) > longest:
+            tail = longest // 2 - 1
+            name = f"{name[: longest - tail - 1]}…{name[-tail:]}"
+        taken, count = name, 1
+        while name in found.values():
+            count += 1
+            name = f"{taken} #{count}"
+        found[label] = name
+    return found
+
+
+def column(table: Table, column_id: str) -> list[Cell]:
+    """The cells of a column."""
+    at = position(table, column_id)
+    return [row[at] for row in table.rows]
+
+
+def points(table: Table, column_id: str) -> Points:
+    """A column as arrays."""
+    return Points.of(column(table, column_id))
+
+
+def words(table: Table, column_id: str) -> list[str]:
+    """A column of words."""
+    return [str(cell.value) for cell in column(table, column_id)]
+
+
+def position(table: Table, column_id: str) -> int:
+    """Where a column stands in the rows."""
+    return next(at for at, one in enumerate(table.columns) if one.id == column_id)
+
+
+def has(table: Table, column_id: str) -> bool:
+    """Whether the table has the column."""
+    return any(one.id == column_id for one in table.columns)
+
+
+def means(study: Study, metric_id: str, settings: Settings) -> Points:
+    """A metric's mean per group with its interval, as the tables of all analyses have it."""
+    sampling = common.Sampling.of(study, settings)
+    return Points.of(sampling.cells(study.values(metric_id)))
+
+
+def n_text(counts: NDArray[np.int64], noun: str = "conversations") -> str:
+    """ "n = 66 conversations", "n = 60–66 conversations" over those that have any."""
+    some = counts[counts > 0]
+    if not some.size:
+        return "n = 0"
+    low, high = int(some.min()), int(some.max())
+    if high == 1:
+        noun = noun.removesuffix("s")
+    return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
