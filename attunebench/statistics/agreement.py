@@ -140,6 +140,9 @@ def _cross_table(a: Given, b: Given, labels: Sequence[Hashable]) -> Floats:
     left, right = _plain(a), _plain(b)
     if len(left) != len(right):
         raise ValueError(f"{len(left)} ratings cannot be compared with {len(right)}")
+    unknown = sorted({repr(label) for label in (*left, *right) if not _gap(label) and label not in index})
+    if unknown:
+        raise ValueError(f"ratings that are no possible labels: {', '.join(unknown)}")
     cells = np.zeros((len(left), len(labels), len(labels)))
     for unit, (one, other) in enumerate(zip(left, right, strict=True)):
         if not _gap(one) and not _gap(other):

@@ -61,8 +61,10 @@ def correlation_matrix(
 
     The interval resamples conversations and, with `models`, in each resample also the models: then it speaks of models
     like these, without it of these models alone. Means of few conversations are noisy, which draws every correlation
-    towards 0; `reliability.disattenuated` undoes that, the interval here does not. Under four models with both metrics
-    there is no interval (NaN). A metric in which all models are tied has no correlation (NaN, not 0). Source: spec 07.
+    towards 0; `reliability.disattenuated` undoes that, the interval here does not. Without `models` it is therefore too
+    narrow where models lie closer together than their standard errors (coverage of 0.80 in simulations); with `models`
+    it errs to the wide side. Under four models with both metrics there is no interval (NaN). A metric in which all
+    models are tied has no correlation (NaN, not 0). Source: spec 07.
     """
     metrics, conversations, count = values.shape
     above, below = mean_as_ratio(values.transpose(1, 0, 2).reshape(conversations, metrics * count))
@@ -102,20 +104,26 @@ def _steady(values: Floats) -> Floats:
 
 
 def _correlations(values: Floats, method: Method) -> Floats:
-    """Both coefficients come from the signs of all differences between points.
-
-    A point's signs sum to twice its centred mean rank, which gives ρ; the signs themselves give τ-b.
-    """
     known = ~np.isnan(values)
+    if method == "spearman" and known.all():
+        return _rho(values)
+    # Both coefficients can be had from the signs of all differences between points, which know how to leave gaps out:
+    # those of a point sum to twice its centred mean rank.
     with np.errstate(invalid="ignore"):
         signs = np.nan_to_num(np.sign(values[..., :, None] - values[..., None, :]))
     defined = known.astype(np.float64)
-    if method == "kendall":
-        return _tau(signs, defined)
-    if known.all():
-        ranks = signs.sum(axis=-1)
-        squares = (ranks**2).sum(axis=-1)
-        return _ratio(ranks @ ranks.swapaxes(-1, -2), squares[:, :, None], squares[:, None, :])
+    return _tau(signs, defined) if method == "kendall" else _rho_with_gaps(signs, defined)
+
+
+def _rho(values: Floats) -> Floats:
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
+    squares = (ranks**2).sum(axis=-1)
+    return _ratio(ranks @ ranks.swapaxes(-1, -2), squares[:, :, None], squares[:, None, :])
+
+
+def _rho_with_gaps(signs: Floats, defined: Floats) -> Floats:
     # ranks[t, a, i, b]: of point i in row a, among the points that are defined in row b as well.
     ranks = (signs @ defined[:, None].swapaxes(-1, -2)) * defined.swapaxes(-1, -2)[:, None]
     products = np.einsum("taib,tbia->tab", ranks, ranks)

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval
 
+_ROUNDING = 1e-10
+"""A component below this share of the three is what sums of floating point numbers leave of 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
@@ -51,20 +54,26 @@ def variance_components(
 
     Without gaps these are the estimates of the analysis of variance, which REML agrees with where none is negative;
     with gaps Henderson's first method, unbiased as well and using every value. With `weights` (from `resample_weights`
-    for the number of rows, or of clusters) the shares get percentile intervals over conversations for these models.
-    Under two conversations or models, or where gaps leave the sources mixed, everything is NaN.
+    for the number of rows, or of clusters) the shares get percentile intervals over conversations for these models;
+    that of the model errs to the wide side where models hardly differ. Under two conversations or models, or where
+    gaps leave the sources mixed (each conversation by one model), everything is NaN.
     Source: spec 07; Searle, Casella & McCulloch, Variance Components (1992), ch. 5.
     """
     known = ~np.isnan(values)
     rows, columns = known.any(axis=1), known.any(axis=0)
     counts = int(rows.sum()), int(columns.sum()), int(known.sum())
-    centred = np.where(known, values - (values[known].mean() if known.any() else 0.0), 0.0)
+    # Any value will do as the origin; one of the values themselves leaves constant data exactly 0.
+    centred = np.where(known, values - (values[known][0] if known.any() else 0.0), 0.0)
     centred, known = centred[:, columns], known[:, columns]
     estimates = _henderson(np.ones((1, len(values))), centred, known)
+    estimates[np.abs(estimates) <= _ROUNDING * np.abs(estimates).sum()] = 0.0
     low = high = np.full(3, np.nan)
-    if weights is not None and not np.isnan(estimates).any():
+    if weights is not None and weights.shape[1] > 1 and not np.isnan(estimates).any():
         drawn = weights if clusters is None else weights[:, clusters]
-        low, high = percentile_interval(_shares(np.maximum(_henderson(drawn, centred, known), 0)), level)
+        samples = _henderson(drawn, centred, known)
+        # Resampling adds its own noise to the models' means, which would pass for differences between models.
+        samples += estimates - np.nanmean(samples, axis=0)
+        low, high = percentile_interval(_shares(np.maximum(samples, 0)), level)
     kept = np.maximum(estimates[0], 0)
     shares = _shares(kept[None])[0]
     conversation, model, residual = (

@@ -1,0 +1,157 @@
+"""Bradley-Terry ratings: those of choix and of logistic regression, and never a number where there is none."""
+
+from __future__ import annotations
+
+import choix
+import numpy as np
+import pytest
+import statsmodels.api as statsmodels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from attunebench.errors import StatisticsError
+from attunebench.statistics.bootstrap import resample_weights
+from attunebench.statistics.ratings import bradley_terry, elo, resampled_ratings, win_matrix
+
+WINS = arrays.arrays(np.float64, (5, 5), elements=st.integers(0, 20).map(float)).map(
+    lambda wins: wins * (1 - np.eye(5))
+)
+
+
+def contests(rng, theta, gamma, *, conversations=300):
+    """Per conversation every pair once, in a random order: wins, and the wins from the first slot."""
+    models = len(theta)
+    wins, slot = np.zeros((2, conversations, models, models))
+    for i in range(models):
+        for j in range(i):
+            first = rng.random(conversations) < 0.5
+            chance = 1 / (1 + np.exp(-(theta[i] - theta[j] + np.where(first, gamma, -gamma))))
+            won = rng.random(conversations) < chance
+            wins[:, i, j], wins[:, j, i] = won, ~won
+            slot[:, i, j], slot[:, j, i] = won & first, ~won & ~first
+    return wins, slot
+
+
+def test_higher_wins_and_ties_are_shared():
+    values = np.array([[0.5, 0.2, 0.1 + 0.2, np.nan], [0.3, 0.3, 0.3, 0.3]])
+    found = win_matrix(values)
+    assert [[0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]] == found[0].tolist()
+    assert (0.5 * (1 - np.eye(4)) == found[1]).all()
+    assert 0.5 == win_matrix(np.array([[0.3, 0.1 + 0.2]]))[0, 0, 1]
+
+
+@settings(max_examples=30)
+@given(arrays.arrays(np.float64, (6, 4), elements=st.integers(0, 5).map(float)))
+def test_each_comparison_is_shared_out_whole(values):
+    found = win_matrix(values)
+    assert (found + found.swapaxes(1, 2) == 1 - np.eye(4)).all()
+
+
+@pytest.mark.parametrize("ridge", [0.1, 2.0])
+def test_ratings_are_those_of_choix(ridge):
+    wins = np.random.default_rng(0).integers(0, 9, size=(6, 6)) * (1.0 - np.eye(6))
+    games = [(i, j) for i in range(6) for j in range(6) for _ in range(int(wins[i, j]))]
+    # choix leaves the ½ of the penalty out.
+    expected = choix.opt_pairwise(6, games, alpha=ridge / 2, tol=1e-12)
+    assert pytest.approx(expected, abs=1e-7) == bradley_terry(wins, ridge=ridge).theta.tolist()
+
+
+def test_without_penalty_they_are_a_logistic_regression_with_the_slot_in_it():
+    wins, slot = (part.sum(axis=0) for part in contests(np.random.default_rng(1), np.linspace(-1, 1, 4), 0.5))
+    rows, outcomes = [], []
+    for i in range(4):
+        for j in range(4):
+            for count, sign in ((slot[i, j], 1), (wins[i, j] - slot[i, j], -1)):
+                row = np.zeros(5)
+                row[i], row[j], row[4] = 1, -1, sign
+                # Seen from whoever stood first, since a regression of sure wins has no solution.
+                rows += [sign * row] * int(count)
+                outcomes += [(1 + sign) / 2] * int(count)
+    table = np.array(rows)
+    fit = statsmodels.Logit(outcomes, table[:, 1:]).fit(disp=False)
+    found = bradley_terry(wins, slot=slot, ridge=0.0)
+    expected = np.append(0, fit.params[:3])
+    assert pytest.approx(expected - expected.mean(), abs=1e-6) == found.theta
+    assert pytest.approx(fit.params[3], abs=1e-6) == found.gamma
+
+
+@settings(max_examples=40)
+@given(WINS, st.permutations(range(5)))
+def test_turned_results_turn_ratings_and_names_do_not_matter(wins, order):
+    found, turned = bradley_terry(wins), bradley_terry(wins.T)
+    renamed = bradley_terry(wins[np.ix_(order, order)])
+    assert np.allclose(found.theta, -turned.theta, atol=1e-7, equal_nan=True)
+    assert np.allclose(found.theta[order], renamed.theta, atol=1e-7, equal_nan=True)
+    assert pytest.approx(0, abs=1e-7) == np.nansum(found.theta)
+
+
+@settings(max_examples=30)
+@given(WINS, st.integers(0, 4), st.integers(0, 4))
+def test_another_win_never_lowers_a_rating(wins, winner, loser):
+    if winner == loser or not (wins.sum(axis=0) + wins.sum(axis=1)).all():
+        return
+    more = wins.copy()
+    more[winner, loser] += 1
+    assert bradley_terry(more).theta[winner] >= bradley_terry(wins).theta[winner] - 1e-9
+
+
+def test_400_points_are_odds_of_ten_to_one():
+    assert [1000, 1400] == pytest.approx(elo([0, np.log(10)]).tolist())
+    found = bradley_terry(np.array([[0, 1000.0], [100, 0]]), ridge=0.0)
+    assert pytest.approx(400) == found.elo[0] - found.elo[1]
+    assert [1100, 1100] == found.n.tolist()
+    assert np.isnan([found.gamma, found.low[0], found.high[0]]).all()
+
+
+def test_a_model_that_wins_everything_has_a_rating_with_the_penalty_and_an_error_without():
+    wins = np.array([[0, 9.0, 9], [0, 0, 5], [0, 4, 0]])
+    assert 1000 < bradley_terry(wins).elo[0] < 3000
+    with pytest.raises(StatisticsError, match=r"3 models did not converge with ridge 0.*ridge above 0"):
+        bradley_terry(wins, ridge=0.0)
+
+
+def test_groups_that_never_met_are_told_apart_and_a_model_that_never_played_has_no_rating():
+    wins = np.zeros((5, 5))
+    wins[0, 1], wins[1, 0], wins[2, 3] = 3, 1, 2
+    found = bradley_terry(wins)
+    assert [0, 0, 1, 1, 2] == found.group.tolist()
+    assert [True] == np.isnan(found.theta[4:]).tolist()
+    assert [4, 4, 2, 2, 0] == found.n.tolist()
+    assert pytest.approx([0, 0]) == [found.theta[:2].sum(), found.theta[2:4].sum()]
+
+
+def test_a_resample_is_the_fit_of_the_conversations_drawn():
+    wins = win_matrix(np.random.default_rng(2).normal(size=(12, 4)))
+    weights = resample_weights(12, 1, np.random.default_rng(0))
+    found = resampled_ratings(wins, weights[[0, 0]])
+    expected = bradley_terry((weights[0][:, None, None] * wins).sum(axis=0))
+    assert pytest.approx(expected.elo) == found.low
+    assert pytest.approx(expected.elo) == found.high
+    assert pytest.approx(bradley_terry(wins.sum(axis=0)).elo) == found.elo
+
+
+def test_clusters_are_resampled_whole_and_one_alone_has_no_interval():
+    rng = np.random.default_rng(3)
+    labels = np.repeat(np.arange(20), 10)
+    values = rng.normal(size=(20, 4))[labels] + rng.normal(0, 0.3, size=(200, 4))
+    wins = win_matrix(values)
+    plain = resampled_ratings(wins, resample_weights(200, 200, np.random.default_rng(0)))
+    clustered = resampled_ratings(wins, resample_weights(20, 200, np.random.default_rng(0)), clusters=labels)
+    assert (clustered.high - clustered.low > 1.5 * (plain.high - plain.low)).all()
+    weights = resample_weights(1, 50, np.random.default_rng(0))
+    assert np.isnan(resampled_ratings(wins, weights, clusters=np.zeros(200, dtype=np.intp)).low).all()
+
+
+def test_planted_ratings_and_the_slot_are_recovered():
+    rng = np.random.default_rng(4)
+    theta = np.linspace(-1, 1, 4)
+    found, covered = [], []
+    for _ in range(100):
+        wins, slot = contests(rng, theta, 0.6, conversations=200)
+        rated = resampled_ratings(wins, resample_weights(200, 250, rng), slot=slot)
+        found.append([*rated.theta, rated.gamma])
+        inside = (rated.low <= elo(theta)) & (elo(theta) <= rated.high)
+        covered.append([*inside, rated.gamma_low <= 0.6 <= rated.gamma_high])
+    assert pytest.approx([*theta, 0.6], abs=0.04) == np.mean(found, axis=0).tolist()
+    assert 0.92 <= np.mean(covered) <= 0.975
