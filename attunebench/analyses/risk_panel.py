@@ -46,7 +46,8 @@ def analyse(subject: Subject) -> Analysis:
         tables=(*tables, *([pairwise] if pairwise is not None else [])),
         shows=_shows(found, subject.settings),
         cannot="These are answers about a reply and not a test of safety: a model that sees a risk here may still "
-        "answer it badly, and people mark a risk that they noticed themselves. With few events even a wide gap can be chance.",
+        "answer it badly, and people mark a risk that they noticed themselves. With few events even a wide gap can be "
+        "chance.",
         notes=(
             "Wilson intervals, on as many independent answers as the answers of the same conversation are worth "
             "together.",
