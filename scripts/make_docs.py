@@ -1,4 +1,4 @@
-"""Writes what the code knows better into the documentation: docs/cli.md, docs/metrics.md, and two parts of README.
+"""Writes what the code knows better into the documentation: docs/cli.md, metrics.md, analyses.md, two parts of README.
 
 python scripts/make_docs.py            write them
 python scripts/make_docs.py --check    exit 1 and name what is out of date
@@ -49,7 +49,12 @@ def pages() -> dict[Path, str]:
     text = readme.read_text("utf-8")
     for name, part in (("demo", demo_excerpt()), ("metrics", short_table())):
         text = with_part(text, name, part)
-    return {ROOT / "docs" / "cli.md": cli_page(), ROOT / "docs" / "metrics.md": metrics_page(), readme: text}
+    return {
+        ROOT / "docs" / "cli.md": cli_page(),
+        ROOT / "docs" / "metrics.md": metrics_page(),
+        ROOT / "docs" / "analyses.md": analyses_page(),
+        readme: text,
+    }
 
 
 def cli_page() -> str:
@@ -107,6 +112,25 @@ def metrics_page() -> str:
                 f"- *Definition:* {card.definition}\n- *Source:* {card.source}.\n"
             )
     return "\n".join(part for part in parts if part)
+
+
+def analyses_page() -> str:
+    from attunebench.analyses import ANALYSES
+
+    parts = [
+        "# The analyses\n",
+        "Made from the catalogue by `scripts/make_docs.py`. `attune-bench analyze NAME -s scores.json` makes one, "
+        "`analyze all` all of them; the HTML report holds all. Each says what it shows, with n and intervals, and what "
+        "it cannot show, and flags what too few conversations or a single participant stand behind. What they share "
+        "(units, intervals, corrections, detectable effects) is in [statistics.md](statistics.md).\n",
+        "Published figures are those of the published study, on its 200 conversations and eleven models: for "
+        "orientation, not to be reproduced on other conversations.\n",
+    ]
+    for entry in ANALYSES.values():
+        parts.append(f"## `{entry.name}`\n\n**{entry.title}.** {entry.question}\n\n{entry.rule}\n")
+        if entry.published:
+            parts.append(f"*Published:* {entry.published}\n")
+    return "\n".join(parts)
 
 
 def short_table() -> str:
