@@ -158,7 +158,7 @@ def _summarised(
     confidence: float,
 ) -> Agreement:
     """The coefficient of the summed cells (units, …), and its interval from resampled sums."""
-    counted = np.asarray(cells.reshape(len(cells), -1).any(axis=1))
+    counted = np.asarray(cells.any(axis=tuple(range(1, cells.ndim))))
     n = int(counted.sum())
     groups = n if clusters is None else len(np.unique(clusters[counted]))
     value = float(coefficient(cells.sum(axis=0, keepdims=True))[0])

@@ -127,7 +127,7 @@ def mean_as_ratio(values: Floats) -> tuple[Floats, Floats]:
 
 def sum_by_cluster(values: Floats, clusters: Labels) -> Floats:
     """Column sums over the rows of each cluster: (clusters, columns)."""
-    sums = np.zeros((int(clusters.max()) + 1, values.shape[1]))
+    sums = np.zeros((int(clusters.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, clusters, values)
     return sums
 

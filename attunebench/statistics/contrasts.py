@@ -66,7 +66,7 @@ def group_difference(
 ) -> GroupContrast:
     """Mean of each column over the rows inside the group minus the mean over the others; NaN is a gap.
 
-    `values` is (rows, columns), `inside` (rows,), `clusters` labels 0 … k − 1 per row. All columns share their chance.
+    `values` is (rows, columns), `inside` (rows,), `clusters` a label per row. All columns share their chance.
 
     The percentile interval resamples inside and outside separately: the sizes of the groups are given, and a small
     group must not vanish from a resample. Clusters are resampled whole, those with rows on both sides as a third kind.
@@ -143,8 +143,9 @@ class _Layout:
 
     @classmethod
     def of(cls, inside: Mask, clusters: Labels | None) -> _Layout:
-        units = np.arange(len(inside), dtype=np.intp) if clusters is None else clusters
-        shares = np.bincount(units, weights=inside) / np.maximum(np.bincount(units), 1)
+        # Numbered anew: a cluster that has no row among these must not be drawn.
+        units = np.arange(len(inside)) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
+        shares = np.bincount(units, weights=inside) / np.bincount(units)
         kinds = np.where(shares == 0, 0, np.where(shares == 1, 1, 2)).astype(np.intp)
         return cls((inside, ~inside), units, kinds, clusters is not None)
 

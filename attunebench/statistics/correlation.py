@@ -72,11 +72,11 @@ def correlation_matrix(
         above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = (above.sum(axis=0) / below.sum(axis=0)).reshape(metrics, count)
-    samples = resampled_ratios(weights, above, below).reshape(-1, metrics, count)
+    samples = resampled_ratios(weights, above, below).reshape(len(weights), metrics, count)
     if models:
         drawn = rng.integers(0, count, size=(len(samples), 1, count))
         samples = np.take_along_axis(samples, drawn, axis=2)
-    resampled = rank_correlations(samples, method).reshape(-1, metrics * metrics)
+    resampled = rank_correlations(samples, method).reshape(len(weights), metrics * metrics)
     low, high = (bound.reshape(metrics, metrics) for bound in percentile_interval(resampled, level))
     defined = (~np.isnan(means)).astype(np.int64)
     n = defined @ defined.T

@@ -98,7 +98,7 @@ def resampled_ratings(
     conversations, or of clusters (labels 0 … k − 1). Under two of them there is no interval (NaN).
     """
     whole = bradley_terry(wins.sum(axis=0), slot=None if slot is None else slot.sum(axis=0), ridge=ridge)
-    units = [part.reshape(len(part), -1) for part in (wins, slot) if part is not None]
+    units = [part.reshape(len(part), whole.theta.size**2) for part in (wins, slot) if part is not None]
     if clusters is not None:
         units = [sum_by_cluster(part, clusters) for part in units]
     if len(units[0]) < 2:

@@ -156,3 +156,33 @@ def test_one_cluster_has_no_interval():
     draws = resample_weights(1, 50, np.random.default_rng(0))
     found = percent_agreement(["a", "b"], ["a", "a"], draws=draws, clusters=np.array([0, 0]))
     assert (0.5, True, True) == (found.value, np.isnan(found.low), np.isnan(found.high))
+
+
+def test_no_units_no_agreement_and_no_error():
+    nothing = [percent_agreement([], []), cohen_kappa([], [], labels=YES_NO), gwet_ac1([], [], labels=YES_NO)]
+    nothing += [krippendorff_alpha(np.empty((0, 3)), level) for level in LEVELS]
+    assert all(np.isnan(found.value) and found.n == 0 for found in nothing)
+
+
+def test_nominal_intervals_of_95_percent_cover_93_to_97():
+    rng = np.random.default_rng(36)
+    table = np.array([[0.5, 0.1], [0.15, 0.25]])
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    means = (rows + columns) / 2
+    same = np.trace(table)
+    truth = [
+        1 - (1 - same) / (1 - rows @ columns),
+        (same - 2 * means[0] * means[1]) / (1 - 2 * means[0] * means[1]),
+        1 - (1 - same) / (2 * means[0] * means[1]),
+    ]
+    covered = []
+    for _ in range(400):
+        a, b = np.divmod(rng.choice(4, size=200, p=table.ravel()), 2)
+        draws = resample_weights(200, 400, rng)
+        found = [
+            cohen_kappa(a, b, labels=(0, 1), draws=draws),
+            gwet_ac1(a, b, labels=(0, 1), draws=draws),
+            krippendorff_alpha(np.stack([a, b], axis=1).astype(float), draws=draws),
+        ]
+        covered.append([one.low <= true <= one.high for one, true in zip(found, truth, strict=True)])
+    assert ((np.mean(covered, axis=0) >= 0.93) & (np.mean(covered, axis=0) <= 0.97)).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statsmodels.api as statsmodels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -51,7 +52,7 @@ def test_p_is_that_of_a_permutation_test_of_welchs_statistic():
             vectorized=True,
             n_resamples=10_000,
             alternative="greater",
-            rng=np.random.default_rng(1),
+            random_state=np.random.default_rng(1),
         ).pvalue
         assert pytest.approx(expected, abs=0.02) == found.p[column]
 
@@ -64,7 +65,7 @@ def test_the_interval_is_that_of_the_percentile_bootstrap_of_two_samples():
         lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis),
         method="percentile",
         n_resamples=20_000,
-        rng=np.random.default_rng(1),
+        random_state=np.random.default_rng(1),
     ).confidence_interval
     assert pytest.approx([expected.low, expected.high], abs=0.02) == [found.low[0], found.high[0]]
 
@@ -175,7 +176,6 @@ def test_clusters_of_one_are_no_clusters_but_for_the_small_sample_correction():
 
 
 def test_the_clustered_error_is_that_of_a_regression_on_the_group():
-    statsmodels = pytest.importorskip("statsmodels.api")
     rng = np.random.default_rng(12)
     labels = np.unique(rng.integers(0, 25, 120), return_inverse=True)[1]
     for inside in (labels < 10, rng.random(120) < 0.3):
@@ -200,3 +200,21 @@ def test_the_same_seed_gives_the_same_numbers():
     values, inside = sample(14)
     one, same = contrast(values, inside, seed=3), contrast(values, inside, seed=3)
     assert all(np.array_equal(getattr(one, name), getattr(same, name), equal_nan=True) for name in NUMBERS)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (6, 0), (6, 2)])
+@pytest.mark.parametrize("clusters", [None, np.array([0, 0, 1, 1, 2, 2])])
+def test_without_values_there_is_no_answer_and_no_error(shape, clusters):
+    labels = None if clusters is None else clusters[: shape[0]]
+    found = contrast(np.full(shape, np.nan), np.arange(shape[0]) % 2 == 0, clusters=labels)
+    for name in NUMBERS:
+        assert shape[1:] == getattr(found, name).shape
+        assert np.isnan(getattr(found, name)).all()
+
+
+def test_cluster_labels_need_not_be_in_use():
+    values, inside = sample(15)
+    labels = np.arange(60) // 2
+    one, sparse = contrast(values, inside, clusters=labels), contrast(values, inside, clusters=labels * 3 + 7)
+    for name in NUMBERS:
+        assert np.array_equal(getattr(one, name), getattr(sparse, name))

@@ -127,3 +127,11 @@ def test_the_same_seed_gives_the_same_interval():
     one, same = matrix(values, seed=5), matrix(values, seed=5)
     assert (one.low == same.low).all()
     assert (one.high == same.high).all()
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 4), (2, 5, 1), (2, 5, 4)])
+def test_without_values_there_is_no_correlation_and_no_error(shape):
+    found = matrix(np.full(shape, np.nan))
+    assert shape[:1] * 2 == found.rho.shape
+    assert np.isnan(found.rho).all()
+    assert not found.n.any()

@@ -155,3 +155,11 @@ def test_planted_ratings_and_the_slot_are_recovered():
         covered.append([*inside, rated.gamma_low <= 0.6 <= rated.gamma_high])
     assert pytest.approx([*theta, 0.6], abs=0.04) == np.mean(found, axis=0).tolist()
     assert 0.92 <= np.mean(covered) <= 0.975
+
+
+@pytest.mark.parametrize("conversations", [0, 3])
+def test_without_comparisons_there_are_no_ratings_and_no_error(conversations):
+    weights = resample_weights(3, 10, np.random.default_rng(0))
+    found = resampled_ratings(win_matrix(np.full((conversations, 3), np.nan)), weights)
+    assert np.isnan([found.theta, found.elo, found.low, found.high]).all()
+    assert [0, 0, 0] == found.n.tolist()
