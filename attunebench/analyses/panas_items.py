@@ -45,7 +45,7 @@ def analyse(subject: Subject) -> Analysis:
         tables=(look.of_items(), look.by_model("error"), look.by_model("bias")),
         shows=look.sentence(),
         cannot="An item that hardly moves is easy to foresee by repeating it, and one that people use as a zero has "
-        "nowhere to go but up: a bias may come from the ends of the scale. A state after the talk has other causes too.",
+        "nowhere to go but up: a bias may come from the ends of the scale. A state has other causes than the talk.",
         notes=(f"{items.lacking_text} {common.small_text(settings)}",),
     )
 
@@ -258,7 +258,7 @@ class _Look:
         better, worse = (_named(self.against, sign, settings) for sign in (-1, 1))
         said = [
             f"The largest and smallest mean errors are {ends}.",
-            f"Models foresee {len(better)} of {len(PANAS_ITEMS)} items better than “no change” does, {len(worse)} worse.",
+            f"Models foresee {len(better)} of {len(PANAS_ITEMS)} items better than “no change”, {len(worse)} worse.",
         ]
         biased = sorted(
             (i for i, cell in enumerate(self.biased) if common.claimed(cell, settings)),

@@ -22,3 +22,16 @@ def matched_total(similarity: Sequence[Sequence[float]]) -> float:
     rows, columns = linear_sum_assignment(similarity, maximize=True)
     total: float = sum(similarity[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True))
     return total
+
+
+def best_matching(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The (row, column) pairs of the matching whose total `matched_total` gives, by row; [] where a side is empty.
+
+    Of several matchings with the same total the one that the solver finds is taken.
+    """
+    if not similarity or not similarity[0]:
+        return []
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(similarity, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
