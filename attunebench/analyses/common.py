@@ -156,6 +156,7 @@ class Sampling:
         `baseline` has an entry per conversation. A baseline at the ceiling leaves no skill.
         """
         gains = values - baseline[:, None]
+        gains[:, np.nansum(~np.isnan(gains) * (ceiling - baseline[:, None]), axis=0) == 0] = np.nan
         room = np.where(np.isnan(gains), 0.0, ceiling - baseline[:, None])
         found = bootstrap.estimate_ratios(
             np.nan_to_num(gains), room, self.weights, clusters=self.clusters, level=self.settings.level

@@ -11,16 +11,13 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.correlation import rank_correlations
+from attunebench.statistics.rank_tests import spearman_interval
 from attunebench.statistics.variance import Component, VarianceComponents, variance_components
 from attunebench.study import Study
 
 METRICS = ("composite", "pairwise_accuracy")
 SOURCES = ("composite", *common.CANONICAL, "draft_judge")
 _AGAINST = ("emotion_f1", "emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
-
-_DRAWS = 1000
-"""Ranks are made anew in each resample, which is slow; so many settle two digits."""
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -126,15 +123,12 @@ def _difficulty(study: Study, sampling: Sampling) -> list[Table]:
         return []
     rows = []
     for metric_id, values in turn.items():
-        both = ~np.isnan(whole + values)
-        if both.sum() < 3:
-            continue
-        rho = float(rank_correlations(np.stack([whole[both], values[both]])[None])[0, 0, 1])
-        low, high = _correlation_interval(whole, values, sampling)
-        small = bool(both.sum() < sampling.settings.small)
-        rows.append((text(common.label_of(metric_id)), Cell(int(both.sum())), Cell(known(rho), low, high, small=small)))
-    if not rows:
-        return []
+        n = int((~np.isnan(whole + values)).sum())
+        rho, low, high = spearman_interval(
+            whole, values, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level
+        )
+        cell = Cell(known(rho), known(low), known(high), small=n < sampling.settings.small)
+        rows.append((text(common.label_of(metric_id)), Cell(n), cell))
     return [
         Table(
             "difficulty",
@@ -149,32 +143,9 @@ def _difficulty(study: Study, sampling: Sampling) -> list[Table]:
             tuple(rows),
             caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; "
             "the metrics are parts of the Composite, so that some correlation is built in. "
-            f"{common.intervals_text(replace(sampling.settings, resamples=_draws(sampling)))}.",
+            f"{common.intervals_text(sampling.settings)}.",
         )
     ]
-
-
-def _draws(sampling: Sampling) -> int:
-    return min(sampling.settings.resamples, _DRAWS)
-
-
-def _correlation_interval(a: Floats, b: Floats, sampling: Sampling) -> tuple[float | None, float | None]:
-    """Percentile interval of Spearman's ρ over resampled rows, or clusters of them."""
-    rng = sampling.settings.rng("difficulty")
-    labels = np.arange(len(a)) if sampling.clusters is None else sampling.clusters
-    members = [np.flatnonzero((labels == one) & ~np.isnan(a + b)) for one in np.unique(labels)]
-    members = [rows for rows in members if len(rows)]
-    if len(members) < 3:
-        return None, None
-    found = []
-    for _ in range(_draws(sampling)):
-        rows = np.concatenate([members[i] for i in rng.integers(0, len(members), len(members))])
-        found.append(rank_correlations(np.stack([a[rows], b[rows]])[None])[0, 0, 1])
-    drawn = np.array(found)[~np.isnan(found)]
-    if not drawn.size:
-        return None, None
-    ends = np.quantile(drawn, [(1 - sampling.settings.level) / 2, (1 + sampling.settings.level) / 2])
-    return float(ends[0]), float(ends[1])
 
 
 def _shows(components: Mapping[str, VarianceComponents], settings: Settings) -> str:

@@ -54,9 +54,13 @@ def analyse(subject: Subject) -> Analysis:
     rankings = [_rankings(one, names[0], metric_id, settings) for one in sets for metric_id in metrics]
     correlations = [_correlated(one, metric_id, settings) for one in sets for metric_id in metrics]
     agreed = [row for one in sets for row in agreements(one.name, one.first, one.other, settings)]
-    tables = [*rankings, _correlation_table(correlations, settings)]
+    tables = list(rankings)
+    if correlations:
+        tables.append(_correlation_table(correlations, settings))
     if agreed:
         tables.append(agreement_table(agreed, settings))
+    if not tables:
+        return replace(begun, missing="The sets share neither a defined metric nor labels of a conversation.")
     return replace(
         begun,
         tables=tuple(tables),
@@ -231,4 +235,4 @@ def _shows(correlations: Sequence[_Correlated], agreed: Sequence[Agreed]) -> str
             f"Labels agree most on {most.kind} (α {common.with_interval(most.alpha, 2)}) and least on {least.kind} "
             f"(α {common.with_interval(least.alpha, 2)})."
         )
-    return " ".join(said)
+    return " ".join(said) or "There are too few conversations for a claim."

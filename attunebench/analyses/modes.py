@@ -56,12 +56,16 @@ def analyse(subject: Subject) -> Analysis:
     shows: list[str] = []
     for pair in pairs:
         metrics = tuple(common.defined_metrics(pair.other, common.wanted_metrics(settings, METRICS)))
+        if not metrics:
+            continue
         cells = _differences(pair, metrics, settings)
         ranks = {m: _ranks(pair, m, settings) for m in RANKED if m in metrics}
         tables.append(_difference_table(pair, metrics, cells, settings))
         if len(pair.base.groups) > 1:
             tables.append(_rank_table(pair, ranks, settings))
         shows.append(_shows(pair, metrics, cells, ranks, settings))
+    if not tables:
+        return replace(begun, missing="None of the metrics is defined for any conversation in another mode.")
     judged = any(column.id in _JUDGED for table in tables for column in table.columns)
     return replace(
         begun,

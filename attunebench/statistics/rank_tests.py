@@ -1,4 +1,4 @@
-"""Is a rank correlation over few points more than the chance of their order? Exact where the orders can be counted.
+"""Rank correlation of two vectors: its p over few points (models), and its interval over many (conversations).
 
 Works on plain arrays; chance comes in as `rng` and is only used where there are too many orders.
 """
@@ -11,7 +11,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval
 from attunebench.statistics.correlation import rank_correlations
 
 _EXACT = 7
@@ -49,3 +49,44 @@ def _centred_ranks(values: Floats) -> Floats:
     scale = np.abs(values).max()
     steady = np.round(values / (scale if scale > 0 else 1.0), 10)
     return np.asarray(np.sign(steady[:, None] - steady[None, :]).sum(axis=1))
+
+
+def spearman_interval(
+    a: Floats, b: Floats, weights: Counts, *, clusters: Labels | None = None, level: float = 0.95
+) -> tuple[float, float, float]:
+    """Spearman's ρ over rows (conversations, say) and its percentile interval over resampled rows, or clusters.
+
+    `a` and `b` have an entry per row, NaN a gap; `weights` come from `bootstrap.resample_weights` for the number of
+    rows, or of clusters (labels 0 … k − 1). In each resample a row counts as often as it was drawn, ties share their
+    mean rank. (ρ, low, high); NaN under three rows or where a side is all tied.
+    """
+    both = ~np.isnan(a) & ~np.isnan(b)
+    if both.sum() < 3:
+        return np.nan, np.nan, np.nan
+    drawn = (weights if clusters is None else weights[:, clusters])[:, both].astype(np.float64)
+    rho = _weighted_rho(a[both], b[both], np.ones((1, int(both.sum()))))[0]
+    if np.isnan(rho):
+        return np.nan, np.nan, np.nan
+    low, high = percentile_interval(_weighted_rho(a[both], b[both], drawn)[:, None], level)
+    return float(rho), float(low[0]), float(high[0])
+
+
+def _weighted_rho(a: Floats, b: Floats, weights: Floats) -> Floats:
+    """ρ per draw (draws,) with rows weighted (draws, rows)."""
+    n = weights.sum(axis=1)
+    left, right = (_midranks(side, weights) - (n[:, None] + 1) / 2 for side in (a, b))
+    products = (weights * left * right).sum(axis=1)
+    squares = (weights * left**2).sum(axis=1) * (weights * right**2).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.clip(products / np.sqrt(np.where(squares > 0, squares, np.nan)), -1.0, 1.0))
+
+
+def _midranks(values: Floats, weights: Floats) -> Floats:
+    """The mean rank of each row in each draw: (draws, rows)."""
+    scale = np.abs(values).max()
+    steady = np.round(values / (scale if scale > 0 else 1.0), 10)
+    levels, which = np.unique(steady, return_inverse=True)
+    of_level = (which.reshape(-1)[:, None] == np.arange(len(levels))).astype(np.float64)
+    per_level = weights @ of_level
+    middle = np.cumsum(per_level, axis=1) - per_level + (per_level + 1) / 2
+    return np.asarray(middle[:, which.reshape(-1)])

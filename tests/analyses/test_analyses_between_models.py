@@ -1,0 +1,147 @@
+"""Truths that all analyses between models share: odd data never breaks them, and they say the same every time."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from planted_studies import QUICK, level, level_scores, made, older, ranked, ranked_scores
+
+from attunebench.analyses import Analysis
+from attunebench.reports.analyses import FORMATS, render
+from attunebench.scores import Scores
+from attunebench.study import make_study
+
+NAMES = (
+    "leaderboard",
+    "discrimination",
+    "independence",
+    "group-tiers",
+    "leaders",
+    "win-rates",
+    "modes",
+    "distributions",
+    "branch-errors",
+    "conversation-wide",
+    "cost",
+    "human-answers",
+    "label-sets",
+    "personalisation",
+)
+
+
+def whole(analysis: Analysis) -> bool:
+    """Either tables, a sentence of what they show and one of what not, or a sentence why there are none."""
+    rows_fit = all(len(row) == len(table.columns) for table in analysis.tables for row in table.rows)
+    drawn = bool(render([analysis], "json"))
+    if analysis.missing:
+        return drawn and not analysis.tables and not analysis.shows
+    filled = all(table.rows for table in analysis.tables)
+    return drawn and rows_fit and filled and bool(analysis.tables and analysis.shows and analysis.cannot)
+
+
+def no_claim(analysis: Analysis) -> bool:
+    """No cell with a claim: whatever has an interval or p from too little is flagged as small."""
+    return not any(
+        cell.p_corrected is not None and not cell.small and cell.p_corrected <= 0.05
+        for table in analysis.tables
+        for row in table.rows
+        for cell in row
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_says_what_it_shows_and_what_it_cannot(name: str) -> None:
+    analysis = made(name, ranked(), others=(level(),))
+    assert whole(analysis)
+    assert all(render([analysis], format) for format in FORMATS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_has_a_caption_and_charts_name_its_columns(name: str) -> None:
+    for table in made(name, ranked(), others=(ranked(),)).tables:
+        ids = {column.id for column in table.columns}
+        assert table.caption
+        assert len(ids) == len(table.columns)
+        assert table.chart is None or {table.chart.label, *table.chart.values} <= ids
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_runs_over_the_same_scores_are_byte_identical(name: str) -> None:
+    first, second = (render([made(name, ranked(), others=(level(),))], "json") for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_model_is_no_error(name: str) -> None:
+    study = ranked()
+    assert whole(made(name, study.with_groups(study.groups[:1])))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_conversation_supports_no_claim(name: str) -> None:
+    study = ranked()
+    analysis = made(name, study.with_conversations(study.ids[:1]), others=(study,))
+    assert whole(analysis)
+    assert no_claim(analysis)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_single_participant_supports_no_claim_about_people(name: str) -> None:
+    study = ranked()
+    one = study.with_conversations([i for i in study.ids if study.participant(i) == study.participant(study.ids[0])])
+    settings = replace(QUICK, small=1, by_participant=True)
+    analysis = made(name, one, settings, others=(study,))
+    assert whole(analysis)
+    assert no_claim(analysis)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_defined_is_no_error(name: str) -> None:
+    scores: Any = copy.deepcopy(level_scores())
+    for entry in scores["conversations"]:
+        entry["metrics"] = dict.fromkeys(entry["metrics"])
+        for turn in entry["turns"]:
+            turn["metrics"] = dict.fromkeys(turn["metrics"])
+    study = make_study(scores)
+    assert whole(made(name, study, others=(study,)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_models_that_answer_alike_are_never_told_apart(name: str) -> None:
+    study = make_study(twins(level_scores()))
+    analysis = made(name, study, others=(study,))
+    assert whole(analysis)
+    if name not in ("personalisation", "independence", "branch-errors"):
+        assert no_claim(analysis)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_of_an_older_version_give_what_they_hold(name: str) -> None:
+    study = make_study(older(ranked_scores()))
+    assert whole(made(name, study, others=(study,)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mode_that_is_not_there_is_said_and_no_error(name: str) -> None:
+    assert whole(made(name, ranked(), replace(QUICK, mode="omniscient")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("correction", ["bh", "maxt"])
+def test_every_correction_and_participants_as_clusters_work(name: str, correction: Any) -> None:
+    settings = replace(QUICK, correction=correction, by_participant=True)
+    assert whole(made(name, ranked(), settings, others=(level(),)))
+
+
+def twins(scores: Scores) -> Scores:
+    """The first model of each mode under four names."""
+    kept: Any = {**copy.deepcopy(scores), "conversations": [], "aggregates": []}
+    first = scores["conversations"][0]["em_model"]
+    for name in ("one", "two", "three", "four"):
+        for key in ("conversations", "aggregates"):
+            mine: Any = scores[key]  # type: ignore[literal-required]
+            kept[key] += [{**entry, "em_model": name} for entry in mine if entry["em_model"] == first]
+    return kept  # type: ignore[no-any-return]
