@@ -1,4 +1,4 @@
-"""`attune-bench report`: scores to tables on stdout or in a file, and what a metric means.
+"""`attune-bench report`: scores to tables or to a page in a file, and what a metric means.
 
 Parses, reads the scores, calls `attunebench.reports` and writes; decides nothing about what is shown.
 """
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from attunebench.reports import Report
 
 _DEFAULT_SCORES = Path("scores.json")
+_DEFAULT_PAGE = Path("report.html")
+_STDOUT = Path("-")
 
 
 class _Format(str, Enum):
@@ -28,6 +30,7 @@ class _Format(str, Enum):
     markdown = "markdown"
     csv = "csv"
     json = "json"
+    html = "html"
 
 
 class _By(str, Enum):
@@ -46,7 +49,33 @@ def report(
     scores_option: ScoresOption = None,
     format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write to this file, not to the terminal; for html `-` is the terminal.",
+            show_default="report.html for html",
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            "-r",
+            metavar="DIR",
+            help="html: the results folder, for the models' own texts.",
+            show_default="the one that was scored",
+        ),
+    ] = None,
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            "--conversations",
+            "-d",
+            metavar="DIR",
+            help="html: the conversations folder, for the words of the talks.",
+            show_default="the one that was scored",
+        ),
     ] = None,
     by: Annotated[
         _By | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
@@ -73,6 +102,13 @@ def report(
         emit(reports.explain(explain, width=width or (None if piped else terminal_width(output))), output)
         return
     source = _source(scores, scores_option)
+    if format is _Format.html:
+        if by is not None or show_all or metric or width is not None:
+            raise UsageError("A page shows everything: --format html goes without --by, --all, --metric and --width.")
+        _page(source, output or _DEFAULT_PAGE, results, conversations)
+        return
+    if results is not None or conversations is not None:
+        raise UsageError("--results and --conversations are for --format html; other formats show scores alone.")
     built = reports.build_report(
         read_scores(source), metrics=comma_list(metric), show_all=show_all, by=by.value if by else None
     )
@@ -82,6 +118,28 @@ def report(
     emit(text, output, protect=[source])
     if format is _Format.csv:
         _say_warnings(built)
+
+
+def _page(source: Path, output: Path, results: Path | None, conversations: Path | None) -> None:
+    """Write the HTML report, with the texts of the folders that are given or that the scores name."""
+    from attunebench.evidence.folders import FolderEvidence, folders_of
+    from attunebench.reports.html import render_html
+    from attunebench.scores import read_scores
+
+    for folder in (results, conversations):
+        if folder is not None and not folder.exists():
+            raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
+    scores = read_scores(source)
+    metadata = scores["metadata"]
+    results, conversations = folders_of(metadata, source, results=results, conversations=conversations)
+    with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
+        text = render_html(scores, evidence=evidence)
+        remarks = evidence.remarks
+    emit(text, None if output == _STDOUT else output, protect=[source])
+    for remark in remarks:
+        typer.echo(f"! {remark}", err=True)
+    if output != _STDOUT:
+        typer.echo(f"Report written to {output}; open it in a browser.", err=True)
 
 
 def _source(positional: Path | None, option: Path | None) -> Path:

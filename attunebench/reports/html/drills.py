@@ -1,0 +1,66 @@
+"""The list of what stands behind the cells of a page: each is kept once, and a cell names it by its place.
+
+Turns `analyses.model.Drill` into what the page's script resolves; knows no table and no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attunebench.analyses.model import Drill
+from attunebench.metrics.registry import REGISTRY
+from attunebench.study import Study
+
+
+class Drills:
+    """Collects drills over a study; `metrics` are those that any of them asks for."""
+
+    def __init__(self, study: Study) -> None:
+        self._groups: Mapping[tuple[str, str, str], int] = {g.key: i for i, g in enumerate(study.groups)}
+        self._rows: Mapping[str, int] = {conversation: row for row, conversation in enumerate(study.ids)}
+        self._questions = frozenset(study.questions)
+        self._places: dict[Drill, int] = {}
+        self._sets: dict[tuple[Any, ...], int] = {}
+        self._listed: list[dict[str, Any]] = []
+        self.metrics: set[str] = set()
+
+    def place(self, drill: Drill | None) -> int | None:
+        """The drill's place in the list; None without a drill, or for one that this study has nothing for."""
+        if drill is None or (drill.group is not None and drill.group not in self._groups):
+            return None
+        if drill not in self._places:
+            self._places[drill] = len(self._listed)
+            self._listed.append(self._entry(drill))
+        return self._places[drill]
+
+    def for_page(self) -> dict[str, Any]:
+        """`list`: g group, m metric, q question, b block, c and t places in `sets`; keys are absent where open.
+
+        `sets`: rows of conversations for c, [row, turn, turn …] lists for t.
+        """
+        return {"list": self._listed, "sets": [list(members) for members in self._sets]}
+
+    def _entry(self, drill: Drill) -> dict[str, Any]:
+        entry: dict[str, Any] = {}
+        if drill.group is not None:
+            entry["g"] = self._groups[drill.group]
+        if drill.metric is not None and drill.metric in REGISTRY:
+            entry["m"] = drill.metric
+            self.metrics.add(drill.metric)
+        if drill.question in self._questions:
+            entry["q"] = drill.question
+            entry["b"] = drill.block or "binary_om"
+        if drill.conversations is not None:
+            rows = tuple(self._rows[each] for each in drill.conversations if each in self._rows)
+            entry["c"] = self._set(rows)
+        if drill.turns is not None:
+            turns: dict[int, list[int]] = {}
+            for conversation, number in drill.turns:
+                if conversation in self._rows:
+                    turns.setdefault(self._rows[conversation], []).append(number)
+            entry["t"] = self._set(tuple((row, *numbers) for row, numbers in turns.items()))
+        return entry
+
+    def _set(self, members: tuple[Any, ...]) -> int:
+        return self._sets.setdefault(members, len(self._sets))

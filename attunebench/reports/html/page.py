@@ -1,0 +1,265 @@
+"""The page as a whole: what goes into it, in which order, and how large it may get.
+
+Owns the budget and the security policy; what a part shows is the part's own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attunebench.analyses import ANALYSES, Analysis, Settings, Subject, analyse
+from attunebench.analyses.common import in_mode, primary_mode
+from attunebench.analyses.palette import OUTLINES, Style, palette
+from attunebench.codebook import default_codebook
+from attunebench.evidence import Evidence
+from attunebench.metrics.registry import REGISTRY
+from attunebench.reports.build import build_report
+from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
+from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.visible import visible
+from attunebench.scores import Scores
+from attunebench.study import Study, make_study
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+BUDGET = 15_000_000
+"""Bytes that a page may have."""
+_HERE = "attunebench.reports.html"
+_SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
+_RESERVE = 64_000
+"""Kept free for what is said about the chunks themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnalysis:
+    """An analysis with its tables as the page shows them."""
+
+    analysis: Analysis
+    tables: tuple[tables.ShownTable, ...]
+
+    @property
+    def anchor(self) -> str:
+        """The id of its section."""
+        return f"a-{self.analysis.name}"
+
+
+def render_html(
+    scores: Scores | Mapping[str, Any],
+    *,
+    evidence: Evidence | None = None,
+    settings: Settings | None = None,
+    budget: int = BUDGET,
+) -> str:
+    """The scores as one self-contained page; the same text for the same scores, settings and evidence.
+
+    `evidence` gives the words behind the numbers; without it labels and answers stand alone. `settings` are those of
+    all analyses, by default with the seed, resamples and unit of resampling that the scores were made with. What does
+    not fit into `budget` bytes is left out from the details, raw replies first, and the page says so. Raises DataError
+    for scores that cannot be shown.
+    """
+    study = make_study(scores)
+    settings = settings or settings_of(study)
+    report = build_report(scores)
+    looks = _looks(study)
+    drills = Drills(study)
+    names = {label: name for label, (name, _) in looks.items()}
+    boards = overview.boards(study, settings, drills, names)
+    made = [_shown(analyse(name, Subject(study, settings)), drills, names) for name in ANALYSES]
+    profiled = profiles.profiles(study, settings, drills, names)
+    stops = tour.tour(in_mode(study, primary_mode(study), settings))
+    metrics = _metrics(drills)
+    about = chunks.chunk("about", _about(study, looks, drills, stops, metrics))
+    context: dict[str, Any] = {
+        "report": report,
+        "study": study,
+        "boards": boards,
+        "analyses": made,
+        "profiles": profiled,
+        "stops": stops,
+        "rules": tour.RULES,
+        "terms": glossary.TERMS,
+        "talks": _talks(study, settings),
+        "looks": tuple(dict(looks.values()).items()),
+        "outlines": OUTLINES,
+        "created": study.metadata[0].get("created"),
+        "script": _script(),
+        "style": _asset("style.css"),
+        "script_hash": _hash(_script()),
+        "settings": settings,
+    }
+    return _assemble(context, study, about, metrics, evidence, budget, [stop.row for stop in stops])
+
+
+def settings_of(study: Study) -> Settings:
+    """Settings with the seed, resamples and unit of resampling of the first scores file."""
+    made: Mapping[str, Any] = study.metadata[0].get("intervals") or {}
+    return Settings(
+        seed=int(made.get("seed", 0)),
+        resamples=int(made.get("resamples", 10_000)),
+        by_participant=made.get("unit") == "participant",
+    )
+
+
+def _assemble(
+    context: dict[str, Any],
+    study: Study,
+    about: chunks.Chunk,
+    metrics: Sequence[str],
+    evidence: Evidence | None,
+    budget: int,
+    first: Sequence[int],
+) -> str:
+    """The page around as many chunks as fit beside what it shows at once."""
+    template = _environment().get_template("page.html")
+    bare = template.render(**context, chunks=(about,), remarks=(), left_out={}, empty=frozenset(), packed_n=0)
+    room = budget - len(bare.encode()) - _RESERVE
+    packed = chunks.pack(study, metrics, evidence, budget=room, first=first)
+    return template.render(
+        **context,
+        chunks=(about, *packed.chunks),
+        remarks=tuple(evidence.remarks) if evidence is not None else (),
+        left_out=packed.left_out,
+        empty=packed.empty,
+        packed_n=len(study.ids),
+    )
+
+
+def _shown(analysis: Analysis, drills: Drills, looks: Mapping[str, str]) -> ShownAnalysis:
+    prefix = f"t-{analysis.name}"
+    return ShownAnalysis(analysis, tuple(tables.shown_table(t, drills, looks, prefix) for t in analysis.tables))
+
+
+def _looks(study: Study) -> dict[str, tuple[str, Style]]:
+    """Label of a model → the name of its looks in the style sheet, and the looks."""
+    styles = palette(study.groups)
+    names = {key: f"k{place}" for place, key in enumerate(styles)}
+    return {group.label: (names[group.model_key], styles[group.model_key]) for group in study.groups}
+
+
+def _metrics(drills: Drills) -> tuple[str, ...]:
+    """Metrics whose values the page can list: those that enter the Composite, and those that a cell leads to."""
+    canonical = {card.id for card in REGISTRY.values() if card.status == "canonical"}
+    return tuple(metric_id for metric_id in REGISTRY if metric_id in canonical | drills.metrics)
+
+
+def _about(
+    study: Study,
+    looks: Mapping[str, tuple[str, Style]],
+    drills: Drills,
+    stops: Sequence[tour.Stop],
+    metrics: Sequence[str],
+) -> dict[str, Any]:
+    """What the script must know: names, wordings, and what every drill stands for."""
+    book = default_codebook()
+    return {
+        "groups": [
+            {"label": group.label, "mode": group.mode, "kind": group.kind, "look": looks[group.label][0]}
+            for group in study.groups
+        ],
+        "primary": primary_mode(study),
+        "talks": _talk_names(study),
+        "questions": [
+            {
+                "id": question,
+                "om": book.binary[question].observer_text if question in book.binary else question,
+                "hp": book.binary[question].text if question in book.binary else question,
+            }
+            for question in study.questions
+        ],
+        "pairwise": {key: text or key for key, text in book.pairwise.items()},
+        "metrics": {
+            metric_id: {
+                "label": REGISTRY[metric_id].label,
+                "meaning": REGISTRY[metric_id].meaning,
+                "level": REGISTRY[metric_id].level,
+                "better": REGISTRY[metric_id].higher_is_better,
+                "digits": 1 if REGISTRY[metric_id].unit == "points" else 3,
+            }
+            for metric_id in metrics
+        },
+        "drills": drills.for_page(),
+        "tour": [
+            {"row": s.row, "turn": s.turn, "why": s.why, "items": [[i.question, i.block] for i in s.items]}
+            for s in stops
+        ],
+    }
+
+
+def _talk_names(study: Study) -> list[dict[str, Any]]:
+    numbers: list[list[int]] = [[] for _ in study.ids]
+    for turn in study.turns:
+        numbers[turn.conversation].append(turn.number)
+    return [{"name": _name(study, row), "turns": found} for row, found in enumerate(numbers)]
+
+
+def _name(study: Study, row: int) -> str:
+    """What people call a conversation: the name of its file without ending, else its id."""
+    truth = study.ground_truth.get(study.ids[row])
+    return (truth["source_file"].removesuffix(".json") if truth else "") or study.ids[row]
+
+
+def _talks(study: Study, settings: Settings) -> list[dict[str, Any]]:
+    """A line for each conversation: its name, what it is about, and the models' mean Composite."""
+    models = study.models(baselines=settings.baselines)
+    primary = [group for group in models.groups if group.mode == primary_mode(study)]
+    values = models.with_groups(primary).values("composite")
+    lines = []
+    counts = [0] * len(study.ids)
+    for turn in study.turns:
+        counts[turn.conversation] += 1
+    for row, conversation in enumerate(study.ids):
+        truth = study.ground_truth.get(conversation)
+        known = values[row][~np.isnan(values[row])]
+        lines.append(
+            {
+                "row": row,
+                "name": _name(study, row),
+                "topics": ", ".join(truth["topics"]) if truth else "",
+                "participant": (truth["participant_id"] if truth else None) or "–",
+                "turns": counts[row],
+                "mean": f"{known.mean():.1f}" if known.size else "–",
+                "low": f"{known.min():.1f}" if known.size else "–",
+                "high": f"{known.max():.1f}" if known.size else "–",
+            }
+        )
+    return lines
+
+
+def _asset(name: str) -> str:
+    return resources.files(_HERE).joinpath("assets").joinpath(name).read_text("utf-8")
+
+
+@cache
+def _script() -> str:
+    """All scripts as one: a page of one inline script can name its hash and allow no other."""
+    parts = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
+    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
+
+
+def _hash(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    return environment

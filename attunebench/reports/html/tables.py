@@ -1,0 +1,138 @@
+"""Tables of analyses as the page shows them: cells in words, what sorts them, how dark they are, what is behind them.
+
+A long table is cut into one part for each value of its first column. Draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from attunebench.analyses.model import Cell, Column, Table
+from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, leading_keys, row_n, words_of
+from attunebench.reports.html.charts import Picture, picture, shades
+from attunebench.reports.html.drills import Drills
+
+LONG = 40
+"""A table of more rows than this is closed, and cut into parts where its first column repeats."""
+_DEEPEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A cell. `sort` is what a column is ordered by, `shade` 1–100 (negative: the other colour), `drill` a place."""
+
+    value: str
+    interval: str = ""
+    beside: str = ""
+    sort: str = ""
+    shade: int = 0
+    drill: int | None = None
+    key: bool = False
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """A heading; `words` is a column of text, `better` "higher", "lower" or ""."""
+
+    label: str
+    meaning: str
+    words: bool
+    better: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows under one heading ("" for the whole table)."""
+
+    title: str
+    rows: tuple[tuple[ShownCell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table, its picture, and what is said under it."""
+
+    id: str
+    title: str
+    columns: tuple[ShownColumn, ...]
+    parts: tuple[Part, ...]
+    caption: str
+    notes: tuple[str, ...]
+    picture: Picture | None
+    shaded: bool
+    long: bool
+    n_rows: int
+
+
+def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str) -> ShownTable:
+    """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks."""
+    keys, ranges = leading_keys(table), shades(table)
+    rows = []
+    for row in table.rows:
+        n = row_n(table, row)
+        rows.append(
+            tuple(
+                _cell(cell, column, n, drills, ranges.get(column.id), key=place < keys)
+                for place, (cell, column) in enumerate(zip(row, table.columns, strict=True))
+            )
+        )
+    notes = (*table.notes, *((SMALL_LEGEND,) if is_small(table) else ()))
+    return ShownTable(
+        id=f"{prefix}-{table.id}".replace("_", "-"),
+        title=table.title,
+        columns=tuple(_column(column) for column in table.columns),
+        parts=_parts(rows, keys),
+        caption=table.caption,
+        notes=notes,
+        picture=picture(table, looks),
+        shaded=bool(ranges),
+        long=len(rows) > LONG,
+        n_rows=len(rows),
+    )
+
+
+def _cell(
+    cell: Cell, column: Column, n: int | None, drills: Drills, reach: tuple[float, float] | None, *, key: bool
+) -> ShownCell:
+    words = words_of(cell, column, n)
+    return ShownCell(
+        value=words.value,
+        interval=words.interval,
+        beside=", ".join(words.beside),
+        sort=_sort(cell),
+        shade=_shade(cell, reach),
+        drill=drills.place(cell.drill),
+        key=key,
+        small=cell.small,
+    )
+
+
+def _sort(cell: Cell) -> str:
+    """What a number is sorted by; a word is sorted by itself, and undefined goes last."""
+    return f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
+
+
+def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
+    if reach is None or not isinstance(cell.value, (int, float)):
+        return 0
+    low, high = reach
+    if low < 0:
+        return round(_DEEPEST * cell.value / high) if high else 0
+    return max(1, round(_DEEPEST * (cell.value - low) / (high - low))) if high > low else 1
+
+
+def _column(column: Column) -> ShownColumn:
+    better = {True: "higher", False: "lower", None: ""}[column.higher_is_better]
+    return ShownColumn(column.label, column.meaning, column.unit == "text", better)
+
+
+def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> tuple[Part, ...]:
+    """One part for each value of the first column, if the table is long and that column repeats."""
+    by_first: dict[str, list[tuple[ShownCell, ...]]] = {}
+    for row in rows:
+        by_first.setdefault(row[0].value, []).append(row)
+    if len(rows) <= LONG or keys < 2 or len(by_first) > len(rows) / 3 or len(by_first) < 2:
+        return (Part("", tuple(rows)),)
+    return tuple(Part(first, tuple(same)) for first, same in by_first.items())

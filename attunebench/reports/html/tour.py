@@ -1,0 +1,141 @@
+"""The tour: the turns in which models are farthest from the person, and those in which they are farthest apart.
+
+Rules, not taste: `RULES` states them, and the page prints them. Studies in, stops out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.constants import BINARY_QUESTION_TEXT
+from attunebench.study import Study
+from attunebench.study.schema import TRUTH_OF_BLOCK, Block
+
+Floats = NDArray[np.float64]
+
+METRICS = ("emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
+STOPS = 12
+PER_TALK = 2
+ITEMS = 3
+_BLOCKS: tuple[Block, ...] = ("binary_om", "binary_hp")
+_FEWEST = 3
+"""A turn on which fewer yes/no answers can be compared says little about models among each other."""
+
+RULES = {
+    "person": "Against the person: for each turn the mean over the models of Emotion VA, Binary OM, Binary HP and "
+    f"Pairwise (those that are defined); the {STOPS} turns with the lowest mean, at most {PER_TALK} of a conversation.",
+    "models": "Among each other: for each turn the mean over its yes/no questions of 4·p·(1 − p), where p is the share "
+    f"of models that say yes (1: they are split in halves, 0: all say the same); the {STOPS} highest, at most "
+    f"{PER_TALK} of a conversation.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A yes/no question of a stop: what the person said, and how many of the models that could say yes did."""
+
+    question: str
+    block: str
+    truth: str
+    yes: int
+    of: int
+
+    @property
+    def text(self) -> str:
+        """The question in an observer's words."""
+        return BINARY_QUESTION_TEXT.get(self.question, self.question)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A turn of the tour: row of the conversation, number of the turn, why (a key of `RULES`) and how much."""
+
+    row: int
+    turn: int
+    position: int
+    of: int
+    why: str
+    value: float
+    items: tuple[Item, ...]
+
+
+def tour(study: Study) -> tuple[Stop, ...]:
+    """The stops over the groups of a study (one mode's models), first those against the person; () without turns."""
+    if not study.turns or not study.groups:
+        return ()
+    yes = np.stack([study.answers(block) for block in _BLOCKS])
+    right = np.stack([study.right(block) for block in _BLOCKS])
+    truth = np.stack([study.truth_binary(TRUTH_OF_BLOCK[block]) for block in _BLOCKS])
+    agreement = _mean(np.stack([_mean(study.turn_values(m), 1) for m in METRICS]), 0)
+    stops = [_stop(study, turn, "person", agreement[turn], yes, right, truth) for turn in _chosen(study, agreement)]
+    if len(study.groups) > 1:
+        split = _split(yes)
+        stops += [_stop(study, turn, "models", split[turn], yes, right, truth) for turn in _chosen(study, -split)]
+    return tuple(stops)
+
+
+def _split(yes: Floats) -> Floats:
+    """How divided the models are on each turn, in [0, 1]; NaN where too few questions can be compared."""
+    share = _mean(yes, 3)
+    apart = 4 * share * (1 - share)
+    apart[(~np.isnan(yes)).sum(axis=3) < 2] = np.nan
+    flat = np.concatenate(list(apart), axis=1)
+    values = _mean(flat, 1)
+    values[(~np.isnan(flat)).sum(axis=1) < _FEWEST] = np.nan
+    return values
+
+
+def _chosen(study: Study, values: Floats) -> list[int]:
+    """Turns with the lowest values, few of each conversation; equal ones as they stand."""
+    taken: dict[int, int] = {}
+    chosen: list[int] = []
+    for turn in np.argsort(values, kind="stable"):
+        if len(chosen) == STOPS or np.isnan(values[turn]):
+            break
+        row = study.turns[turn].conversation
+        if taken.get(row, 0) < PER_TALK:
+            taken[row] = taken.get(row, 0) + 1
+            chosen.append(int(turn))
+    return chosen
+
+
+def _stop(study: Study, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
+    where = study.turns[turn]
+    telling = _telling(yes[:, turn], right[:, turn], why)
+    items = []
+    for block, question in telling:
+        answered = yes[block, turn, question]
+        felt = truth[block, turn, question]
+        items.append(
+            Item(
+                study.questions[question],
+                _BLOCKS[block],
+                "" if np.isnan(felt) else "yes" if felt else "no",
+                int((answered > 0.5).sum()),
+                int((~np.isnan(answered)).sum()),
+            )
+        )
+    return Stop(where.conversation, where.number, where.position, where.of, why, float(value), tuple(items))
+
+
+def _telling(yes: Floats, right: Floats, why: str) -> Sequence[tuple[int, int]]:
+    """(block, question) of the items that say most: where most models are wrong, or where they are most divided."""
+    if why == "person":
+        worth = 1 - _mean(right, 2)
+    else:
+        share = _mean(yes, 2)
+        worth = share * (1 - share)
+    order = np.argsort(-np.nan_to_num(worth, nan=-1.0), axis=None, kind="stable")[:ITEMS]
+    places = [np.unravel_index(place, worth.shape) for place in order]
+    return [(int(block), int(question)) for block, question in places if worth[block, question] > 0]
+
+
+def _mean(values: Floats, axis: int) -> Floats:
+    """The mean over an axis, leaving NaN out; NaN where nothing is left."""
+    counts = (~np.isnan(values)).sum(axis=axis)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values, axis=axis) / np.where(counts > 0, counts, np.nan))
