@@ -18,11 +18,12 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
+from attunebench.scorer import score_to_file as _score_to_file
 from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
 
-__all__ = ["load_conversations", "plan_calls", "reparse", "run", "score"]
+__all__ = ["load_conversations", "plan_calls", "reparse", "run", "score", "score_to_file"]
 
 
 def plan_calls(
@@ -115,6 +116,39 @@ def score(
         ci=ci,
         skip_invalid=skip_invalid,
         now=now,
+    )
+
+
+def score_to_file(
+    results: str | Path,
+    ground_truth: str | Path,
+    output: str | Path,
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+    cluster: Cluster | None = None,
+    ci: Ci = "percentile",
+    skip_invalid: bool = False,
+    now: datetime | None = None,
+    processes: int | None = 1,
+) -> Scores:
+    """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
+
+    Returns what it wrote but for the `conversations`. `processes` score at the same time, None for as many as are worth
+    it; a script that asks for that keeps its own doings under `if __name__ == "__main__":`. Raises DataError as `score`
+    does, and where `output` cannot be written or holds anything but scores.
+    """
+    return _score_to_file(
+        results,
+        ground_truth,
+        output,
+        seed=seed,
+        resamples=resamples,
+        cluster=cluster,
+        ci=ci,
+        skip_invalid=skip_invalid,
+        now=now,
+        processes=processes,
     )
 
 

@@ -289,7 +289,7 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _refuse_foreign(target)
+        refuse_foreign(target)
         with whole_file(target) as file:
             file.writelines(line.encode() for line in _lines(scores, lines))
     except OSError as error:
@@ -332,8 +332,12 @@ def _major(version: str) -> str:
     return version.split(".")[0]
 
 
-def _refuse_foreign(target: Path) -> None:
-    """Raise where the target holds anything but scores; the head of a file of ours tells, without reading all of it."""
+def refuse_foreign(path: str | Path) -> None:
+    """DataError where the target is there and holds anything but scores, which a write would take away.
+
+    The head of a file of ours tells, without reading all of it.
+    """
+    target = Path(path)
     if target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it as --output.")
     if not target.exists():

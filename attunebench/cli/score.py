@@ -44,7 +44,6 @@ def score(
     """
     from attunebench import api
     from attunebench.reports.model import plural
-    from attunebench.scores import write_scores
     from attunebench.text import printable
 
     if ground_truth is None:
@@ -53,18 +52,19 @@ def score(
         raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
-    scores = api.score(
+    scores = api.score_to_file(
         results,
         ground_truth,
+        output,
         seed=seed,
         resamples=resamples,
         cluster="participant" if cluster else None,
         ci="bca" if ci == "bca" else "percentile",
         skip_invalid=skip_invalid,
+        processes=None,
     )
-    write_scores(output, scores)
     left_out = _tell(scores)
-    _say(f"Scores of {plural(len(scores['conversations']), 'result')} written to {output}.")
+    _say(f"Scores of {plural(scores['metadata']['n_results'], 'result')} written to {output}.")
     _say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
     if left_out:
         raise typer.Exit(1)

@@ -30,6 +30,13 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A file that is no result and does not mean to be one."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A conversation that a run could not finish, as its `_skipped_<model>.json` says."""
 
@@ -55,6 +62,13 @@ class Findings:
     unreadable: list[Unreadable] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
+
+    def add(self, found: Unreadable | PassedOver) -> None:
+        """Note a file in which there was no result."""
+        if isinstance(found, Unreadable):
+            self.unreadable.append(found)
+        else:
+            self.passed_over.append(found.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +102,43 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
 
     `Result.source_file` and the names in `findings` are relative to the folder. Duplicates are not looked for.
     """
+    for path, name in result_files(folder, findings):
+        found = read_result(path, name)
+        if isinstance(found, Result):
+            yield found
+        else:
+            findings.add(found)
+
+
+def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str]]:
+    """The files under a folder (or the one) that may hold a result, in order, with their names relative to it.
+
+    What runs left undone and files that are private to a run go into `findings`. DataError: there is no such folder.
+    """
     root = Path(folder)
     if not root.exists():
         raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")
+    files = []
     for path in _json_files(root):
         name = path.relative_to(root).as_posix() if path != root else path.name
         if path.name.startswith("_skipped_"):
             _note_skipped(path, name, findings)
         elif path.name.startswith("_"):
             findings.passed_over.append(name)
-        elif (result := _read_result(path, name, findings)) is not None:
-            yield result
+        else:
+            files.append((path, name))
+    return files
+
+
+def read_result(path: Path, name: str) -> Result | Unreadable | PassedOver:
+    """The result in a file, or what the file is instead."""
+    try:
+        content = _content(path)
+        if kind_of(content) == "result":
+            return parse_result(content, source_file=name)
+    except ValueError as error:
+        return Unreadable(name, str(error))
+    return PassedOver(name)
 
 
 def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, ...]:
@@ -118,18 +158,6 @@ def _json_files(root: Path) -> list[Path]:
 
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
-
-
-def _read_result(path: Path, name: str, findings: Findings) -> Result | None:
-    try:
-        content = _content(path)
-        if kind_of(content) == "result":
-            return parse_result(content, source_file=name)
-    except ValueError as error:
-        findings.unreadable.append(Unreadable(name, str(error)))
-        return None
-    findings.passed_over.append(name)
-    return None
 
 
 def _content(path: Path) -> Any:

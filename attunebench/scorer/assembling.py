@@ -82,6 +82,7 @@ def assemble(
     groups = _by_group(ground.truths, gathered, skips)
     columns = [columns_of(kept, by_participant=resampling.by_participant) for kept in groups.values()]
     estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
+    baselines = references(ground.facts, ground.truths, resampling)  # while others may be at work on the estimates
     aggregates = [
         aggregate_group(group, kept, metrics, _coverage(group, kept, ground.truths, gathered, skips))
         for (group, kept), metrics in zip(groups.items(), estimates, strict=True)
@@ -100,7 +101,7 @@ def assemble(
         left_out,
         questions=QUESTIONS,
         ground_truth=ground.facts,
-        references=references(ground.facts, ground.truths, resampling),
+        references=baselines,
     )
     return scores, gathered.kept
 

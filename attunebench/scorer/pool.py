@@ -1,0 +1,174 @@
+"""Result files scored by one process or by several: the same outcomes in the same order, at another pace.
+
+Owns the processes: how many, what they are given, what happens when they cannot be started, die or are interrupted.
+Computes nothing itself. Processes hand over finished texts and rows of numbers alone, so that gathering costs little.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attunebench.results.reading import PassedOver, Unreadable, read_result
+from attunebench.results.schema import Result
+from attunebench.scorer.assembling import Unknown
+from attunebench.scorer.entries import line_of
+from attunebench.scorer.groups import Columns, Resampling
+from attunebench.scorer.kept import Kept
+from attunebench.scorer.scoring import score_one
+from attunebench.scorer.truth import Truth
+from attunebench.scores import Aggregate
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+File = tuple[Path, str]
+Outcome = Kept | Unknown | Unreadable | PassedOver
+
+FILES_PER_PROCESS = 250
+"""With fewer files for each, starting a process takes longer than it saves."""
+_MOST_PROCESSES = 16
+_CHUNK = 32
+_AHEAD = 3
+"""Chunks that are under way for each process: enough that none waits, and few enough to bound the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every process needs: the labels, and how intervals are made."""
+
+    truths: Mapping[str, Truth]
+    resampling: Resampling
+
+
+def processes_for(files: int) -> int:
+    """How many processes are worth their start for so many files on this machine."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, min(cores, _MOST_PROCESSES, files // FILES_PER_PROCESS))
+
+
+class Scorers:
+    """`processes` that score files and estimate groups; with 1, or where none can be started, this one does.
+
+    A context manager: leaving it, also by an interrupt, ends the processes after the chunks in their hands.
+    """
+
+    def __init__(self, task: Task, processes: int) -> None:
+        self._task = task
+        self._processes = processes
+        self._executor = _executor(task, processes) if processes > 1 else None
+
+    def __enter__(self) -> Scorers:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def score(self, files: Sequence[File]) -> Iterator[Outcome]:
+        """The outcome of each file, in their order."""
+        chunks = [files[start : start + _CHUNK] for start in range(0, len(files), _CHUNK)]
+        for outcomes in self._map(_score_files, chunks):
+            yield from outcomes
+
+    def estimate(self, columns: Sequence[Columns | None]) -> Iterator[dict[str, Aggregate]]:
+        """The estimates of each group, in their order; the processes begin at once."""
+        under_way = [(group, self._submit(_estimate, group)) for group in columns]
+        return (self._result(_estimate, group, future) for group, future in under_way)
+
+    def _map(self, work: Callable[[Task, Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        under_way: deque[tuple[Item, Future[Made] | None]] = deque()
+        for item in items:
+            under_way.append((item, self._submit(work, item)))
+            if len(under_way) > self._processes * _AHEAD or self._executor is None:
+                yield self._result(work, *under_way.popleft())
+        while under_way:
+            yield self._result(work, *under_way.popleft())
+
+    def _submit(self, work: Callable[[Task, Item], Made], item: Item) -> Future[Made] | None:
+        """None where this process has to do it itself."""
+        if self._executor is None:
+            return None
+        try:
+            return self._executor.submit(_in_process, work, item)
+        except (OSError, RuntimeError):  # no process can be started (any more), or one has died
+            self._give_up()
+            return None
+
+    def _result(self, work: Callable[[Task, Item], Made], item: Item, future: Future[Made] | None) -> Made:
+        from concurrent.futures import BrokenExecutor, CancelledError
+
+        if future is not None:
+            try:
+                return future.result()
+            except (BrokenExecutor, CancelledError):  # killed for its memory, say: nothing of its chunk is lost
+                self._give_up()
+        return work(self._task, item)
+
+    def _give_up(self) -> None:
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _executor(task: Task, processes: int) -> ProcessPoolExecutor | None:
+    """Fresh interpreters on every system: a copy of a process with threads (BLAS has some) may hang."""
+    try:
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(processes, mp_context=context, initializer=_begin, initargs=(task,))
+    except (ImportError, NotImplementedError, OSError, ValueError):  # a system without semaphores or processes
+        return None
+
+
+_task: Task | None = None
+"""What a process of the pool was given when it began."""
+
+
+def _begin(task: Task) -> None:
+    """Make this process one of the pool: interrupts are the parent's to handle, and it ends with its parent."""
+    global _task
+    _task = task
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Results and scores are trees: the cyclic collector would walk them over and over and free nothing.
+    gc.disable()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import parent_process
+
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _in_process(work: Callable[[Task, Any], Made], item: Any) -> Made:
+    assert _task is not None
+    return work(_task, item)
+
+
+def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
+    return [_outcome(task.truths, path, name) for path, name in files]
+
+
+def _outcome(truths: Mapping[str, Truth], path: Path, name: str) -> Outcome:
+    found = read_result(path, name)
+    return score_one(truths, found, line_of) if isinstance(found, Result) else found
+
+
+def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:
+    return task.resampling.estimate(columns)
