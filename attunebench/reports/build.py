@@ -6,6 +6,7 @@ Owns the choice and the grouping of rows. Reads no file, draws nothing, computes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from attunebench.metrics.registry import REGISTRY, Metric, metric
@@ -13,6 +14,7 @@ from attunebench.reports import branches, notes, servers
 from attunebench.reports.model import PRIMARY_MODE, Group, Report, Section, percent, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.source import mapping, participants_of, read_groups
+from attunebench.reports.standings import with_standings
 
 By = Literal["branch"]
 
@@ -47,7 +49,14 @@ def build_report(
         sections = branches.sections(groups, chosen=chosen, show_all=show_all)
     else:
         sections = _sections(groups, chosen, show_all)
+    ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
+    if ranked:
+        groups, explained = with_standings(groups, scores)
+        sections = [
+            replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
+            for section in sections
+        ]
     return Report(
         title="AttuneBench scores by branch" if by == "branch" else "AttuneBench scores",
         summary=_summary(groups, scores, metadata),

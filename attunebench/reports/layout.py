@@ -125,6 +125,7 @@ def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_
     values = [_metric_column(row, groups, with_chance) for row in section.rows]
     if section.leaderboard:
         values[1:1] = _coverage_columns(groups, last)
+        values[:0] = _standing_column(groups, last)
     elif len({group.n for group in groups}) > 1:
         columns.append(Column("n", (*(str(group.n) for group in groups), *last), key=True, right=True))
     rules = {index for index in range(1, len(groups)) if groups[index].mode != groups[index - 1].mode}
@@ -134,6 +135,13 @@ def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_
 def several_providers(groups: Sequence[Group]) -> bool:
     """Whether a group's provider has to be named for it to be told apart."""
     return len({group.provider for group in groups}) > 1
+
+
+def _standing_column(groups: Sequence[Group], last: Sequence[str]) -> list[Column]:
+    """Tier and places, where anybody has them."""
+    if not any(group.standing for group in groups):
+        return []
+    return [Column("Tier (places)", (*(group.standing.text if group.standing else "" for group in groups), *last))]
 
 
 def _coverage_columns(groups: Sequence[Group], last: Sequence[str]) -> list[Column]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict, astuple
 from typing import Any
 
 from attunebench.reports.model import Cell, Group, Report, Row, Section
@@ -20,6 +21,7 @@ _COLUMNS = (
     *("mean", "n", "se", "ci_low", "ci_high", "tp", "tn", "fp", "fn", "chance", "higher_is_better"),
     *("scored", "expected", "participants", "answered_rate", "composite_incomplete", "judges"),
     *("models_reported", "providers_reported", "structured_used", "adapted"),
+    *("tier", "best_place", "worst_place"),
 )
 
 
@@ -60,6 +62,7 @@ def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ..
         *(group.n, group.expected, group.participants, group.answered, group.incomplete, "; ".join(group.judges)),
         *("; ".join(names) for names in (group.models_reported, group.providers_reported, group.structured_used)),
         "; ".join(f"{parameter}: {how}" for parameter, hows in group.adapted.items() for how in hows),
+        *((None, None, None) if group.standing is None else astuple(group.standing)),
     )
 
 
@@ -81,6 +84,7 @@ def _group(group: Group) -> dict[str, Any]:
         "providers_reported": group.providers_reported,
         "structured_used": group.structured_used,
         "adapted": group.adapted,
+        "standing": None if group.standing is None else asdict(group.standing),
     }
 
 

@@ -30,6 +30,22 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A place in a leaderboard with its doubt: the tier from 1 (None: too little for a claim), and the best and worst
+    place in 95 % of the resamples."""
+
+    tier: int | None
+    best: int
+    worst: int
+
+    @property
+    def text(self) -> str:
+        """ "1 (1–3)", "2 (5)", or "– (1–2)" where there are no tiers."""
+        places = str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
+        return f"{UNDEFINED if self.tier is None else self.tier} ({places})"
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A column of the report: everything that was scored for one (provider, model, mode).
 
@@ -38,7 +54,8 @@ class Group:
     `answered` is in [0, 1] or None. `incomplete` counts the conversations whose Composite had to leave a term out.
     `settings`: the distinct settings with which its results were made (PANAS strategy, prompt set, codebook …).
     `conversations`: the ids that were scored. `models_reported`, `providers_reported` and `structured_used`: name → in
-    how many results a server answered so; `adapted`: parameter → what became of it → in how many results.
+    how many results a server answered so; `adapted`: parameter → what became of it → in how many results. `standing`:
+    its tier by Composite among the models of its mode.
     """
 
     provider: str
@@ -60,6 +77,7 @@ class Group:
     adapted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     values: Mapping[str, Cell] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
+    standing: Standing | None = None
 
     @property
     def name(self) -> str:

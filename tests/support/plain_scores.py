@@ -51,7 +51,9 @@ def plain_scores(
         variant = {"n_results": count, **(settings or {}).get(name, {})}
         stated = {"models_reported": (observed or {}).get(name, {})}
         document["metadata"]["settings"].append({**key, "variants": [variant], "observed": stated})
-        document["aggregates"].append({**key, "metrics": {}})
+        columns = np.array([list(map(float, column)) for column in values.values()])
+        known = int((~np.isnan(columns)).any(axis=0).sum())
+        document["aggregates"].append({**key, "metrics": {}, "n_conversations": known})
         for row, conversation in enumerate(ids):
             metrics = {metric: _none(column[row]) for metric, column in values.items()}
             if any(value is not None for value in metrics.values()):
