@@ -5,12 +5,15 @@ Print comes first: type of 7 points or more at the final size, ink only for data
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attunebench.analyses.palette import OUTLINES, Style
 from attunebench.figures.model import Look
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from attunebench.figures.source import Points
+
+Floats = NDArray[np.float64]
 
 INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
 SMALL_TYPE, TYPE, HEADING = 7.0, 7.5, 8.5
@@ -102,9 +107,16 @@ def panels(figure: Figure, rows: int, columns: int, **more: Any) -> list[Axes]:
     return [axes for row in grid for axes in row]
 
 
+def panel_title(axes: Axes, text: str, look: Look, across: int, *, names: float = 1.5) -> None:
+    """A panel's title in lines that fit its width; `names` are the inches that the panels leave for names."""
+    room = (look.inches - names) / across
+    axes.set_title("\n".join(textwrap.wrap(text, max(10, int(room / 0.077)))))
+
+
 def marker_of(style: Style) -> Any:
     """A style's marker as matplotlib takes it."""
-    return np.array(OUTLINES[style.marker])
+    outline = OUTLINES[style.marker]
+    return np.array([*outline, outline[0]])
 
 
 def dot(axes: Axes, x: float, y: float, style: Style, *, small: bool = False, size: float = 5.0) -> None:
@@ -188,6 +200,8 @@ def unit_words(metric_id: str) -> str:
 def side_column(axes: Axes, points: float, heading: str, entries: Sequence[str]) -> None:
     """Words on the right of the rows, `points` off the axes, under a heading."""
     for row, entry in enumerate((heading, *entries), start=-1):
+        if not entry:
+            continue
         axes.annotate(
             entry,
             (1.0, row if row >= 0 else -0.7),
@@ -242,9 +256,15 @@ def line_legend(figure: Figure, names: Sequence[str], meanings: Mapping[str, str
 
 
 def model_legend(
-    figure: Figure, labels: Sequence[str], styles: Mapping[str, Style], names: Mapping[str, str], *, columns: int
+    figure: Figure,
+    labels: Sequence[str],
+    styles: Mapping[str, Style],
+    names: Mapping[str, str],
+    *,
+    columns: int,
+    lines: bool = True,
 ) -> None:
-    """Below the panels, each model's line and marker."""
+    """Below the panels, each model's marker, with its line where there are `lines`."""
     from matplotlib.lines import Line2D
 
     handles = [
@@ -252,7 +272,7 @@ def model_legend(
             [],
             [],
             color=styles[label].colour,
-            linestyle=line_dash(styles[label]),
+            linestyle=line_dash(styles[label]) if lines else "none",
             marker=marker_of(styles[label]),
             markersize=4.5,
             markeredgewidth=0.3,
@@ -265,3 +285,115 @@ def model_legend(
 def line_dash(style: Style) -> Any:
     """A style's dash as matplotlib takes it."""
     return (0, style.dash) if style.dash else "-"
+
+
+def bar_rows(
+    axes: Axes, labels: Sequence[str], values: Points, styles: Mapping[str, Style], names: Mapping[str, str] | None
+) -> None:
+    """As `interval_rows`, with a bar from 0 to each value."""
+    for row, label in enumerate(labels):
+        if values.known[row]:
+            axes.barh(
+                row, values.value[row], height=0.72, color=styles[label].colour, alpha=0.28, linewidth=0, zorder=2
+            )
+    interval_rows(axes, labels, values, styles, names)
+    axes.axvline(0, color=FAINT, linewidth=0.6)
+
+
+def dumbbell_rows(
+    axes: Axes,
+    labels: Sequence[str],
+    before: Points,
+    after: Points,
+    styles: Mapping[str, Style],
+    names: Mapping[str, str] | None,
+) -> None:
+    """A row for each label: a hollow circle for the one value, the label's own marker for the other, joined."""
+    for row, label in enumerate(labels):
+        if not (before.known[row] and after.known[row]):
+            axes.text(0.01, row, "–", transform=axes.get_yaxis_transform(), va="center", color=FAINT)
+            continue
+        colour = styles[label].colour
+        axes.plot([before.value[row], after.value[row]], [row, row], color=colour, linewidth=1.2, zorder=2)
+        axes.plot(
+            [before.value[row]],
+            [row],
+            marker="o",
+            markersize=4.2,
+            markerfacecolor="white",
+            markeredgecolor=colour,
+            markeredgewidth=0.9,
+            zorder=3,
+            clip_on=False,
+        )
+        dot(axes, after.value[row], row, styles[label])
+    name_rows(axes, labels, names)
+    axes.xaxis.grid(True)
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A heat map: values (rows, columns), what stands in each cell, and which of them stand out.
+
+    Colours run from `low` to `high`: light to dark, or, `diverging`, orange to purple around their middle.
+    """
+
+    values: Floats
+    texts: Sequence[Sequence[str]]
+    bold: NDArray[np.bool_]
+    low: float
+    high: float
+    diverging: bool = False
+
+    def shade(self, value: float) -> tuple[float, float, float, float]:
+        """The colour of a value; pale grey where it is undefined."""
+        from matplotlib import colormaps
+        from matplotlib.colors import to_rgba
+
+        if np.isnan(value):
+            return to_rgba(PALE)
+        place = 0.5 if self.high <= self.low else (min(max(value, self.low), self.high) - self.low)
+        place = place if self.high <= self.low else place / (self.high - self.low)
+        if self.diverging:
+            return colormaps["PuOr"](0.12 + 0.76 * place)
+        return colormaps["Blues"](0.04 + 0.86 * place)
+
+
+def heat_map(axes: Axes, heat: Heat, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Cells with their numbers, rows from the top, the names of columns above."""
+    from matplotlib.collections import PolyCollection
+
+    squares, colours = [], []
+    for row in range(len(rows)):
+        for place in range(len(columns)):
+            colour = heat.shade(float(heat.values[row, place]))
+            squares.append([(place, row), (place + 1, row), (place + 1, row + 1), (place, row + 1)])
+            colours.append(colour)
+            dark = 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2] < 0.5
+            axes.text(
+                place + 0.5,
+                row + 0.52,
+                heat.texts[row][place],
+                ha="center",
+                va="center",
+                fontsize=SMALL_TYPE,
+                fontweight="bold" if heat.bold[row, place] else "normal",
+                color="white" if dark else INK,
+            )
+    axes.add_collection(PolyCollection(squares, facecolors=colours, edgecolors="white", linewidths=0.5))
+    axes.set_xlim(0, len(columns))
+    axes.set_ylim(len(rows), 0)
+    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
+    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def signed(value: float, digits: int = 1) -> str:
+    """ "+1.2", "−0.4", "0.0", "–" for undefined."""
+    if np.isnan(value):
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return (f"{0:.{digits}f}" if float(text) == 0 else text).replace("-", "−")

@@ -33,7 +33,23 @@ class Entry:
 
 _ENTRIES = (
     Entry("leaderboard", "Composite and Pairwise", "a model", "rankings"),
+    Entry("turn-metrics", "Metrics turn by turn, per mode", "a model", "grids"),
+    Entry("post-metrics", "Metrics over the whole talk, per mode", "a model", "grids"),
+    Entry("draft-metrics", "Drafted replies, per mode", "drafts that a judge scored", "grids"),
     Entry("top-three", "First three in each metric", "two models", "rankings"),
+    Entry("profiles", "Profile of each model", "a model", "profiles"),
+    Entry("mode-differences", "Differences between modes", "two modes of a model", "modes"),
+    Entry("mode-ranks", "Ranks in each mode", "two modes of a model", "modes"),
+    Entry("win-rates", "Win rates between models", "two models", "matrices"),
+    Entry("question-heatmap", "Accuracy by question", "scores that hold answers (version 1.1)", "matrices"),
+    Entry("branch-errors", "Four Branch errors", "predicted branch scores", "wide"),
+    Entry("conversation-wide", "Answers about the whole talk", "answers about the talk", "wide"),
+    Entry("perspective-gap", "Perspective gap", "both binary blocks", "within"),
+    Entry("turn-drift", "Drift over a talk", "talks of three turns", "within"),
+    Entry("diagnosis-groups", "Groups of told diagnoses", "scores that hold labels (version 1.1)", "within"),
+    Entry("distributions", "Distributions over conversations", "a model", "spread"),
+    Entry("difficulty", "Difficulty of conversations", "a model", "spread"),
+    Entry("cost", "Composite against cost", "results that say their cost, time or tokens", "cost"),
 )
 FIGURES: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """Name → entry, in the order in which they are drawn."""

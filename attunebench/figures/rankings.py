@@ -129,5 +129,5 @@ def _podium(axes: Axes, metric_id: str, labels: Sequence[str], values: Points, s
             fontsize=canvas.SMALL_TYPE,
         )
     axes.set_ylim(len(chosen) - 0.6, -0.95)
-    axes.set_title(common.label_of(metric_id))
+    canvas.panel_title(axes, common.label_of(metric_id), source.look, 4 if source.look.wide else 2, names=0.0)
     axes.set_xlabel(f"{canvas.unit_words(metric_id)}, {n_text(top.n, '')}")

@@ -5,6 +5,7 @@ So a figure shows what the table says. Computes no statistic and draws nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +23,8 @@ from attunebench.text import printable
 
 Floats = NDArray[np.float64]
 
+SUMMARY = Style("#000000", "#FFFFFF", "bar", ())
+"""The looks of a row over all models, and of a reference."""
 _LONGEST_NAME = 26
 
 
@@ -104,21 +107,28 @@ class Source:
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """Label → looks, over the whole study."""
+        """Label → looks, over the whole study; of a row that is no model, those of a summary."""
         looks = palette(self.study.groups)
-        return {group.label: looks[group.model_key] for group in self.study.groups}
+        return defaultdict(lambda: SUMMARY, {group.label: looks[group.model_key] for group in self.study.groups})
 
     @cached_property
     def names(self) -> Mapping[str, str]:
         """Label → the name that is drawn: of one line, and short enough to leave room for the figure."""
-        return short_names([group.label for group in self.study.groups])
+        return _Names(short_names([group.label for group in self.study.groups]))
 
     def shortened(self, labels: Sequence[str]) -> tuple[str, ...]:
         """A sentence for the caption that gives the full names of those that were shortened; () for none."""
-        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names.get(label, "")]
+        cut = [(self.names[label], label) for label in dict.fromkeys(labels) if "…" in self.names[label]]
         if not cut:
             return ()
         return ("Shortened names: " + "; ".join(f"{short} is {printable(label, 200)}" for short, label in cut) + ".",)
+
+
+class _Names(dict[str, str]):
+    """Names of models; a row that is no model keeps its own."""
+
+    def __missing__(self, label: str) -> str:
+        return label
 
 
 def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str, str]:
@@ -181,3 +191,8 @@ def n_text(counts: NDArray[np.int64], noun: str = "conversations") -> str:
     if high == 1:
         noun = noun.removesuffix("s")
     return (f"n = {low:,} {noun}" if low == high else f"n = {low:,}–{high:,} {noun}").strip()
+
+
+def counts(table: Table, column_id: str) -> NDArray[np.int64]:
+    """A column of counts; 0 where one is undefined."""
+    return np.nan_to_num(points(table, column_id).value).astype(np.int64)
