@@ -1,7 +1,7 @@
 """Accuracy on the turn after a misread against the turn after a hit, within each conversation (part of the mood path).
 
-In a short sequence values after a high one are low by mere counting: the high one itself is missing among the rest.
-Over all orders of a talk's T turns the mean after a misread minus that after a hit is (ȳ_hit − ȳ_misread)/(T − 1), which
+In a short sequence values after a high one are low by mere counting: the high one is missing among the rest. Over all
+orders of a talk's T turns the mean after a misread minus that after a hit is (ȳ_hit − ȳ_misread)/(T − 1), which
 is taken off, so that turns in random order show no difference (cf. Miller & Sanjurjo 2018).
 """
 
@@ -169,7 +169,7 @@ def _unanswered(study: Study) -> Mask:
         [bool(epochs) and all(tags is None for tags in epochs) for epochs in study.tags(group)]
         for group in study.groups
     ]
-    return np.array(lacking, dtype=bool).T.reshape(len(study.turns), len(study.groups))
+    return np.asarray(np.array(lacking, dtype=bool).T.reshape(len(study.turns), len(study.groups)))
 
 
 def _mean(values: Sequence[float]) -> float:
