@@ -30,7 +30,7 @@ def ranked_scores() -> Scores:
         if name in ("alpha", "beta", "omega"):
             verbose = Skill(pairwise=chance + (0.2 if name == "omega" else 0), wide=skill.wide, judge=chance)
             skills[name]["verbose"] = verbose
-    return planted_scores(skills, Plan(conversations=30, turns=4, people=24, seed=1))
+    return planted_scores(skills, Plan(conversations=30, turns=4, people=24, seed=5))
 
 
 @cache
