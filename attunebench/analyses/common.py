@@ -354,6 +354,18 @@ def correction_text(settings: Settings, over: str) -> str:
     return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
 
 
+def too_few_draws(tests: int, settings: Settings) -> tuple[str, ...]:
+    """A warning where no test of so large a family can come out, whatever the data; else nothing."""
+    least = 1 / (settings.resamples + 1)
+    if settings.correction == "maxt" or tests * least <= settings.alpha:
+        return ()
+    enough = int(tests / settings.alpha)
+    return (
+        f"With {settings.resamples:,} resamples none of {tests:,} tests can be told from chance after correction; use "
+        f"--resamples {enough} or more, or --correction maxt.",
+    )
+
+
 def small_text(settings: Settings) -> str:
     """What marks a cell as small, for notes."""
     return f"No claim is made on under {settings.small} conversations or a single participant."

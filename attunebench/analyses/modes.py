@@ -54,11 +54,13 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing=_missing(subject, base_mode))
     tables: list[Table] = []
     shows: list[str] = []
+    family = 0
     for pair in pairs:
         metrics = tuple(common.defined_metrics(pair.other, common.wanted_metrics(settings, METRICS)))
         if not metrics:
             continue
         cells = _differences(pair, metrics, settings)
+        family = max(family, len(metrics) * len(pair.base.groups))
         ranks = {m: _ranks(pair, m, settings) for m in RANKED if m in metrics}
         tables.append(_difference_table(pair, metrics, cells, settings))
         if len(pair.base.groups) > 1:
@@ -73,6 +75,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(shows),
         cannot="Where a mode covers few conversations, differences smaller than a few points cannot be seen and no "
         "difference found is not none there. A change of the draft's score is also one of its judge.",
+        warnings=common.too_few_draws(family, settings),
         notes=(common.small_text(settings), *((_judges(pairs),) if judged else ())),
     )
 

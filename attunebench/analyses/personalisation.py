@@ -57,6 +57,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="The base rate knows the labels of other conversations, which models do not: a model below it may still "
         "read people, without knowing how answers are distributed here. Other conversations of the same person count "
         "among the others.",
+        warnings=common.too_few_draws(len(gains) * len(study.groups), settings),
         notes=(common.small_text(settings), f"{reference.label}: {reference.meaning}"),
     )
 
