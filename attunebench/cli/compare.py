@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +28,10 @@ from attunebench.cli.arguments import (
     scores_files,
 )
 from attunebench.cli.emitting import emit, terminal_width
+
+if TYPE_CHECKING:
+    from attunebench.analyses.model import Analysis
+    from attunebench.comparison import Comparison
 
 _LEAST_ROWS = 15
 """Rows of the pairs that a terminal shows: fifty-five would push the tiers out of sight."""
@@ -108,19 +113,38 @@ def compare(
         baselines=baselines,
     )
     found = compared(read_study(sources), settings, models=names, force=force)
-    whole = [len(table.rows) for analysis in found.analyses for table in analysis.tables if table.id != "pairs"]
+    brief = format is _Format.terminal and output is None and not all_rows
+    analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
+    whole = [len(table.rows) for analysis in analyses for table in analysis.tables if table.id != "pairs"]
     text = render(
-        found.analyses,
+        analyses,
         format.value,
         width=terminal_width(output),
         colour=output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
         no_color=bool(os.environ.get("NO_COLOR")),
-        rows=None if all_rows or output is not None else max(_LEAST_ROWS, *whole),
+        rows=max(_LEAST_ROWS, *whole) if brief else None,
     )
     emit(text, output, protect=sources)
     if format is _Format.csv:
         for warning in found.warnings:
             typer.echo(f"! {clean(warning)}", err=True)
+
+
+def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:
+    """What a screen shows first: in modes beside the first one the tiers, and where their pairs are to be had."""
+    first = next((mode for _, mode in found.rankings), None)
+    mode_of = dict(
+        zip((analysis.name for analysis in found.analyses[1:]), (m for _, m in found.rankings), strict=False)
+    )
+    shown = []
+    for analysis in found.analyses:
+        mode = mode_of.get(analysis.name, first)
+        if mode != first and analysis.tables:
+            note = f"The pairs: --mode {mode}, --all-rows or another --format."
+            kept = tuple(table for table in analysis.tables if table.id != "pairs")
+            analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
+        shown.append(analysis)
+    return tuple(shown)
 
 
 def _files_and_models(files: list[Path], models: tuple[str, ...]) -> tuple[list[Path], tuple[str, ...]]:

@@ -27,8 +27,8 @@ from attunebench.study.compatibility import warnings_or_refusal
 
 DEFAULT_METRICS = ("composite", "pairwise_accuracy")
 _WEIGHTED = "composite"
-_SAID_AT_MOST = 6
-"""More rankings than this are left to the table: nobody reads a paragraph of numbers."""
+_SAID_AT_MOST = 4
+"""More rankings than this, and other modes, are left to the table: nobody reads a paragraph of numbers."""
 _FIRM = 0.95
 """The order of two is firm if it holds under so large a share of other weights."""
 _CANNOT = (
@@ -129,8 +129,9 @@ def _overview(
         f"A pair is told apart where its corrected p is at most {settings.alpha:g}, over at least {settings.small} "
         "conversations. The first tier is the best model and all that are not told apart from it.",
     )
-    said = list(rankings.items())[:_SAID_AT_MOST]
-    shows = " ".join(f"{label_of(name)} ({mode}): {_found(ranking)}" for (name, mode), ranking in said)
+    first = next(mode for _, mode in rankings)
+    said = [(name, ranking) for (name, mode), ranking in rankings.items() if mode == first][:_SAID_AT_MOST]
+    shows = " ".join(f"{label_of(name)} ({first}): {_found(ranking)}" for name, ranking in said)
     notes = [f"{reference.label}: {reference.meaning}" for reference in references]
     return Analysis(
         "compare",
@@ -241,7 +242,11 @@ def _changed(effect: ModeEffects) -> str:
     up = int((effect.told_apart & (effect.difference > 0)).sum())
     down = int((effect.told_apart & (effect.difference < 0)).sum())
     moved = [f"{g.label} {int(s):+d}" for g, s in zip(effect.groups, effect.shift, strict=True) if abs(s) >= 2]
-    shifts = f"; places by two or more: {listed(moved)}" if moved else "; no model moves by two places or more"
+    shifts = (
+        f"; places change by two or more, as chance alone can bring about, for {listed(moved)}"
+        if moved
+        else "; no place changes by two or more"
+    )
     if not up and not down:
         return f"{head}no change is told from none in {len(effect.groups)} models{shifts}."
     return f"{head}of {len(effect.groups)} models {up} go up and {down} go down{shifts}."

@@ -82,7 +82,8 @@ def pairs_table(ranking: Ranking, settings: Settings) -> Table:
         "Ahead − behind over the n conversations that both have; "
         f"{_test_text(settings, counted(pairs.tests, 'pair') + ' of this metric and mode')} {_mde_text(settings, m)}"
     )
-    return Table("pairs", f"All {counted(pairs.of, 'pair')}", columns, rows, caption)
+    title = "The pair" if pairs.of == 1 else f"All {pairs.of} pairs"
+    return Table("pairs", title, columns, rows, caption)
 
 
 def modes_table(effects: ModeEffects, settings: Settings) -> Table:

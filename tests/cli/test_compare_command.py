@@ -117,3 +117,17 @@ def test_bad_input_is_answered_in_a_sentence(
     assert ended.status in (1, 2)
     assert expected in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_a_terminal_shows_the_pairs_of_the_first_mode_and_says_where_the_others_are(
+    cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    column = {"composite": np.linspace(40.0, 60.0, 25)}
+    modes = {"default": column, "verbose": column}
+    (tmp_path / "scores.json").write_text(json.dumps(plain_scores({"a": modes, "b": modes})), encoding="utf-8")
+    words = ("--metric", "composite")
+    brief = quick(cli, *words).out
+    assert 1 == brief.count("The pair\n")
+    assert "The pairs: --mode verbose, --all-rows or another --format." in " ".join(brief.split())
+    assert 2 == quick(cli, *words, "--all-rows").out.count("The pair\n")
+    assert 2 == quick(cli, *words, "--format", "markdown").out.count("The pair\n")
