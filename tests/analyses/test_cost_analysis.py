@@ -1,0 +1,74 @@
+"""Cost: what results say is summed and averaged, what they do not say is left out and counted."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+import pytest
+from planted import Plan, Skill, planted_scores
+from planted_studies import cell_of, covers, level, made, table_of
+
+from attunebench.scores import Scores
+from attunebench.study import make_study
+
+
+@cache
+def scores() -> Scores:
+    skills = {"cheap": Skill(cost=0.01), "dear": Skill(cost=0.05), "free": Skill()}
+    return planted_scores(skills, Plan(conversations=24, turns=3, seed=7))
+
+
+def entries(model: str) -> list[Any]:
+    return [entry for entry in scores()["conversations"] if entry["em_model"] == model]
+
+
+@pytest.mark.parametrize(("model", "planted"), [("cheap", 0.01), ("dear", 0.05)])
+def test_the_interval_covers_the_planted_cost(model: str, planted: float) -> None:
+    assert covers(cell_of(table_of(made("cost", make_study(scores())), "money"), model, "cost"), planted)
+
+
+def test_totals_and_cost_per_point_are_those_of_plain_sums() -> None:
+    table = table_of(made("cost", make_study(scores())), "money")
+    costs = [entry["api_cost"] for entry in entries("dear")]
+    points = [entry["metrics"]["composite"] for entry in entries("dear")]
+    assert pytest.approx(sum(costs)) == cell_of(table, "dear", "total").value
+    assert pytest.approx(sum(costs) / sum(points)) == cell_of(table, "dear", "per_point").value
+
+
+def test_a_model_that_says_no_cost_has_none_and_not_zero() -> None:
+    analysis = made("cost", make_study(scores()))
+    table = table_of(analysis, "money")
+    assert None is cell_of(table, "free", "cost").value is cell_of(table, "free", "total").value
+    assert "24 of 72 results do not say their cost" in analysis.notes[0]
+
+
+def test_the_sentence_names_the_cheapest_and_the_dearest() -> None:
+    shows = made("cost", make_study(scores())).shows
+    assert "(cheap)" in shows.split(" to ")[0]
+    assert "(dear)" in shows.split(" to ")[1]
+    assert "2 models with a known cost cannot tell whether dearer ones score higher" in shows
+
+
+def test_every_epoch_is_paid_for_and_a_conversation_costs_their_mean() -> None:
+    twice: Any = copy.deepcopy(scores())
+    again = [{**entry, "epoch": 2, "api_cost": 3 * entry["api_cost"]} for entry in entries("cheap")]
+    for entry in twice["conversations"]:
+        entry["epoch"] = 1
+    twice["conversations"] += again
+    table = table_of(made("cost", make_study(twice)), "money")
+    once = sum(entry["api_cost"] for entry in entries("cheap"))
+    assert pytest.approx(4 * once) == cell_of(table, "cheap", "total").value
+    assert pytest.approx(2 * once / 24) == cell_of(table, "cheap", "cost").value
+
+
+def test_tokens_and_seconds_are_means_per_conversation() -> None:
+    table = table_of(made("cost", make_study(scores())), "usage")
+    assert 1000 == cell_of(table, "cheap", "prompt_tokens").value
+    seconds = [entry["duration_seconds"] for entry in entries("cheap")]
+    assert pytest.approx(sum(seconds) / len(seconds)) == cell_of(table, "cheap", "seconds").value
+
+
+def test_scores_without_any_cost_say_so() -> None:
+    assert "No result says what it cost" in made("cost", level()).missing
