@@ -139,8 +139,9 @@ def _best(models: Study, metric_id: str) -> Floats:
     """The best model's value in each conversation, chosen in each anew."""
     values = models.values(metric_id)
     found = np.full(len(values), np.nan)
-    some = ~np.isnan(values).all(axis=1) if values.shape[1] else np.zeros(len(values), dtype=bool)
-    found[some] = (np.nanmax if common.better(metric_id) else np.nanmin)(values[some], axis=1)
+    some = np.asarray(~np.isnan(values).all(axis=1))
+    if values.shape[1] and some.any():
+        found[some] = (np.nanmax if common.better(metric_id) else np.nanmin)(values[some], axis=1)
     return found
 
 
