@@ -51,7 +51,6 @@ def test_a_guess_is_told_from_the_base_rate_only_where_labels_are_uneven() -> No
     table = table_of(made("personalisation", study(), SETTINGS), "gain")
     assert pytest.approx(0.5, abs=0.02) == base("binary_om_accuracy")
     even, uneven = (cell_of(table, "guesser", m) for m in ("binary_om_accuracy", "binary_hp_accuracy"))
-    assert covers(even, 0.5 - base("binary_om_accuracy"))
     assert even.p_corrected is not None
     assert 0.05 < even.p_corrected
     assert covers(uneven, 0.5 - base("binary_hp_accuracy"))
