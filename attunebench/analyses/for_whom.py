@@ -157,6 +157,7 @@ class _Look:
         others = [_others(values, i) for i in range(count)] if count > 1 else []
         self.columns = np.column_stack([self.pooled, values, *(values[:, i] - o for i, o in enumerate(others))])
         self.cells = self._corrected([self._differences(subgroup) for subgroup in subgroups])
+        self.means = self._means()
 
     @property
     def tests(self) -> int:
@@ -233,29 +234,33 @@ class _Look:
         return (overall, single) if single.rows else (overall,)
 
     def _overall_rows(self) -> Iterable[tuple[Cell, ...]]:
-        for subgroup, cells in zip(self.subgroups, self.cells, strict=True):
-            mean = self._mean(subgroup, self.pooled, None)
-            yield (*_words(subgroup), *self._counts(subgroup, self.pooled), mean, cells[0])
+        for subgroup, cells, means in zip(self.subgroups, self.cells, self.means, strict=True):
+            yield (*_words(subgroup), *self._counts(subgroup, self.pooled), means[0], cells[0])
 
     def _model_rows(self) -> Iterable[tuple[Cell, ...]]:
         count = len(self.study.groups)
-        for subgroup, cells in zip(self.subgroups, self.cells, strict=True):
+        for subgroup, cells, means in zip(self.subgroups, self.cells, self.means, strict=True):
             if all(cell.small for cell in cells[1 : 1 + count]):
                 continue
             for i, group in enumerate(self.study.groups):
                 others = cells[1 + count + i] if count > 1 else Cell(None)
                 counts = self._counts(subgroup, self.values[:, i])
-                mean = self._mean(subgroup, self.values[:, i], group.key)
-                yield (*_words(subgroup), text(group.label), *counts, mean, cells[1 + i], others)
+                yield (*_words(subgroup), text(group.label), *counts, means[1 + i], cells[1 + i], others)
 
     def _counts(self, subgroup: _Subgroup, column: Floats) -> tuple[Cell, Cell]:
         there = subgroup.inside & ~np.isnan(column)
         return Cell(int(there.sum())), Cell(len(np.unique(self.study.clusters[there])))
 
-    def _mean(self, subgroup: _Subgroup, column: Floats, group: tuple[str, str, str] | None) -> Cell:
-        there = np.where(subgroup.inside, column, np.nan)[:, None]
-        ids = tuple(self.study.ids[i] for i in np.flatnonzero(subgroup.inside))
-        return self.sampling.cells(there, [Drill(group=group, metric=self.metric_id, conversations=ids)], flag=False)[0]
+    def _means(self) -> list[list[Cell]]:
+        """For each subgroup the mean over all models, and that of each."""
+        columns = np.column_stack([self.pooled, self.values])
+        inside = np.stack([subgroup.inside for subgroup in self.subgroups], axis=1)
+        tables = np.where(inside[:, :, None], columns[:, None, :], np.nan)
+        keys = (None, *(group.key for group in self.study.groups))
+        chosen = [tuple(self.study.ids[i] for i in np.flatnonzero(s.inside)) for s in self.subgroups]
+        drills = [Drill(group=key, metric=self.metric_id, conversations=ids) for ids in chosen for key in keys]
+        cells = self.sampling.cells(tables.reshape(len(columns), -1), drills, flag=False)
+        return [cells[i * len(keys) : (i + 1) * len(keys)] for i in range(len(self.subgroups))]
 
     def sentence(self) -> str:
         """The largest differences that may be claimed, over all models and of single ones."""

@@ -59,7 +59,7 @@ class Confusions:
         """Matthews' correlation of the sums with its interval; 0 where a margin is empty, as in the scores."""
         parts = (self.tp, self.tn, self.fp, self.fn)
         value = mcc(*(part.sum(axis=0) for part in parts))
-        samples = mcc(*(within.resampled_sums(sampling, part) for part in parts))
+        samples = mcc(*np.split(within.resampled_sums(sampling, np.concatenate(parts, axis=1)), 4, axis=1))
         support = self.tp + self.tn + self.fp + self.fn
         cells = within.function_cells(sampling, value, samples, support, drills)
         return [cell if cell.n else Cell(None, n=0) for cell in cells]

@@ -247,9 +247,9 @@ def _pooled_difference(drift: _Drift, step: tuple[int, int], sampling: Sampling)
     if not kept.any():
         return Cell(None)
     values = [within.ratio(s[:, kept].sum(axis=0), c[:, kept].sum(axis=0)).mean() for s, c in ends]
-    samples = [
-        within.ratio(*(within.resampled_sums(sampling, part[:, kept]) for part in end)).mean(axis=1) for end in ends
-    ]
+    drawn = within.resampled_sums(sampling, np.concatenate([part[:, kept] for end in ends for part in end], axis=1))
+    sums = np.split(drawn, 4, axis=1)
+    samples = [within.ratio(*sums[:2]).mean(axis=1), within.ratio(*sums[2:]).mean(axis=1)]
     support = (ends[0][1] + ends[1][1]).sum(axis=1, keepdims=True)
     return within.function_cells(
         sampling, np.array([values[1] - values[0]]), (samples[1] - samples[0])[:, None], support
