@@ -1,7 +1,8 @@
-"""How long `score` takes for a folder of result files: seconds per 1,000 files, peak memory, ratio to parsing alone.
+"""How long `score` takes for a folder of result files, as the command does it: time, processor time, memory, size.
 
-Usage: python benchmarks/score_results.py [--models N] [--modes N] [--conversations N] [--full]
+Usage: python benchmarks/score_results.py [--models N] [--modes N] [--conversations N] [--full] [--processes N]
 The default is small; `--full` is the load target, 11 models × 3 modes × 200 conversations: 10 s and 500 MB.
+Processor time is also given as a ratio to parsing the files alone, which says more than seconds on a busy machine.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,8 +23,17 @@ from factory import make_conversation, write_conversations
 from result_factory import noisy_result, write_result
 
 from attunebench.constants import MODES
-from attunebench.scorer import score_folders
-from attunebench.scores import write_scores
+from attunebench.scorer.pool import processes_for
+
+_SCORE = """
+import sys
+from attunebench.api import score_to_file
+if __name__ == "__main__":
+    folder, processes = sys.argv[1], int(sys.argv[2])
+    score_to_file(f"{folder}/results", f"{folder}/conversations", f"{folder}/scores.json", processes=processes)
+    import resource
+    print(*(resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
 
 
 def main() -> None:
@@ -31,24 +42,27 @@ def main() -> None:
         folder = Path(scratch)
         _write(folder, options)
         files = sorted((folder / "results").glob("*.json"))
-        began = time.perf_counter()
+        began = time.process_time()
         for file in files:
             json.loads(file.read_bytes())
-        parsed = time.perf_counter() - began
-        busy = time.process_time()
+        parsed = time.process_time() - began
+        processes = options.processes or processes_for(len(files))
+        (folder / "score.py").write_text(_SCORE)
         began = time.perf_counter()
-        scores = score_folders(folder / "results", folder / "conversations")
-        scored = time.perf_counter() - began
-        began = time.perf_counter()
-        write_scores(folder / "scores.json", scores)
-        written = time.perf_counter() - began
-        busy = time.process_time() - busy
-    whole = scored + written
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{len(files)} files: {whole:.1f} s (of which writing {written:.1f} s), {busy:.1f} s of processor time")
+        told = subprocess.run(
+            [sys.executable, folder / "score.py", folder, str(processes)], check=True, stdout=subprocess.PIPE
+        )
+        whole = time.perf_counter() - began
+        size = (folder / "scores.json").stat().st_size / 1e6
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = used.ru_utime + used.ru_stime
+    own, largest = map(float, told.stdout.split())
+    memory = own + (processes * largest if processes > 1 else 0)
+    print(f"{len(files)} files by {processes} processes: {whole:.1f} s ({1000 * whole / len(files):.2f} s per 1,000)")
     print(
-        f"{1000 * whole / len(files):.2f} s per 1,000 files, {whole / parsed:.1f} × parsing alone, peak {memory:.0f} MB"
+        f"processor time {busy:.1f} s, {busy / parsed:.1f} × parsing alone; over {processes}: {busy / processes:.1f} s"
     )
+    print(f"peak memory {memory:.0f} MB at most ({own:.0f} MB of it in the parent); {size:.0f} MB written")
 
 
 def _options() -> argparse.Namespace:
@@ -56,6 +70,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--models", type=int, default=3)
     parser.add_argument("--modes", type=int, default=1)
     parser.add_argument("--conversations", type=int, default=100)
+    parser.add_argument("--processes", type=int, default=0, help="0: as many as the command would take")
     parser.add_argument("--full", action="store_true", help="11 models, 3 modes, 200 conversations")
     options = parser.parse_args()
     if options.full:

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
+from math import perm
+
+_FEW = 120
+"""Up to so many matchings are tried one by one, which for a turn's few emotions is quicker than to call the solver."""
 
 
 def matched_total(similarity: Sequence[Sequence[float]]) -> float:
     """The largest total of a one-to-one matching of rows to columns; 0 where either side is empty.
 
-    `similarity` is a rectangular table of values ≥ 0. With a single row or column the best pair is the matching, which
-    spares most calls the solver.
+    `similarity` is a rectangular table of values ≥ 0.
     """
     if not similarity or not similarity[0]:
         return 0.0
-    if len(similarity) == 1:
+    rows, columns = len(similarity), len(similarity[0])
+    if rows == 1:
         return max(similarity[0])
-    if len(similarity[0]) == 1:
+    if columns == 1:
         return max(row[0] for row in similarity)
+    if perm(max(rows, columns), min(rows, columns)) > _FEW:
+        return _solved(similarity)
+    if rows > columns:
+        similarity = list(zip(*similarity, strict=True))
+    return max(
+        sum([row[column] for row, column in zip(similarity, matching, strict=True)])
+        for matching in _matchings(min(rows, columns), max(rows, columns))
+    )
+
+
+@lru_cache(maxsize=64)
+def _matchings(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
+    """The columns that the rows could have, for all ways of giving each row one of its own."""
+    return tuple(permutations(range(columns), rows))
+
+
+def _solved(similarity: Sequence[Sequence[float]]) -> float:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(similarity, maximize=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attunebench.errors import UsageError
 from attunebench.scores import ConversationEntry, GroundTruthEntry
+from attunebench.study.tables import Tables, averaged
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -123,6 +124,11 @@ class Study:
     """Position of a file → conversations that it was scored on with other labels than those in `ground_truth`."""
     unlabelled: frozenset[int] = frozenset()
     """Positions of files that do not keep the labels that they were scored on: those of an older version."""
+    _tables: Tables = field(default_factory=lambda: Tables({}), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._tables.entries is not self.entries:  # else a study that was cut from another, whose tables it shares
+            object.__setattr__(self, "_tables", Tables(self.entries))
 
     # Choosing groups
 
@@ -191,13 +197,9 @@ class Study:
 
     def values(self, metric_id: str) -> Floats:
         """A metric's values: (conversations, groups)."""
-        table = np.full((len(self.ids), len(self.groups)), np.nan)
-        for row, conversation in enumerate(self.ids):
-            for column, group in enumerate(self.groups):
-                table[row, column] = _mean(
-                    [entry["metrics"].get(metric_id) for entry in self.entries.get((group.key, conversation), ())]
-                )
-        return table
+        return _beside(
+            [self._tables.conversations(group.key).column(metric_id, self.ids) for group in self.groups], len(self.ids)
+        )
 
     def scored(self) -> NDArray[np.bool_]:
         """Which conversation was scored for which group: (conversations, groups)."""
@@ -227,7 +229,8 @@ class Study:
 
     def turn_values(self, metric_id: str) -> Floats:
         """A metric's values turn by turn: (turns, groups)."""
-        return self._over_turns(lambda entry: {t["turnNumber"]: t["metrics"].get(metric_id) for t in entry["turns"]})
+        keys = self._turn_keys
+        return _beside([self._tables.turns(group.key).column(metric_id, keys) for group in self.groups], len(keys))
 
     def truth_tags(self) -> list[Mapping[str, float | None] | None]:
         """The person's tags of each turn: {} neutral, None no truth."""
@@ -271,37 +274,23 @@ class Study:
         return np.array([turn.conversation for turn in self.turns], dtype=np.intp)
 
     def _letters(self, block: Block, meaning: Floats, truth: Floats | None = None) -> Floats:
-        table = np.full((len(self.turns), len(self.questions), len(self.groups)), np.nan)
-        rows = {(turn.conversation, turn.number): row for row, turn in enumerate(self.turns)}
+        width = len(self.questions)
+        rows = {key: row for row, key in enumerate(self._turn_keys)}
+        table = np.full((len(rows), width, len(self.groups)), np.nan)
         for column, group in enumerate(self.groups):
-            for conversation, conversation_id in enumerate(self.ids):
-                gathered: dict[int, list[Floats]] = {}
-                for entry in self.entries.get((group.key, conversation_id), ()):
-                    for turn in entry["turns"]:
-                        letters = turn.get("answers", {}).get(block)
-                        row = rows.get((conversation, turn["turnNumber"]))
-                        if isinstance(letters, str) and row is not None and len(letters) == len(self.questions):
-                            gathered.setdefault(row, []).append(_read(letters, meaning))
-                for row, given in gathered.items():
-                    table[row, :, column] = _mean_rows(given, None if truth is None else truth[row])
-        return table
-
-    def _over_turns(self, read: Callable[[ConversationEntry], Mapping[int, float | None]]) -> Floats:
-        table = np.full((len(self.turns), len(self.groups)), np.nan)
-        for column, group in enumerate(self.groups):
-            for start, conversation in enumerate(self.ids):
-                found = [read(entry) for entry in self.entries.get((group.key, conversation), ())]
-                if found:
-                    for row in self._rows_of[start]:
-                        table[row, column] = _mean([values.get(self.turns[row].number) for values in found])
+            told = [(rows[key], text) for key, text in self._tables.letters(group.key, block, width) if key in rows]
+            if told and width:
+                places = np.array([row for row, _ in told], dtype=np.intp)
+                read = _read("".join(text for _, text in told), meaning).reshape(len(told), width)
+                if truth is not None:
+                    known = truth[places]
+                    read = np.where(np.isnan(known), np.nan, read == known)
+                table[:, :, column] = averaged(read, places, len(rows))
         return table
 
     @cached_property
-    def _rows_of(self) -> tuple[tuple[int, ...], ...]:
-        rows: list[list[int]] = [[] for _ in self.ids]
-        for row, turn in enumerate(self.turns):
-            rows[turn.conversation].append(row)
-        return tuple(map(tuple, rows))
+    def _turn_keys(self) -> tuple[tuple[str, int], ...]:
+        return tuple((self.ids[turn.conversation], turn.number) for turn in self.turns)
 
     def _turn_numbers(self, conversation_id: str) -> list[int]:
         if (truth := self.ground_truth.get(conversation_id)) is not None:
@@ -321,12 +310,5 @@ def _mean(values: Sequence[float | None]) -> float:
     return sum(defined) / len(defined) if defined else np.nan
 
 
-def _mean_rows(given: Sequence[Floats], truth: Floats | None) -> Floats:
-    """Mean over epochs of answers, or of their being right."""
-    table = np.array(given)
-    if truth is not None:
-        table = np.where(np.isnan(truth), np.nan, (table == truth).astype(np.float64))
-    counts = (~np.isnan(table)).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        mean: Floats = np.where(counts > 0, np.nansum(table, axis=0) / counts, np.nan)
-    return mean
+def _beside(columns: Sequence[Floats], rows: int) -> Floats:
+    return np.stack(columns, axis=1) if columns else np.full((rows, 0), np.nan)

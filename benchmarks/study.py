@@ -1,0 +1,44 @@
+"""How long a study takes at the load target: reading the scores file, and every array that analyses ask for.
+
+Usage: python benchmarks/study.py SCORES (a scores file; benchmarks/score_results.py says what the load target is)
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from attunebench.metrics.registry import REGISTRY
+from attunebench.study import read_study
+from attunebench.study.schema import TRUTH_OF_BLOCK
+
+Made = TypeVar("Made")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Time the arrays of a study.")
+    parser.add_argument("scores")
+    path = parser.parse_args().scores
+    study = _timed("read the file", lambda: read_study(path))
+    of_turns = [card.id for card in REGISTRY.values() if card.level == "turn"]
+    for often in ("first", "again, in a cut of it"):
+        print(f"{often}: {len(study.ids)} conversations, {len(study.groups)} groups")
+        _timed(f"  values of {len(REGISTRY)} metrics", lambda: [study.values(metric) for metric in REGISTRY])
+        _timed(f"  turn values of {len(of_turns)} metrics", lambda: [study.turn_values(metric) for metric in of_turns])
+        _timed(
+            "  right and answers of four blocks", lambda: [(study.right(b), study.answers(b)) for b in TRUTH_OF_BLOCK]
+        )
+        study = study.with_conversations(study.ids[: len(study.ids) // 2])
+
+
+def _timed(what: str, work: Callable[[], Made]) -> Made:
+    began = time.process_time()
+    made = work()
+    print(f"{what}: {time.process_time() - began:.2f} s of processor time")
+    return made
+
+
+if __name__ == "__main__":
+    main()
