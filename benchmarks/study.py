@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from attunebench.metrics.registry import REGISTRY
-from attunebench.study import read_study
+from attunebench.study import Study, read_study
 from attunebench.study.schema import TRUTH_OF_BLOCK
 
 Made = TypeVar("Made")
@@ -22,15 +22,17 @@ def main() -> None:
     parser.add_argument("scores")
     path = parser.parse_args().scores
     study = _timed("read the file", lambda: read_study(path))
+    _arrays("first", study)
+    _arrays("again, in a half of it", study.with_conversations(study.ids[: len(study.ids) // 2]))
+
+
+def _arrays(often: str, study: Study) -> None:
+    print(f"{often}: {len(study.ids)} conversations, {len(study.groups)} groups")
     of_turns = [card.id for card in REGISTRY.values() if card.level == "turn"]
-    for often in ("first", "again, in a cut of it"):
-        print(f"{often}: {len(study.ids)} conversations, {len(study.groups)} groups")
-        _timed(f"  values of {len(REGISTRY)} metrics", lambda: [study.values(metric) for metric in REGISTRY])
-        _timed(f"  turn values of {len(of_turns)} metrics", lambda: [study.turn_values(metric) for metric in of_turns])
-        _timed(
-            "  right and answers of four blocks", lambda: [(study.right(b), study.answers(b)) for b in TRUTH_OF_BLOCK]
-        )
-        study = study.with_conversations(study.ids[: len(study.ids) // 2])
+    _timed(f"  values of {len(REGISTRY)} metrics", lambda: [study.values(metric) for metric in REGISTRY])
+    _timed(f"  turn values of {len(of_turns)} metrics", lambda: [study.turn_values(metric) for metric in of_turns])
+    blocks = tuple(TRUTH_OF_BLOCK)
+    _timed("  right and answers of four blocks", lambda: [(study.right(b), study.answers(b)) for b in blocks])
 
 
 def _timed(what: str, work: Callable[[], Made]) -> Made:

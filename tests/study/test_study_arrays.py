@@ -30,7 +30,7 @@ TRUTH = {
 
 @pytest.fixture(scope="module")
 def scores():
-    """Two noisy models with gaps of all kinds, one in two epochs and the other without the first of six conversations."""
+    """Two noisy models with gaps of all kinds, one in two epochs the other without the first of six conversations."""
     raws = [make_conversation(seed, turns=3) for seed in range(6)]
     results = []
     for raw in raws:
