@@ -21,6 +21,7 @@ SCHEMA_VERSION = "1.1"
 """
 _FORMAT = "attunebench-scores"
 _HEAD_BYTES = 200
+_MAX_BYTES = 2 << 30
 _ENCODER = json.JSONEncoder(allow_nan=False)
 
 MetricValues = dict[str, "float | None"]
@@ -299,7 +300,12 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
 def read_scores(path: str | Path) -> Scores:
     """The content of a scores file. DataError: no such file, not JSON, not of this format, of a newer version."""
     source = Path(path)
+    if source.exists() and not source.is_file():
+        # A pipe would be waited for, and a device read from for ever.
+        raise DataError(f"{source} is no ordinary file; name the one that `attune-bench score` wrote.")
     try:
+        if source.stat().st_size > _MAX_BYTES:
+            raise DataError(f"{source} is larger than {_MAX_BYTES >> 30} GB, which no scores file is.")
         content = parse_json(source.read_bytes(), lenient=True)
     except OSError as error:
         raise DataError(

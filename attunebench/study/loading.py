@@ -1,4 +1,7 @@
-"""Scores files → a study. Refuses what cannot be one study, in a sentence; older files give what they hold."""
+"""Scores files → a study. Refuses what cannot be one study, in a sentence; older files give what they hold.
+
+Everything that is read here has passed `require_shape`, so that neither this file nor analyses test for odd values.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from attunebench.constants import MODES
 from attunebench.errors import DataError
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.study.schema import Group, Reference, Study
+from attunebench.study.shape import group_key, require_shape
 
 _Key = tuple[str, str, str]
 _KINDS = ("model", "human", "baseline", "oracle")
@@ -34,10 +38,12 @@ def make_study(
 ) -> Study:
     """One study of the content of scores files.
 
-    Conversations are the union of all files, in the order of the first that has them. DataError where two files hold
-    the same provider, model and mode, or one of them holds no result.
+    Conversations are the union of all files, in the order of the first that has them. DataError where a file holds what
+    no study can read, where two hold the same provider, model and mode, or none holds a result.
     """
     parts = [cast(Scores, part) for part in ([scores] if isinstance(scores, Mapping) else scores)]
+    for position, part in enumerate(parts):
+        require_shape(part, files[position] if position < len(files) else "The scores")
     entries: dict[tuple[_Key, str], list[ConversationEntry]] = {}
     owner: dict[_Key, int] = {}
     aggregates: dict[_Key, Mapping[str, Any]] = {}
@@ -45,18 +51,18 @@ def make_study(
     relabelled: dict[int, list[str]] = {}
     ids: dict[str, None] = {}
     for position, part in enumerate(parts):
-        for aggregate in part["aggregates"]:
-            key = _key_of(aggregate)
-            if key in owner:
+        for held in (*part["aggregates"], *part["conversations"]):
+            key = group_key(held)
+            if owner.setdefault(key, position) != position:
                 raise DataError(_twice(key, files, owner[key], position))
-            owner[key], aggregates[key] = position, aggregate
+        aggregates |= {group_key(aggregate): aggregate for aggregate in part["aggregates"]}
         for fact in part.get("ground_truth") or ():
             ids.setdefault(fact["conversationId"])
             if not _same_labels(truth.setdefault(fact["conversationId"], fact), fact):
                 relabelled.setdefault(position, []).append(fact["conversationId"])
         for entry in part["conversations"]:
             ids.setdefault(entry["conversationId"])
-            entries.setdefault((_key_of(entry), entry["conversationId"]), []).append(entry)
+            entries.setdefault((group_key(entry), entry["conversationId"]), []).append(entry)
     if not entries:
         raise DataError(
             "The scores hold no conversation, so there is nothing to compute; run `attune-bench score` again."
@@ -68,7 +74,7 @@ def make_study(
         entries={key: tuple(found) for key, found in entries.items()},
         ground_truth=truth,
         questions=_questions(parts, files),
-        references=_references(parts[0], order),
+        references=_references(parts, order),
         metadata=tuple(part["metadata"] for part in parts),
         files=tuple(files),
         aggregates=aggregates,
@@ -82,17 +88,12 @@ def _same_labels(one: GroundTruthEntry, other: GroundTruthEntry) -> bool:
     return one is other or all(one[part] == other[part] for part in ("turns", "wide", "pre_panas", "post_panas"))
 
 
-def _key_of(entry: Mapping[str, Any]) -> _Key:
-    return str(entry.get("provider", "unknown")), str(entry["em_model"]), str(entry.get("mode", "default"))
-
-
 def _groups(owner: Mapping[_Key, int], entries: Iterable[tuple[_Key, str]]) -> tuple[Group, ...]:
     """Display order: the primary mode first, models before people before baselines, then by name."""
     scored = {key for key, _ in entries}
     names = Counter(model for _, model in {key[:2] for key in scored})
     groups = [
-        Group(*key, label=key[1] if names[key[1]] == 1 else f"{key[1]} ({key[0]})", source=owner.get(key, 0))
-        for key in scored
+        Group(*key, label=key[1] if names[key[1]] == 1 else f"{key[1]} ({key[0]})", source=owner[key]) for key in scored
     ]
     return tuple(sorted(groups, key=_display))
 
@@ -111,12 +112,15 @@ def _questions(parts: Sequence[Scores], files: Sequence[str]) -> tuple[str, ...]
     return next(iter(known), ())
 
 
-def _references(part: Scores, ids: Sequence[str]) -> tuple[Reference, ...]:
+def _references(parts: Sequence[Scores], ids: Sequence[str]) -> tuple[Reference, ...]:
+    """Those of the first file that has some: they come from the ground truth, which the files share."""
     rows = {conversation: row for row, conversation in enumerate(ids)}
     found = []
-    for reference in part.get("references") or ():
+    for reference in next((listed for part in parts if (listed := part.get("references"))), ()):
         values: dict[str, Any] = {name: np.full(len(ids), np.nan) for name in reference["metrics"]}
         for entry in reference["conversations"]:
+            if entry["conversationId"] not in rows:
+                continue
             for name, value in entry["metrics"].items():
                 if name in values and value is not None:
                     values[name][rows[entry["conversationId"]]] = value

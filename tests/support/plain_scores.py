@@ -69,8 +69,10 @@ def _by_mode(given: Any) -> Mapping[str, Values]:
 def _truth(conversation: str, who: str, label: str | None) -> dict[str, Any]:
     state = {"positive": None, "negative": None, "items": {}}
     wide = {"q1": None, "q2": label, "q3": None, "follow_up": None, "four_branch": {}}
-    about = {"conversationId": conversation, "participant_id": who}
-    return {**about, "pre_panas": state, "post_panas": state, "wide": wide, "turns": []}
+    about = {"conversationId": conversation, "source_file": f"{conversation}.json", "participant_id": who}
+    unknown: dict[str, Any] = {"om_model": None, "topics": [], "subtopic": None, "attitude": None}
+    told = {"demographics": {}, "diagnosis_groups": [], "computed_scores": {}}
+    return {**about, **unknown, **told, "pre_panas": state, "post_panas": state, "wide": wide, "turns": []}
 
 
 def _none(value: float) -> float | None:
