@@ -239,6 +239,8 @@ def _sure(ranking: Ranking) -> str:
     pairs = ranking.pairs
     if not pairs.of:
         return "With one model there is no order to be sure of; its interval says how far its score could be off."
+    if ranking.small:
+        return "Not at all: on so few conversations or participants no difference is claimed, however large it looks."
     found = f"{pairs.apart} of {common.counted(pairs.of, 'pair')} of models are told apart."
     detectable = pairs.mde_corrected[~np.isnan(pairs.mde_corrected)]
     if detectable.size:

@@ -119,11 +119,11 @@ def _assemble(
     first: Sequence[int],
 ) -> str:
     """The page around as many chunks as fit beside what it shows at once."""
-    template = _environment().get_template("page.html")
-    bare = template.render(**context, chunks=(about,), remarks=(), left_out={}, empty=frozenset(), packed_n=0)
-    room = budget - len(bare.encode()) - _RESERVE
+    front = _environment().get_template("page.html").render(**context)
+    room = budget - len(front.encode()) - len(about.data) - len(context["script"]) - _RESERVE
     packed = chunks.pack(study, metrics, evidence, budget=room, first=first)
-    return template.render(
+    end = _environment().get_template("end.html")
+    return front + end.render(
         **context,
         chunks=(about, *packed.chunks),
         remarks=tuple(evidence.remarks) if evidence is not None else (),

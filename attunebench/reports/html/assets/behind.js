@@ -5,7 +5,7 @@ let back = null;
 
 function fill(title, ...parts) {
   const heading = make("h2", { id: "behind-title", tabindex: "-1" }, title);
-  dialog.replaceChildren(make("div", { class: "dialog-head" }, heading, button("Close", () => dialog.close(), { "aria-label": "Close (Escape)" })), ...parts);
+  dialog.replaceChildren(make("div", { class: "dialog-head" }, heading, button("Close", () => dialog.close(), { "aria-label": "Close (Escape)" })), ...parts.filter(Boolean));
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
   heading.focus({ preventScroll: true });

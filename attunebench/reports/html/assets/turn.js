@@ -1,4 +1,6 @@
 // A turn as a reader sees it: what was said, what the person labelled, what a model (or all of them) answered.
+const OM_HP = "OM is the model that replied, HP is the person.";
+
 function tagsText(tags) {
   if (tags === null || tags === undefined) return "not answered";
   const listed = Object.entries(tags).map(([item, strength]) => (strength === null ? item : `${item} ${strength}`));
@@ -56,7 +58,7 @@ function questionTable(truth, given, focus) {
     show(only);
   }, { "aria-pressed": "true" });
   show(true);
-  return make("section", {}, make("h4", {}, "Yes/no questions about the reply"),
+  return make("section", {}, make("h4", {}, "Yes/no questions about the reply"), make("p", { class: "note" }, OM_HP),
     make("p", { class: "bar-of-buttons" }, `${apart} answers disagree with the person.`, toggle),
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Yes/no questions" }, table));
 }
@@ -131,7 +133,7 @@ function allModels(labels, turn, items) {
   const felt = make("li", {}, make("p", { class: "who" }, "What did the person feel?"),
     make("p", {}, make("strong", {}, "The person: ", words(tagsText(truthOf(labels, turn)?.tags)))),
     [...by].map(([text, names]) => make("p", {}, words(text), `: ${names.length}: `, words(names.join(", ")))));
-  return make("ul", { class: "items" }, items.map(([question, block]) => splitOf(labels, turn, question, block, groups)), felt);
+  return make("div", {}, make("p", { class: "note" }, OM_HP), make("ul", { class: "items" }, items.map(([question, block]) => splitOf(labels, turn, question, block, groups)), felt));
 }
 
 async function turnView(row, turn, { group = null, focus = null, items = [] }) {
@@ -147,11 +149,11 @@ async function turnView(row, turn, { group = null, focus = null, items = [] }) {
     return view;
   }
   const given = answersOf(labels, group, turn);
-  view.append(make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
+  const parts = [make("p", {}, make("strong", {}, "The person felt: "), words(truth ? tagsText(truth.tags) : "–")),
     make("p", {}, make("strong", {}, name(groupName(group)), " says: "), words(given.map((one) => ("tags" in one ? tagsText(one.tags) : "not measured")).join("; ") || "–")),
-    questionTable(truth, given, focus), pairTable(truth, given) ?? "", ...draftPart(drafts, group, turn));
-  const raw = rawPart(replies, group, turn);
-  view.append(raw ?? make("p", { class: "missing" }, "Raw replies of this turn are not in this file."));
+    questionTable(truth, given, focus), pairTable(truth, given), ...draftPart(drafts, group, turn),
+    rawPart(replies, group, turn) ?? make("p", { class: "missing" }, "Raw replies of this turn are not in this file.")];
+  view.append(...parts.filter(Boolean));
   return view;
 }
 
