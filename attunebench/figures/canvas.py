@@ -9,7 +9,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,7 @@ INK, FAINT, PALE = "#222222", "#6B6B6B", "#EDEFF2"
 SMALL_TYPE, TYPE, HEADING = 7.0, 7.5, 8.5
 ROW = 0.19
 """Inches of a row with a model's name."""
+_FEWEST_ROWS, _NARROW, _WIDEST_CELL, _NARROWEST_CELL, _BESIDE_CELLS = 4, 2.5, 0.7, 0.26, 1.7
 TALLEST = 9.4
 """Inches that a page leaves for a figure."""
 REFERENCE_DASHES: Mapping[str, Any] = {"chance": (0, (4, 2)), "base rate": (0, (1, 1.5))}
@@ -84,7 +85,6 @@ def drawing() -> Iterator[None]:
     # Only the user's names can lack a glyph; a box in its place says that, a warning on stderr helps nobody.
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
         yield
@@ -101,16 +101,31 @@ def new_figure(look: Look, height: float, title: str) -> Figure:
     return figure
 
 
+def roomy(look: Look, columns: int) -> tuple[Look, tuple[str, ...]]:
+    """The look that has room for a heat map's numbers, and for the caption that it is another one than was asked."""
+    if look.wide or columns * _NARROWEST_CELL + _BESIDE_CELLS <= look.inches:
+        return look, ()
+    return replace(look, width="double"), ("Two columns wide, since its numbers would not be readable in one.",)
+
+
+def rows_high(rows: int, each: float = ROW) -> float:
+    """Inches of rows with names; a few rows get the room of four, so that headings and axes stay apart."""
+    return max(rows, _FEWEST_ROWS) * each
+
+
 def panels(figure: Figure, rows: int, columns: int, **more: Any) -> list[Axes]:
-    """A grid of axes, row by row."""
+    """A grid of axes, row by row, with as few numbers on each as narrow ones have room for."""
     grid = figure.subplots(rows, columns, squeeze=False, **more)
-    return [axes for row in grid for axes in row]
+    found: list[Axes] = [axes for row in grid for axes in row]
+    for axes in found:
+        axes.locator_params(axis="x", nbins=3 if figure.get_figwidth() / columns < _NARROW else 6)
+    return found
 
 
-def panel_title(axes: Axes, text: str, look: Look, across: int, *, names: float = 1.5) -> None:
+def panel_title(axes: Axes, text: str, look: Look, across: int, *, names: float = 1.5, colour: str = INK) -> None:
     """A panel's title in lines that fit its width; `names` are the inches that the panels leave for names."""
     room = (look.inches - names) / across
-    axes.set_title("\n".join(textwrap.wrap(text, max(10, int(room / 0.077)))))
+    axes.set_title("\n".join(textwrap.wrap(text, max(10, int(room / 0.08)))), color=colour)
 
 
 def marker_of(style: Style) -> Any:
@@ -359,8 +374,13 @@ class Heat:
         return colormaps["Blues"](0.04 + 0.86 * place)
 
 
-def heat_map(axes: Axes, heat: Heat, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Cells with their numbers, rows from the top, the names of columns above."""
+def heat_map(
+    figure: Figure, axes: Axes, heat: Heat, rows: Sequence[str], columns: Sequence[str], *, cell_high: float
+) -> None:
+    """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
+
+    `cell_high` are the inches that the height of the figure leaves for a row.
+    """
     from matplotlib.collections import PolyCollection
 
     squares, colours = [], []
@@ -383,6 +403,8 @@ def heat_map(axes: Axes, heat: Heat, rows: Sequence[str], columns: Sequence[str]
     axes.add_collection(PolyCollection(squares, facecolors=colours, edgecolors="white", linewidths=0.5))
     axes.set_xlim(0, len(columns))
     axes.set_ylim(len(rows), 0)
+    if len(columns) * _WIDEST_CELL + _BESIDE_CELLS < figure.get_figwidth():
+        axes.set_aspect(cell_high / _WIDEST_CELL, anchor="NW")
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()

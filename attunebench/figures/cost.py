@@ -71,6 +71,8 @@ def _scatter(axes: Axes, labels: list[str], taken: Points, composite: Points, so
     some = taken.value[taken.known]
     if some.size and some.min() > 0 and some.max() / some.min() > _DECADES:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("")
     elif some.size:
         canvas.fit(axes, *canvas.span_of(taken))
     axes.grid(True)

@@ -53,7 +53,7 @@ def _grid(source: Source, study: Study, name: str, title: str, metrics: Sequence
     down = -(-len(metrics) // across)
     labels = study.labels
     order = common.by_value(means(study, "composite", source.settings).value)
-    height = 0.55 + down * (0.62 + len(labels) * canvas.ROW * 0.92)
+    height = 0.55 + down * (0.62 + canvas.rows_high(len(labels), 0.175))
     figure = canvas.new_figure(source.look, height, title)
     boxes = canvas.panels(figure, down, across)
     drawn: list[str] = []

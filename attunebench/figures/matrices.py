@@ -26,10 +26,13 @@ def win_rates(source: Source) -> list[Picture]:
     texts = [["" if i == j else _percent(x) for j, x in enumerate(row)] for i, row in enumerate(values)]
     title = f"{table.title}, {source.mode} mode"
     against = [one.removeprefix(_BESIDE) for one in columns]
-    figure = canvas.new_figure(source.look, 1.75 + len(labels) * 0.26, title)
+    look, note = canvas.roomy(source.look, len(columns))
+    figure = canvas.new_figure(look, 1.75 + len(labels) * 0.26, title)
     (axes,) = canvas.panels(figure, 1, 1)
     heat = Heat(values, texts, wins, 0.0, 1.0, diverging=True)
-    canvas.heat_map(axes, heat, [source.names[x] for x in labels], [source.names[x] for x in against])
+    canvas.heat_map(
+        figure, axes, heat, [source.names[x] for x in labels], [source.names[x] for x in against], cell_high=0.26
+    )
     counts = np.array([cell.n or 0 for one in columns for cell in column(table, one)])
     counts = counts[counts > 0]
     over = f"{counts.min()}" if counts.size and counts.min() == counts.max() else f"{counts.min()}–{counts.max()}"
@@ -37,6 +40,7 @@ def win_rates(source: Source) -> list[Picture]:
     caption = (
         "In how many of the talks of both the row's model is closer to the person than the column's. Bold: told apart "
         "from one half after correction. 50 is what two equal models give.",
+        *note,
         table.caption,
         analysis.shows,
         analysis.cannot,
@@ -67,21 +71,23 @@ def _questions(source: Source, table: Table, name: str, title: str) -> Picture:
     scored = values[:, 2:][~np.isnan(values[:, 2:])]
     low = float(scored.min()) if scored.size else 0.0
     heat = Heat(values, texts, np.zeros_like(small), min(low, 0.5), 1.0)
-    figure = canvas.new_figure(source.look, 1.9 + len(table.rows) * 0.185, f"{title}, {source.mode} mode")
+    look, note = canvas.roomy(source.look, len(shown))
+    figure = canvas.new_figure(look, 1.9 + len(table.rows) * 0.185, f"{title}, {source.mode} mode")
     (axes,) = canvas.panels(figure, 1, 1)
     asks = words(table, "asks")
-    limit = _WORDS if source.look.wide else 0
+    limit = _WORDS if look.wide else 0
     rows = [
         f"{printable(asks[i], limit)}  {question}" if limit else question
         for i, question in enumerate(words(table, "question"))
     ]
     heads = ["people say yes", "always the frequent one", *(source.names[label] for label in labels)]
-    canvas.heat_map(axes, heat, rows, heads)
+    canvas.heat_map(figure, axes, heat, rows, heads, cell_high=0.185)
     axes.axvline(2, color=canvas.INK, linewidth=1.0)
     axes.set_xlabel(f"% of turns (left of the line: labels; right: answered as the person), {_labels(table)}")
     caption = (
         "Share of turns that a model answers as the person did, question by question, in per cent. Left of the line: "
         "how often people say yes, and what always giving the more frequent answer would score.",
+        *note,
         table.caption,
         analysis.shows,
         analysis.cannot,

@@ -40,19 +40,20 @@ def _differences(source: Source, table: Table) -> Picture:
     values = np.array([points(table, m).value for m in metrics]).T * scale
     apart = np.array([[common.claimed(cell, source.settings) for cell in column(table, m)] for m in metrics]).T
     ends = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
-    wide = source.look.wide
-    texts = [[canvas.signed(x, 1 if wide else 0) for x in row] for row in values]
+    texts = [[canvas.signed(x) for x in row] for row in values]
     labels = words(table, "model")
     title = f"Difference between modes, {table.title}"
-    figure = canvas.new_figure(source.look, 1.85 + len(labels) * 0.22, title)
+    look, note = canvas.roomy(source.look, len(metrics))
+    figure = canvas.new_figure(look, 1.85 + len(labels) * 0.22, title)
     (axes,) = canvas.panels(figure, 1, 1)
     names = [source.names[label] for label in labels]
     heat = Heat(values, texts, apart, -ends, ends, diverging=True)
-    canvas.heat_map(axes, heat, names, [common.label_of(m) for m in metrics])
+    canvas.heat_map(figure, axes, heat, names, [common.label_of(m) for m in metrics], cell_high=0.22)
     axes.set_xlabel(f"difference in hundredths of the metric (Composite: points), {n_text(counts(table, 'n'))}")
     caption = (
         "Mean paired difference per model and metric; the Composite in points of 100, all others in hundredths, so "
         "that +1.0 is one point. Bold: told from 0 after correction.",
+        *note,
         table.caption,
         analysis.shows,
         analysis.cannot,
@@ -71,7 +72,7 @@ def mode_ranks(source: Source) -> list[Picture]:
     rows = max(len(table.rows) for table in tables)
     down, across = (len(tables), len(metrics)) if source.look.wide else (len(tables) * len(metrics), 1)
     title = "Ranks in each mode"
-    figure = canvas.new_figure(source.look, 0.5 + down * (0.6 + rows * canvas.ROW * 0.9), title)
+    figure = canvas.new_figure(source.look, 0.5 + down * (0.6 + canvas.rows_high(rows, 0.17)), title)
     boxes = iter(canvas.panels(figure, down, across))
     for table in tables:
         for metric_id in metrics:

@@ -10,7 +10,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.figures import canvas
 from attunebench.figures.model import LackingError, Picture
-from attunebench.figures.source import Floats, Source, n_text, points, words
+from attunebench.figures.source import Floats, Source, means, n_text
 from attunebench.metrics.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ _ROW = 0.155
 
 def profiles(source: Source) -> list[Picture]:
     """A panel per model with a bar for each metric of the Composite."""
-    analysis, table = source.analysis("leaders"), source.table("leaders", "means")
-    metrics = [m for m in common.CANONICAL if any(one.id == m for one in table.columns) and m != "composite"]
-    metrics = [m for m in metrics if points(table, m).known.any()]
+    study = source.models()
+    metrics = tuple(m for m in common.defined_metrics(study, common.CANONICAL) if m != "composite")
     if not metrics:
         raise LackingError("None of the metrics of the Composite is defined here.")
-    labels = words(table, "model")
-    values = np.array([points(table, m).value for m in metrics])
-    lows, highs = (np.array([getattr(points(table, m), end) for m in metrics]) for end in ("low", "high"))
+    order = common.by_value(means(study, "composite", source.settings).value)
+    labels = [study.labels[i] for i in order]
+    found = [means(study, m, source.settings).take(order) for m in metrics]
+    values, lows, highs = (np.array([getattr(one, end) for one in found]) for end in ("value", "low", "high"))
     across = min(4 if source.look.wide else 2, len(labels))
     down = -(-len(labels) // across)
     title = f"Profiles, {source.mode} mode"
@@ -39,18 +39,18 @@ def profiles(source: Source) -> list[Picture]:
         _profile(axes, metrics, values[:, at], lows[:, at], highs[:, at], middle, source.styles[label].colour)
         axes.set_yticks(range(len(metrics)), [_short(m) for m in metrics] if at % across == 0 else [])
         axes.tick_params(labelbottom=at + across >= len(labels))
-        axes.set_title(source.names[label], color=source.styles[label].colour)
+        colour = source.styles[label].colour
+        canvas.panel_title(axes, source.names[label], source.look, across, names=0.8, colour=colour)
     for axes in boxes[len(labels) :]:
         axes.set_axis_off()
     low = min(0.0, float(np.nanmin(np.concatenate([values, lows]))))
     boxes[0].set_xlim(max(low, -1.0), 1.0)
-    counted = [points(table, m).n for m in metrics]
-    figure.supxlabel(f"mean of the metric (1 is best), {n_text(np.concatenate(counted))}", fontsize=canvas.TYPE)
+    n = n_text(np.concatenate([one.n for one in found]))
+    figure.supxlabel(f"mean of the metric (1 is best), {n}", fontsize=canvas.TYPE)
     caption = (
         "Each bar is a mean of the model with its interval; the black line across is the mean over all models shown. "
         "All metrics run to 1; PANAS is 0 where predicting no change would have done as well, and can be negative.",
-        table.caption,
-        analysis.cannot,
+        f"{common.sample_text(study)}. {common.intervals_text(source.settings)}. Nothing is controlled for.",
         *source.shortened(labels),
     )
     return [Picture("profiles", title, figure, caption)]

@@ -28,7 +28,7 @@ def leaderboard(source: Source) -> list[Picture]:
         raise LackingError("Neither the Composite nor Pairwise is defined for any conversation.")
     wide = source.look.wide
     rows = len(tables[0].rows)
-    height = 1.0 + rows * canvas.ROW
+    height = 1.0 + canvas.rows_high(rows)
     title = f"Composite and Pairwise, {source.mode} mode"
     figure = canvas.new_figure(source.look, height if wide else height * len(tables) - 0.3, title)
     grid = (1, len(tables)) if wide else (len(tables), 1)

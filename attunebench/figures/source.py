@@ -132,22 +132,40 @@ class _Names(dict[str, str]):
 
 
 def short_names(labels: Sequence[str], longest: int = _LONGEST_NAME) -> dict[str, str]:
-    """Label → at most `longest` characters, cut in the middle since versions stand at the end.
+    """Label → at most `longest` characters: head and tail, since versions stand at the end.
 
-    Names that would become the same get a number.
+    Names that would become the same show where they begin to differ, and where even that is the same, a number.
     """
+    whole = {label: printable(label, 500) or "(no name)" for label in dict.fromkeys(labels)}
+    tail = longest // 2 - 1
+    cut = {
+        label: name if len(name) <= longest else f"{name[: longest - tail - 1]}…{name[-tail:]}"
+        for label, name in whole.items()
+    }
     found: dict[str, str] = {}
-    for label in dict.fromkeys(labels):
-        name = printable(label, 500) or "(no name)"
-        if len(name) > longest:
-            tail = longest // 2 - 1
-            name = f"{name[: longest - tail - 1]}…{name[-tail:]}"
-        taken, count = name, 1
+    for label, name in cut.items():
+        alike = [whole[other] for other, same in cut.items() if same == name]
+        if len(alike) > 1:
+            name = _where_they_differ(whole[label], alike, longest)
+        plain, count = name, 1
         while name in found.values():
             count += 1
-            name = f"{taken} #{count}"
+            name = f"{plain} #{count}"
         found[label] = name
     return found
+
+
+def _where_they_differ(name: str, alike: Sequence[str], longest: int) -> str:
+    """A few first characters and those around the first that is not the same in all names."""
+    if len(name) <= longest:
+        return name
+    first, last = min(alike), max(alike)
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    head = longest // 4
+    start = max(head + 1, min(shared - 3, len(name) - (longest - head - 1)))
+    rest = name[start:]
+    room = longest - head - 1
+    return f"{name[:head]}…{rest if len(rest) <= room else rest[: room - 1] + '…'}"
 
 
 def column(table: Table, column_id: str) -> list[Cell]:

@@ -29,7 +29,7 @@ def distributions(source: Source) -> list[Picture]:
     across = len(tables) if source.look.wide else 1
     down = len(tables) // across
     title = f"Distributions over conversations, {source.mode} mode"
-    figure = canvas.new_figure(source.look, 0.55 + down * (0.5 + len(labels) * canvas.ROW * 1.25), title)
+    figure = canvas.new_figure(source.look, 0.55 + down * (0.5 + canvas.rows_high(len(labels), 0.24)), title)
     for axes, table in zip(canvas.panels(figure, down, across), tables, strict=True):
         _spread(axes, table, source)
     caption = (
@@ -59,7 +59,7 @@ def _spread(axes: Axes, table: Table, source: Source) -> None:
         axes.barh(row, upper[row] - quarter[row], left=quarter[row], height=0.42, color="white", edgecolor=style.colour)
         axes.vlines(median[row], row - 0.21, row + 0.21, color=style.colour, linewidth=1.4, zorder=3)
         if mean.known[row]:
-            canvas.dot(axes, mean.value[row], row, style, size=4.6)
+            canvas.dot(axes, mean.value[row], row, style, small=bool(mean.small[row]), size=4.6)
     canvas.name_rows(axes, labels, source.names)
     axes.xaxis.grid(True)
     axes.set_title(common.label_of(metric_id))

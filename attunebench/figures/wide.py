@@ -24,7 +24,7 @@ def branch_errors(source: Source) -> list[Picture]:
     across = len(BRANCHES) if source.look.wide else 2
     down = -(-len(BRANCHES) // across)
     title = f"Four Branch error, {source.mode} mode"
-    figure = canvas.new_figure(source.look, 0.6 + down * (0.55 + len(labels) * canvas.ROW), title)
+    figure = canvas.new_figure(source.look, 0.6 + down * (0.55 + canvas.rows_high(len(labels))), title)
     for at, (axes, branch) in enumerate(zip(canvas.panels(figure, down, across, sharex=True), BRANCHES, strict=False)):
         values = points(table, branch)
         canvas.interval_rows(axes, labels, values, source.styles, source.names if at % across == 0 else None)
@@ -52,7 +52,7 @@ def conversation_wide(source: Source) -> list[Picture]:
     across = min(3 if source.look.wide else 2, len(shown))
     down = -(-len(shown) // across)
     title = f"Answers about the whole talk, {source.mode} mode"
-    figure = canvas.new_figure(source.look, 0.6 + down * (0.6 + len(labels) * canvas.ROW * 0.92), title)
+    figure = canvas.new_figure(source.look, 0.6 + down * (0.6 + canvas.rows_high(len(labels), 0.175)), title)
     boxes = canvas.panels(figure, down, across)
     drawn: list[str] = []
     for at, (axes, metric_id) in enumerate(zip(boxes, shown, strict=False)):

@@ -24,7 +24,7 @@ def perspective_gap(source: Source) -> list[Picture]:
     analysis, table = source.analysis("perspective-gap"), source.table("perspective-gap", "models")
     labels = words(table, "model")
     title = f"Perspective gap, {source.mode} mode"
-    figure = canvas.new_figure(source.look, 0.95 + len(labels) * canvas.ROW, title)
+    figure = canvas.new_figure(source.look, 0.95 + canvas.rows_high(len(labels)), title)
     (axes,) = canvas.panels(figure, 1, 1)
     om, hp = points(table, "om"), points(table, "hp")
     canvas.dumbbell_rows(axes, labels, hp, om, source.styles, source.names)
@@ -128,14 +128,15 @@ def diagnosis_groups(source: Source) -> list[Picture]:
     across = len(groups) if source.look.wide else 2
     down = len(tables) * -(-len(groups) // across)
     title = f"By told diagnoses, {source.mode} mode"
-    figure = canvas.new_figure(source.look, 0.5 + down * (0.66 + len(labels) * canvas.ROW * 0.88), title)
+    figure = canvas.new_figure(source.look, 0.5 + down * (0.66 + canvas.rows_high(len(labels), 0.168)), title)
     boxes = iter(enumerate(canvas.panels(figure, down, across)))
     for table in tables:
+        rows = words(table, "model")
         ends = [canvas.span_of(points(table, one.id)) for one in groups]
         for one in groups:
             at, axes = next(boxes)
             values = points(table, one.id)
-            canvas.interval_rows(axes, labels, values, source.styles, source.names if at % across == 0 else None)
+            canvas.interval_rows(axes, rows, values, source.styles, source.names if at % across == 0 else None)
             canvas.fit(axes, min(low for low, _ in ends), max(high for _, high in ends))
             heading = f"{table.title.removesuffix(' by group')}: {one.label}"
             canvas.panel_title(axes, heading, source.look, across)
