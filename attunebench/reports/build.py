@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from attunebench.metrics.registry import REGISTRY, Metric, metric
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Group, Report, Section, percent, plural
+from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, percent, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
-from attunebench.reports.source import mapping, participants_of, read_groups
+from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
 
 By = Literal["branch"]
@@ -43,6 +43,7 @@ def build_report(
     UsageError for an unknown metric id and DataError for scores that are not of the format.
     """
     groups = read_groups(scores)
+    references = read_references(scores)
     chosen = [metric(metric_id) for metric_id in dict.fromkeys(metrics or ())]
     metadata = mapping(scores.get("metadata"))
     if by == "branch":
@@ -61,10 +62,19 @@ def build_report(
         title="AttuneBench scores by branch" if by == "branch" else "AttuneBench scores",
         summary=_summary(groups, scores, metadata),
         warnings=notes.warnings_of(groups, scores),
-        notes=(*remarks, *notes.notes_of(groups, scores)),
+        notes=(*remarks, *notes.notes_of(groups, scores), *notes.meanings_of(references)),
         groups=groups,
-        sections=tuple(section for section in sections if section.rows),
+        sections=tuple(_beside(section, references) for section in sections if section.rows),
+        references=references,
     )
+
+
+def _beside(section: Section, references: Sequence[Reference]) -> Section:
+    """The section with those references that can have one of its metrics."""
+    ids = {row.id for row in section.rows}
+    shown = tuple(r for r in references if any(cell.mean is not None for name, cell in r.values.items() if name in ids))
+    rows = (replace(row, beside=tuple(r.values.get(row.id, Cell()) for r in shown)) for row in section.rows)
+    return replace(section, rows=tuple(rows), references=shown)
 
 
 def _sections(groups: Sequence[Group], chosen: Sequence[Metric], show_all: bool) -> list[Section]:

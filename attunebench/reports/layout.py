@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from attunebench.reports.model import Cell, Group, Row, Section
+from attunebench.reports.model import Cell, Group, Reference, Row, Section
 
 Clean = Callable[[str], str]
 GAP = 2
@@ -80,7 +80,7 @@ class Grid:
         return Grid(columns, self.rules - {len(columns[0].words)})
 
 
-def of_one_group(section: Section, *, explained: bool) -> Grid:
+def of_one_group(section: Section, clean: Clean, *, explained: bool) -> Grid:
     """Metrics down the side; value, interval, n and chance level beside them; with `explained` id and meaning too."""
     cells = [(row, row.cells[0]) for row in section.rows]
     columns = [
@@ -88,6 +88,7 @@ def of_one_group(section: Section, *, explained: bool) -> Grid:
         Column("Value", tuple(row.value_text(cell) for row, cell in cells), right=True),
         Column("95 % interval", tuple(row.interval_text(cell) for row, cell in cells)),
         Column("n", tuple(str(cell.n) if cell.mean is not None else "" for _, cell in cells), right=True),
+        *_reference_values(section, clean),
         Column("Chance", tuple(row.chance_text for row in section.rows), right=True),
     ]
     if explained:
@@ -107,29 +108,34 @@ def by_metric(section: Section, groups: Sequence[Group], clean: Clean, *, widest
             [_parts(row, cell, group, remark) for (row, cell, group), remark in zip(cells, remarks, strict=True)]
         )
         columns.append(Column(_head(group, groups, clean), words))
+    columns += _reference_values(section, clean)
     if any(row.chance_text for row in section.rows):
         columns.append(Column("Chance", tuple(row.chance_text for row in section.rows), right=True))
     return Grid(tuple(columns))
 
 
 def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_name: int | None = None) -> Grid:
-    """Groups down the side and a column for each metric; a last line gives the chance levels, where there are any."""
+    """Groups down the side and a column for each metric; last lines give references and chance levels, if any."""
     with_chance = any(row.chance_text for row in section.rows)
-    names = [*(clean(group.model) for group in groups), *(["chance"] if with_chance else [])]
-    last = [""] if with_chance else []
+    references = section.references
+    last = [""] * (len(references) + with_chance)
+    names = [*(clean(group.model) for group in groups), *(clean(reference.label) for reference in references)]
+    names += ["chance"] if with_chance else []
     other = None if widest_name is None else max(_WIDEST_MODE, widest_name // 2)
     columns = [Column("Model", tuple(names), key=True, limit=widest_name)]
     if several_providers(groups):
         columns.append(Column("Provider", (*(clean(group.provider) for group in groups), *last), key=True, limit=other))
     columns.append(Column("Mode", (*(clean(group.mode) for group in groups), *last), key=True, limit=other))
-    values = [_metric_column(row, groups, with_chance) for row in section.rows]
+    values = [_metric_column(row, groups, references, with_chance) for row in section.rows]
     if section.leaderboard:
         values[1:1] = _coverage_columns(groups, last)
         values[:0] = _standing_column(groups, last)
     elif len({group.n for group in groups}) > 1:
-        columns.append(Column("n", (*(str(group.n) for group in groups), *last), key=True, right=True))
+        counts = [*(str(group.n) for group in groups), *(str(reference.n) for reference in references)]
+        columns.append(Column("n", (*counts, *last[len(references) :]), key=True, right=True))
     rules = {index for index in range(1, len(groups)) if groups[index].mode != groups[index - 1].mode}
-    return Grid((*columns, *values), frozenset(rules | ({len(groups)} if with_chance else set())))
+    rules |= {len(groups)} if references else set()
+    return Grid((*columns, *values), frozenset(rules | ({len(names) - 1} if with_chance else set())))
 
 
 def several_providers(groups: Sequence[Group]) -> bool:
@@ -153,9 +159,18 @@ def _coverage_columns(groups: Sequence[Group], last: Sequence[str]) -> list[Colu
     return [column for column in columns if len(set(column.words[: len(groups)])) > 1]
 
 
-def _metric_column(row: Row, groups: Sequence[Group], with_chance: bool) -> Column:
+def _reference_values(section: Section, clean: Clean) -> list[Column]:
+    """What the references get, without their doubt: beside a model they are a line to be above of."""
+    return [
+        Column(clean(reference.label), tuple(row.value_text(row.beside[index]) for row in section.rows), right=True)
+        for index, reference in enumerate(section.references)
+    ]
+
+
+def _metric_column(row: Row, groups: Sequence[Group], references: Sequence[Reference], with_chance: bool) -> Column:
     remark = _n_remark(row, groups)
     parts = [_parts(row, cell, group, remark) for cell, group in zip(row.cells, groups, strict=True)]
+    parts += [_parts(row, cell, reference, remark) for cell, reference in zip(row.beside, references, strict=True)]
     if with_chance:
         parts.append((row.chance_text, "", ""))
     return Column(f"{row.label}{remark}", _aligned(parts))
@@ -169,7 +184,7 @@ def _n_remark(row: Row, groups: Sequence[Group]) -> str:
     return f" (n{NO_BREAK}{counts.pop()})"
 
 
-def _parts(row: Row, cell: Cell, group: Group, remark: str) -> tuple[str, str, str]:
+def _parts(row: Row, cell: Cell, group: Group | Reference, remark: str) -> tuple[str, str, str]:
     """Value, interval and, where neither the row nor the group says it, the n of a cell."""
     silent = remark or not row.n_shown or cell.mean is None or (cell.n == group.n and not row.pooled)
     return row.value_text(cell), row.interval_text(cell), "" if silent else f"(n {cell.n})"

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, astuple
 from typing import Any
 
-from attunebench.reports.model import Cell, Group, Report, Row, Section
+from attunebench.reports.model import Cell, Group, Reference, Report, Row, Section
 from attunebench.reports.text import csv_cell
 
 SCHEMA_VERSION = 1
@@ -34,6 +34,7 @@ def render_json(report: Report) -> str:
         "warnings": report.warnings,
         "notes": report.notes,
         "groups": [_group(group) for group in report.groups],
+        "references": [_reference(reference) for reference in report.references],
         "sections": [_section(section, report.groups) for section in report.sections],
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
@@ -49,6 +50,10 @@ def render_csv(report: Report) -> str:
             for group, cell in zip(report.groups, row.cells, strict=True):
                 line = _line(section, row, group, cell)
                 writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
+            for reference, cell in zip(section.references, row.beside, strict=True):
+                if cell.mean is not None:
+                    line = _line(section, row, _as_group(reference), cell)
+                    writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
     return file.getvalue()
 
 
@@ -64,6 +69,15 @@ def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ..
         "; ".join(f"{parameter}: {how}" for parameter, hows in group.adapted.items() for how in hows),
         *((None, None, None) if group.standing is None else astuple(group.standing)),
     )
+
+
+def _as_group(reference: Reference) -> Group:
+    """In a table of lines a reference is one of a provider of its own, without a mode."""
+    return Group("reference", reference.id, "", n=reference.n)
+
+
+def _reference(reference: Reference) -> dict[str, Any]:
+    return {"id": reference.id, "label": reference.label, "meaning": reference.meaning, "n": reference.n}
 
 
 def _group(group: Group) -> dict[str, Any]:
@@ -93,11 +107,11 @@ def _section(section: Section, groups: tuple[Group, ...]) -> dict[str, Any]:
         "title": section.title,
         "explanation": section.explanation,
         "notes": section.notes,
-        "metrics": [_row(row, groups) for row in section.rows],
+        "metrics": [_row(row, groups, section.references) for row in section.rows],
     }
 
 
-def _row(row: Row, groups: tuple[Group, ...]) -> dict[str, Any]:
+def _row(row: Row, groups: tuple[Group, ...], references: tuple[Reference, ...]) -> dict[str, Any]:
     return {
         "id": row.id,
         "label": row.label,
@@ -106,10 +120,19 @@ def _row(row: Row, groups: tuple[Group, ...]) -> dict[str, Any]:
         "chance": row.chance,
         "higher_is_better": row.higher_is_better,
         "values": [_value(cell, group) for cell, group in zip(row.cells, groups, strict=True)],
+        "references": [
+            {"id": reference.id, **_numbers(cell)}
+            for cell, reference in zip(row.beside, references, strict=True)
+            if cell.mean is not None
+        ],
     }
 
 
 def _value(cell: Cell, group: Group) -> dict[str, Any]:
     value: dict[str, Any] = {"provider": group.provider, "model": group.model, "mode": group.mode}
-    value |= {"mean": cell.mean, "n": cell.n, "se": cell.se, "ci_low": cell.ci_low, "ci_high": cell.ci_high}
+    value |= _numbers(cell)
     return value if cell.counts is None else {**value, "counts": dict(cell.counts)}
+
+
+def _numbers(cell: Cell) -> dict[str, Any]:
+    return {"mean": cell.mean, "n": cell.n, "se": cell.se, "ci_low": cell.ci_low, "ci_high": cell.ci_high}

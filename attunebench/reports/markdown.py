@@ -26,7 +26,7 @@ def render(report: Report) -> str:
 def _section(section: Section, groups: Sequence[Group]) -> list[str]:
     blocks = [f"## {section.title}", markdown_text(section.explanation)]
     if len(groups) == 1:
-        return [*blocks, _table(layout.of_one_group(section, explained=True)), *_notes(section)]
+        return [*blocks, _table(layout.of_one_group(section, markdown_text, explained=True)), *_notes(section)]
     if section.leaderboard or len(groups) > _SIDE_BY_SIDE:
         grid = layout.by_group(section, groups, markdown_text)
     else:

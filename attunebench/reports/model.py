@@ -94,6 +94,17 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A score made from the labels alone, to hold groups against: it stands beside them and is in no ranking."""
+
+    id: str
+    label: str
+    meaning: str
+    n: int
+    values: Mapping[str, Cell] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A metric and its cells, one for each group of the report in the same order.
 
@@ -115,6 +126,8 @@ class Row:
     counting: bool = False
     n_shown: bool = True
     kind: tuple[str, str] | None = None
+    beside: tuple[Cell, ...] = ()
+    """A cell for each reference of the section."""
 
     @property
     def measured(self) -> bool:
@@ -151,6 +164,7 @@ class Section:
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
     leaderboard: bool = False
+    references: tuple[Reference, ...] = ()
 
     @property
     def legend(self) -> list[tuple[str, str, str]]:
@@ -168,6 +182,7 @@ class Report:
     notes: tuple[str, ...]
     groups: tuple[Group, ...]
     sections: tuple[Section, ...]
+    references: tuple[Reference, ...] = ()
 
 
 def number(value: float | None, digits: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.reports import servers
-from attunebench.reports.model import PRIMARY_MODE, Group, percent, plural
+from attunebench.reports.model import PRIMARY_MODE, Group, Reference, percent, plural
 from attunebench.reports.source import mapping, strings
 
 _MUST_AGREE = {
@@ -50,6 +50,11 @@ def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, .
     metadata = mapping(scores.get("metadata"))
     found = [_different_conversations(groups), _incomplete(groups), _intervals(metadata)]
     return tuple(sentence for sentence in found if sentence)
+
+
+def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:
+    """What each reference is, in a sentence; none of them is a model."""
+    return tuple(f"{found.label} ({found.id}), no model and in no ranking: {found.meaning}" for found in references)
 
 
 def judges_of(groups: Iterable[Group]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group
+from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference
 
 _REASONS = ("skipped", "duplicated", "missing")
 _COUNTS = ("tp", "tn", "fp", "fn")
@@ -30,6 +30,23 @@ def read_groups(scores: Mapping[str, Any]) -> tuple[Group, ...]:
     ids, metadata = _ids(scores), mapping(scores.get("metadata"))
     groups = [_group(entry, metadata, ids) for entry in aggregates]
     return tuple(sorted(groups, key=_rank))
+
+
+def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
+    """The references in the order of the scores; none where an older version made them."""
+    listed = scores.get("references")
+    entries = [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+    return tuple(
+        Reference(
+            id=str(entry["id"]),
+            label=str(entry.get("label", entry["id"])),
+            meaning=str(entry.get("meaning", "")),
+            n=_count(entry.get("n_conversations")) or 0,
+            values={str(metric): _cell(value) for metric, value in mapping(entry.get("metrics")).items()},
+        )
+        for entry in entries
+        if "id" in entry
+    )
 
 
 def participants_of(scores: Mapping[str, Any]) -> int | None:

@@ -98,9 +98,9 @@ def _grids(section: Section, groups: Sequence[Group], width: int) -> list[Grid]:
 
 def _of_one_group(section: Section, width: int) -> Grid:
     """With meanings in the table where they have room, else without; they then stand below it."""
-    grid = layout.of_one_group(section, explained=True)
+    grid = layout.of_one_group(section, clean, explained=True)
     others = sum(column.width + layout.GAP for column in grid.columns if not column.prose)
-    return grid if width - others >= _MEANING_NEEDS else layout.of_one_group(section, explained=False)
+    return grid if width - others >= _MEANING_NEEDS else layout.of_one_group(section, clean, explained=False)
 
 
 def draw_grid(console: Console, grid: Grid) -> None:

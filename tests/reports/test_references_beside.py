@@ -1,0 +1,87 @@
+"""References in reports: beside every model, apart from it, in no ranking, and in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from planted import Plan, Skill, planted_scores
+
+from attunebench.reports import build_report, render
+
+
+@pytest.fixture(scope="module")
+def one():
+    return planted_scores({"a": Skill()}, Plan(conversations=5))
+
+
+@pytest.fixture(scope="module")
+def two():
+    return planted_scores({"a": Skill(), "b": Skill(om=0.6)}, Plan(conversations=5))
+
+
+def shown(scores, name, metric):
+    reference = next(r for r in scores["references"] if r["id"] == name)
+    return f"{reference['metrics'][metric]['mean']:.{1 if metric == 'composite' else 3}f}"
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown"])
+def test_people_see_both_references_in_the_leaderboard_and_beside_the_emotions(one, two, format):
+    for scores in (one, two):
+        text = render(scores, format=format, width=200)
+        assert shown(scores, "base-rate", "composite") in text
+        assert shown(scores, "base-rate", "pairwise_accuracy") in text
+        assert shown(scores, "always-empty-tags", "emotion_f1") in text
+        assert "no model and in no ranking" in text
+
+
+def test_references_stand_below_the_models_whatever_they_score(two):
+    lines = render(two, format="terminal", width=200).splitlines()
+    starts = ("a ", "b ", "Base rate")
+    first = {name: next(i for i, line in enumerate(lines) if line.startswith(name)) for name in starts}
+        name: next(i for i, line in enumerate(lines) if line.startswith(name)) for name in ("a ", "b ", "Base rate")
+    }
+    assert max(first["a "], first["b "]) < first["Base rate"]
+
+
+def test_they_are_no_groups_and_counted_as_no_models(two):
+    report = build_report(two)
+    assert ["a", "b"] == sorted(group.model for group in report.groups)
+    assert report.summary[0].startswith("2 models")
+    assert all(group.standing is None or group.provider == "test" for group in report.groups)
+
+
+def test_a_section_has_only_those_that_can_have_its_metrics(two):
+    sections = {section.title: [r.id for r in section.references] for section in build_report(two).sections}
+    assert ["base-rate", "always-empty-tags"] == sections["Turn by turn"]
+    assert ["base-rate"] == sections["Conversation-wide"]
+    assert [] == sections["Turn by turn: yes/no answers pooled"]
+
+
+def test_programs_get_them_as_a_provider_of_their_own(two):
+    rows = list(csv.DictReader(io.StringIO(render(two, format="csv"))))
+    found = {(row["model"], row["metric"]): row for row in rows if row["provider"] == "reference"}
+    base = two["references"][0]["metrics"]["composite"]
+    row = found["base-rate", "composite"]
+    assert (base["mean"], base["n"], base["ci_low"]) == (float(row["mean"]), int(row["n"]), float(row["ci_low"]))
+    assert ("always-empty-tags", "composite") not in found
+    document = json.loads(render(two, format="json"))
+    assert ["base-rate", "always-empty-tags"] == [r["id"] for r in document["references"]]
+    composite = document["sections"][0]["metrics"][0]
+    assert [{"id": "base-rate", **base}] == composite["references"]
+
+
+def test_scores_of_an_older_version_have_none(two):
+    old = {key: value for key, value in two.items() if key != "references"}
+    assert () == build_report(old).references
+    assert "Base rate" not in render(old, width=200)
+
+
+def test_a_label_cannot_steer_the_terminal(two):
+    evil = json.loads(json.dumps(two))
+    evil["references"][0] |= {"label": "\x1b[31mred|", "meaning": "\x1b]0;x\x07"}
+    for scores in (evil, {**evil, "aggregates": evil["aggregates"][:1]}):
+        assert "\x1b" not in render(scores, width=200)
+        assert "\x1b" not in render(scores, format="markdown")
