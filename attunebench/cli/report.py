@@ -90,6 +90,14 @@ def report(
         list[str] | None,
         typer.Option("--metric", metavar="METRIC", help="Only this metric, by its id; repeat or use commas."),
     ] = None,
+    skill_against: Annotated[
+        str | None,
+        typer.Option(
+            "--skill-against",
+            metavar="BASELINE",
+            help="Also skill: 0 is this baseline, 1 the ceiling; `base-rate` or a built-in baseline in the scores.",
+        ),
+    ] = None,
     width: Annotated[int | None, typer.Option("--width", min=60, help="Columns of the terminal tables.")] = None,
 ) -> None:
     """Show scores: Composite and pillars, turn by turn, conversation-wide; with n, intervals and coverage."""
@@ -103,14 +111,20 @@ def report(
         return
     source = _source(scores, scores_option)
     if format is _Format.html:
-        if by is not None or show_all or metric or width is not None:
-            raise UsageError("A page shows everything: --format html goes without --by, --all, --metric and --width.")
+        if by is not None or show_all or metric or width is not None or skill_against is not None:
+            raise UsageError(
+                "A page shows everything: --format html goes without --by, --all, --metric, --skill-against, --width."
+            )
         _page(source, output or _DEFAULT_PAGE, results, conversations)
         return
     if results is not None or conversations is not None:
         raise UsageError("--results and --conversations are for --format html; other formats show scores alone.")
     built = reports.build_report(
-        read_scores(source), metrics=comma_list(metric), show_all=show_all, by=by.value if by else None
+        read_scores(source),
+        metrics=comma_list(metric),
+        show_all=show_all,
+        by=by.value if by else None,
+        skill_against=skill_against,
     )
     colour = output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     no_color = bool(os.environ.get("NO_COLOR"))

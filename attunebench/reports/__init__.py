@@ -27,6 +27,7 @@ def render(
     metrics: Sequence[str] | None = None,
     show_all: bool = False,
     by: By | None = None,
+    skill_against: str | None = None,
     width: int = 80,
     colour: bool = False,
 ) -> str:
@@ -35,7 +36,8 @@ def render(
     `width` and `colour` are for the terminal alone; the other options are those of `build_report`, whose errors it
     raises, and UsageError for a format that does not exist.
     """
-    return draw(build_report(scores, metrics=metrics, show_all=show_all, by=by), format, width=width, colour=colour)
+    built = build_report(scores, metrics=metrics, show_all=show_all, by=by, skill_against=skill_against)
+    return draw(built, format, width=width, colour=colour)
 
 
 def draw(report: Report, format: Format, *, width: int = 80, colour: bool = False, no_color: bool = False) -> str:

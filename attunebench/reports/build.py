@@ -13,6 +13,7 @@ from attunebench.metrics.registry import REGISTRY, Metric, metric
 from attunebench.reports import branches, notes, servers
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, percent, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
+from attunebench.reports.skills import skill_section
 from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
 
@@ -35,12 +36,14 @@ def build_report(
     metrics: Sequence[str] | None = None,
     show_all: bool = False,
     by: By | None = None,
+    skill_against: str | None = None,
 ) -> Report:
     """The report of a scores dict.
 
     `metrics` restricts it to these ids, whatever their status; `show_all` adds the draft metrics and the diagnostics;
-    `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations. Raises
-    UsageError for an unknown metric id and DataError for scores that are not of the format.
+    `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations;
+    `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
+    UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
     """
     groups = read_groups(scores)
     references = read_references(scores)
@@ -50,6 +53,8 @@ def build_report(
         sections = branches.sections(groups, chosen=chosen, show_all=show_all)
     else:
         sections = _sections(groups, chosen, show_all)
+    if skill_against is not None:
+        sections.insert(1, skill_section(scores, groups, skill_against, chosen))
     ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
     if ranked:

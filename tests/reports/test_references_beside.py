@@ -41,8 +41,6 @@ def test_references_stand_below_the_models_whatever_they_score(two):
     lines = render(two, format="terminal", width=200).splitlines()
     starts = ("a ", "b ", "Base rate")
     first = {name: next(i for i, line in enumerate(lines) if line.startswith(name)) for name in starts}
-        name: next(i for i, line in enumerate(lines) if line.startswith(name)) for name in ("a ", "b ", "Base rate")
-    }
     assert max(first["a "], first["b "]) < first["Base rate"]
 
 
