@@ -22,6 +22,7 @@ from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
 from attunebench.study import Group, Reference, Study
+from attunebench.study.compatibility import findings
 
 PRIMARY = "default"
 BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
@@ -191,7 +192,7 @@ class Sampling:
 
     def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
         """A cell for each column's mean difference, with p and corrected p."""
-        small = self.small(a - b)
+        small, inflated = self.small(a - b), zero_inflated(a - b)
         return [
             Cell(
                 known(tests.difference[i]),
@@ -201,6 +202,7 @@ class Sampling:
                 p=known(tests.p[i]),
                 p_corrected=known(corrected[i]),
                 small=bool(small[i]) and tests.n[i] > 0,
+                mark=ZERO_INFLATED if inflated[i] and not small[i] else "",
             )
             for i in range(len(tests.difference))
         ]
@@ -352,6 +354,14 @@ def sample_text(study: Study) -> str:
 def correction_text(settings: Settings, over: str) -> str:
     """ "p by sign flips, corrected after Holm over 55 pairs", for captions."""
     return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
+
+
+def comparability(study: Study, metric_ids: Iterable[str]) -> tuple[str, ...]:
+    """What stands against ranking these groups in these metrics: other labels, prompts, judges, settings, coverage."""
+    return tuple(
+        f"NOT COMPARABLE: {finding.sentence}" if finding.severity == "refuse" else finding.sentence
+        for finding in findings(study, metric_ids)
+    )
 
 
 def too_few_draws(tests: int, settings: Settings) -> tuple[str, ...]:

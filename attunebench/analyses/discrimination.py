@@ -64,6 +64,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=_shows(rows, settings),
         cannot="A metric that tells many models apart is not more valid for it: it may measure what matters less, and "
         "less noisily. A metric that tells none apart may find all models equally good.",
+        warnings=common.comparability(study, values),
         notes=(
             common.small_text(settings),
             *((common.judges_text(study),) if judged else ()),

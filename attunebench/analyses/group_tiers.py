@@ -27,6 +27,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=_shows(turn, wide),
         cannot="A tier groups those that these conversations cannot tell from its best; with more conversations a tier "
         "can split. The averages weigh their parts otherwise than the Composite does.",
+        warnings=common.comparability(study, (TURN, WIDE)),
         notes=(common.small_text(settings),),
     )
 
@@ -72,18 +73,18 @@ def _columns(prefix: str, label: str, metric_id: str) -> tuple[Column, ...]:
 
 
 def _cells(ranking: Ranking, i: int) -> tuple[Cell, ...]:
-    stability = ranking.stability
+    stability, small = ranking.stability, ranking.small and bool(ranking.n[i] > 0)
     return (
         Cell(
             known(ranking.mean[i]),
             known(ranking.low[i]),
             known(ranking.high[i]),
             n=int(ranking.n[i]),
-            small=ranking.small and ranking.n[i] > 0,
+            small=small,
             drill=common.drill_to(ranking.groups[i], ranking.metric_id),
         ),
-        Cell(known(ranking.tier[i])),
-        Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i])),
+        Cell(known(ranking.tier[i]), small=small),
+        Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i]), small=small),
     )
 
 

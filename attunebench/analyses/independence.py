@@ -117,6 +117,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot=f"{len(study.groups)} models are few for a correlation, and models of one family are no independent "
         "draws. A weak correlation is no proof of independence where a ranking is not reproducible; the corrected one "
         "is rough then, and can reach its bound of 1.",
+        warnings=common.comparability(study, ("draft_judge",) if _JUDGED in skills else ()),
         notes=(common.small_text(settings), *((common.judges_text(study),) if _JUDGED in skills else ())),
     )
 

@@ -40,6 +40,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(sentence_of(ranking) for ranking in rankings),
         cannot="Models in one tier are not shown to be equal: these conversations are too few to tell them apart. "
         "Another set of people, or other weights of the pillars, can give another order.",
+        warnings=common.comparability(study, metrics),
         notes=(common.small_text(settings), *_coverage(study, rankings[0])),
     )
 
@@ -83,10 +84,16 @@ def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
             small=ranking.small and ranking.n[i] > 0,
             drill=common.drill_to(group, metric_id),
         )
-        rank = Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i]))
-        apart = Cell(int(ranking.pairs.told_apart[i].sum()))
-        best = Cell(known(stability.p_best[i]))
-        row = (text(group.label), Cell(known(ranking.tier[i])), Cell(int(ranking.n[i])), score, rank, best, apart)
+        rank = Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i]), small=score.small)
+        row = (
+            text(group.label),
+            Cell(known(ranking.tier[i]), small=score.small),
+            Cell(int(ranking.n[i])),
+            score,
+            rank,
+            Cell(known(stability.p_best[i]), small=score.small),
+            Cell(int(ranking.pairs.told_apart[i].sum()), small=score.small),
+        )
         rows.append(row + ((skills[i],) if skills else ()))
     columns = (
         Column("model", "model", "text"),

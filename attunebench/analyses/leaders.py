@@ -56,6 +56,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Who is first where nobody is told apart may be first by chance. Metrics are tested one by one: over "
         f"{common.counted(len(metrics), 'metric')} some lead can still be chance, and metrics that share answers "
         "repeat each other.",
+        warnings=common.comparability(study, metrics),
         notes=(
             common.small_text(settings),
             *((common.judges_text(study),) if _JUDGED & set(metrics) else ()),
@@ -88,12 +89,12 @@ def _leaders(study: Study, rankings: Mapping[str, Ranking], ends: Mapping[str, _
         (
             Column("metric", "metric", "text"),
             Column("first", "first", "text", f"The highest mean; “{BEST}” where it is told apart from all others."),
-            Column("last", "last", "text", f"The lowest mean; “{LOWEST}” where it is told apart from all others."),
             Column("n", "conversations", "count"),
             Column("mean", "its mean", "number", "Mean of the first.", True),
             Column("lead", "lead", "number", "First minus second, paired, with p corrected over the pairs.", True),
             Column("apart", "told apart from", "count", "How many other models the first is told apart from."),
-            Column("last_mean", "last's mean", "number", "Mean of the last."),
+            Column("last", "last", "text", f"The lowest mean; “{LOWEST}” where it is told apart from all others."),
+            Column("last_mean", "its mean", "number", "Mean of the last."),
         ),
         tuple(_row(study, rankings[m], ends[m]) for m in ends),
         caption=f"{common.sample_text(study)}; each pair over the conversations of both. "
@@ -120,13 +121,13 @@ def _row(study: Study, ranking: Ranking, ends: _Ends) -> tuple[Cell, ...]:
         text(
             study.labels[first], mark=BEST if ends.best else "", drill=common.drill_to(study.groups[first], metric_id)
         ),
-        text(
-            study.labels[last], mark=LOWEST if ends.lowest else "", drill=common.drill_to(study.groups[last], metric_id)
-        ),
         Cell(int(ranking.n[first])),
         Cell(known(ranking.mean[first]), known(ranking.low[first]), known(ranking.high[first]), small=ranking.small),
         lead,
         Cell(ends.apart),
+        text(
+            study.labels[last], mark=LOWEST if ends.lowest else "", drill=common.drill_to(study.groups[last], metric_id)
+        ),
         Cell(known(ranking.mean[last]), known(ranking.low[last]), known(ranking.high[last]), small=ranking.small),
     )
 

@@ -25,7 +25,7 @@ from attunebench.statistics.bootstrap import (
     sum_by_cluster,
 )
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.study import Group, Study
+from attunebench.study import Study
 
 METRICS = ("composite", *common.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 RANKED = ("composite", "pairwise_accuracy")
@@ -75,8 +75,11 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(shows),
         cannot="Where a mode covers few conversations, differences smaller than a few points cannot be seen and no "
         "difference found is not none there. A change of the draft's score is also one of its judge.",
-        warnings=common.too_few_draws(family, settings),
-        notes=(common.small_text(settings), *((_judges(pairs),) if judged else ())),
+        warnings=(
+            *common.comparability(_everyone(pairs), _JUDGED if judged else ()),
+            *common.too_few_draws(family, settings),
+        ),
+        notes=(common.small_text(settings), *((common.judges_text(_everyone(pairs)),) if judged else ())),
     )
 
 
@@ -108,11 +111,10 @@ def _missing(subject: Subject, base_mode: str) -> str:
     return f"No model has a conversation both in mode {base_mode} and in another one."
 
 
-def _judges(pairs: Sequence[_Pair]) -> str:
-    groups: dict[Group, None] = {}
-    for pair in pairs:
-        groups |= dict.fromkeys((*pair.base.groups, *pair.other.groups))
-    return common.judges_text(pairs[0].base.with_groups(list(groups)))
+def _everyone(pairs: Sequence[_Pair]) -> Study:
+    """All groups that are compared, over the conversations of the first pair."""
+    groups = dict.fromkeys(group for pair in pairs for group in (*pair.base.groups, *pair.other.groups))
+    return pairs[0].base.with_groups(list(groups))
 
 
 def _differences(pair: _Pair, metrics: Sequence[str], settings: Settings) -> dict[str, list[Cell]]:

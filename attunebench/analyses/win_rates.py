@@ -40,6 +40,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=_shows(study, metric_id, rates, sampling),
         cannot="A win says which model was closer in a conversation, not by how much: a model can win more often and "
         "still have the lower mean. Ratings assume one order of skill for all conversations.",
+        warnings=common.comparability(study, (metric_id,)),
         notes=(common.small_text(settings),),
     )
 
@@ -206,6 +207,9 @@ def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> 
 
 def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
     apart, total = rates.told_apart(sampling), rates.count * (rates.count - 1) // 2
+    most = int(rates.pairs.n.max(initial=0))
+    if most < sampling.settings.small:
+        return f"Two models have {common.counted(most, 'conversation')} in common at most: too few for a claim."
     if not apart:
         return (
             f"On {common.label_of(metric_id)} no model is told to win more often than another "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 
@@ -84,6 +85,15 @@ def test_few_conversations_are_ranked_without_a_claim() -> None:
     analysis = made("leaderboard", study.with_conversations(study.ids[:10]))
     assert 2 == analysis.shows.count("10 conversations: too few for a claim")
     assert all(row[3].small for row in table_of(analysis, "composite").rows)
+
+
+def test_models_that_were_asked_otherwise_are_warned_of() -> None:
+    scores = copy.deepcopy(ranked_scores())
+    for entry in scores["metadata"]["settings"]:
+        entry["variants"][0]["prompt_set_sha256"] = entry["em_model"]
+    study = make_study(scores)
+    for name in ("leaderboard", "discrimination", "group-tiers", "leaders", "win-rates", "independence", "modes"):
+        assert any("PROMPT SETS" in warning for warning in made(name, study).warnings)
 
 
 def test_a_conversation_that_a_model_lacks_is_in_no_ranking() -> None:
@@ -180,7 +190,7 @@ def test_nobody_leads_where_nothing_was_planted() -> None:
     analysis = made("leaders", level())
     assert "a model is told apart from all others as the best" in analysis.shows
     assert analysis.shows.startswith("On none of")
-    assert {""} == {cell.mark for row in table_of(analysis, "leaders").rows for cell in row[1:3]}
+    assert {""} == {cell.mark for row in table_of(analysis, "leaders").rows for cell in (row[1], row[6])}
 
 
 # Win rates
@@ -216,6 +226,12 @@ def test_equal_models_have_no_winner() -> None:
     analysis = made("win-rates", level())
     assert "no model is told to win more often than another" in analysis.shows
     assert {(0, 0)} == {(row[3].value, row[4].value) for row in table_of(analysis, "overall").rows}
+
+
+def test_few_conversations_have_no_winner() -> None:
+    study = ranked()
+    analysis = made("win-rates", study.with_conversations(study.ids[:10]))
+    assert "10 conversations in common at most: too few for a claim" in analysis.shows
 
 
 def test_another_metric_can_decide_who_wins() -> None:
