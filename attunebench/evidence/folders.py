@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -101,11 +100,7 @@ class FolderEvidence:
         for entry in found:
             settings[_call(entry)].add(entry.parameters)
         found.sort(key=lambda entry: (entry.provider, entry.model, entry.mode, entry.turn, entry.kind, entry.sent_at))
-        replies = [_reply(entry) for entry in found]
-        several = [len(settings[_call(entry)]) > 1 for entry in found]
-        return tuple(
-            reply if many else replace(reply, parameters="") for reply, many in zip(replies, several, strict=True)
-        )
+        return tuple(_reply(entry, several=len(settings[_call(entry)]) > 1) for entry in found)
 
     def _load(self, folder: Path | None, sha256: str | None) -> ConversationSet | None:
         if folder is None or not folder.exists():
@@ -164,7 +159,7 @@ def _call(entry: Entry) -> tuple[str, ...]:
     return (entry.call_id, entry.provider, entry.model)
 
 
-def _reply(entry: Entry) -> RawReply:
+def _reply(entry: Entry, *, several: bool) -> RawReply:
     text, trouble = None, entry.error or ""
     if entry.reply is not None:
         text = entry.reply.text
@@ -179,7 +174,7 @@ def _reply(entry: Entry) -> RawReply:
         ask=entry.ask,
         text=text,
         trouble=trouble,
-        parameters=entry.parameters,
+        parameters=entry.parameters if several else "",
     )
 
 

@@ -20,6 +20,9 @@ _WITHIN = 1.0
 _MOST_ROWS = 60
 _MOST_LINES = 16
 
+SHAPES = ("circle", "square", "diamond", "triangle-up", "star")
+"""Names of outlines: those of several values in one row, v0 … v4."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -157,7 +160,7 @@ def _rows(
                     axis.at(value),
                     None if low is None else axis.at(low),
                     None if high is None else axis.at(high),
-                    look=looks.get(label, "") if len(values) == 1 else f"v{order}",
+                    look=looks.get(label, "") if len(values) == 1 else _order_look(order),
                     hollow=order % 2 == 1,
                     title=f"{columns[place].label} {value_text(value, columns[place])}",
                 )
@@ -168,7 +171,7 @@ def _rows(
         made.append(
             Row(label, tuple(marks), looks.get(label, ""), (min(ends), max(ends)) if joined and ends else None, text)
         )
-    legend = tuple((f"v{order}", order % 2 == 1, columns[p].label) for order, p in enumerate(values))
+    legend = tuple((_order_look(order), order % 2 == 1, columns[p].label) for order, p in enumerate(values))
     return Picture(
         "rows",
         chart.title,
@@ -254,6 +257,11 @@ def _scatter(
     ]
     legend = tuple((row.look, False, row.label) for row in made if row.look)
     return Picture("scatter", chart.title, first.label, across, tuple(made), y=up, y_label=second.label, legend=legend)
+
+
+def _order_look(order: int) -> str:
+    """Shapes tell the values of a row apart: two of each, filled and hollow."""
+    return f"v{order // 2 % len(SHAPES)}"
 
 
 def _references(chart: Chart, numbers: Sequence[float]) -> tuple[list[tuple[float, str]], tuple[str, ...]]:

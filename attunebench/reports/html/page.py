@@ -23,6 +23,7 @@ from attunebench.evidence import Evidence
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
+from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.visible import visible
 from attunebench.scores import Scores
@@ -35,6 +36,8 @@ BUDGET = 15_000_000
 """Bytes that a page may have."""
 _HERE = "attunebench.reports.html"
 _SCRIPTS = ("start", "text", "data", "tables", "answers", "turn", "behind", "tour", "talks", "main")
+_REACH = 5.0
+"""Half the width of a symbol in pixels."""
 _RESERVE = 64_000
 """Kept free for what is said about the chunks themselves."""
 
@@ -58,13 +61,14 @@ def render_html(
     evidence: Evidence | None = None,
     settings: Settings | None = None,
     budget: int = BUDGET,
+    analyses: Sequence[str] = tuple(ANALYSES),
 ) -> str:
     """The scores as one self-contained page; the same text for the same scores, settings and evidence.
 
-    `evidence` gives the words behind the numbers; without it labels and answers stand alone. `settings` are those of
-    all analyses, by default with the seed, resamples and unit of resampling that the scores were made with. What does
-    not fit into `budget` bytes is left out from the details, raw replies first, and the page says so. Raises DataError
-    for scores that cannot be shown.
+    `evidence` gives the words behind the numbers; without it labels and answers stand alone. `analyses` are names in
+    the order of the page. `settings` are those of all of them, by default with the seed, resamples and unit of
+    resampling that the scores were made with. What does not fit into `budget` bytes is left out from the details, raw
+    replies first, and the page says so. Raises DataError for scores that cannot be shown.
     """
     study = make_study(scores)
     settings = settings or settings_of(study)
@@ -73,7 +77,7 @@ def render_html(
     drills = Drills(study)
     names = {label: name for label, (name, _) in looks.items()}
     boards = overview.boards(study, settings, drills, names)
-    made = [_shown(analyse(name, Subject(study, settings)), drills, names) for name in ANALYSES]
+    made = [_shown(analyse(name, Subject(study, settings)), drills, names) for name in analyses]
     profiled = profiles.profiles(study, settings, drills, names)
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
     metrics = _metrics(drills)
@@ -89,7 +93,7 @@ def render_html(
         "terms": glossary.TERMS,
         "talks": _talks(study, settings),
         "looks": tuple(dict(looks.values()).items()),
-        "outlines": OUTLINES,
+        "symbols": _symbols(looks),
         "created": study.metadata[0].get("created"),
         "script": _script(),
         "style": _asset("style.css"),
@@ -143,6 +147,16 @@ def _looks(study: Study) -> dict[str, tuple[str, Style]]:
     styles = palette(study.groups)
     names = {key: f"k{place}" for place, key in enumerate(styles)}
     return {group.label: (names[group.model_key], styles[group.model_key]) for group in study.groups}
+
+
+def _symbols(looks: Mapping[str, tuple[str, Style]]) -> list[tuple[str, str]]:
+    """Name of a symbol → the corners of its polygon, y downwards: each model's, and those of a row's values."""
+    markers = {name: style.marker for name, style in looks.values()}
+    markers |= {f"v{place}": shape for place, shape in enumerate(SHAPES)}
+    return [
+        (name, " ".join(f"{_REACH * x:.2f},{-_REACH * y:.2f}" for x, y in OUTLINES[marker]))
+        for name, marker in markers.items()
+    ]
 
 
 def _metrics(drills: Drills) -> tuple[str, ...]:

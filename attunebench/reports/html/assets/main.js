@@ -19,7 +19,7 @@ addEventListener("afterprint", () => {
   for (const one of unfolded) one.open = false;
 });
 startTheme();
-for (const table of document.querySelectorAll("table.sortable")) makeSortable(table);
-for (const table of document.querySelectorAll("main table")) rove(table);
+prepare(document.querySelector("main"));
+document.addEventListener("toggle", (event) => prepare(event.target), true);
 reveal();
 startTour();

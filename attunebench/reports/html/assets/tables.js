@@ -41,6 +41,17 @@ function rove(table) {
   all.forEach((one, place) => { one.tabIndex = place ? -1 : 0; });
 }
 
+// Tables in what is folded away are made ready when it is unfolded: a large page opens at once.
+function prepare(within) {
+  for (const table of within.querySelectorAll("table:not([data-ready])")) {
+    const fold = table.closest("details:not([open])");
+    if (fold !== null) continue;
+    table.dataset.ready = "";
+    if (table.classList.contains("sortable")) makeSortable(table);
+    rove(table);
+  }
+}
+
 function moved(event) {
   const from = event.target.closest?.("tbody .d");
   const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];

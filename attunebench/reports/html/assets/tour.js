@@ -31,5 +31,10 @@ function startTour() {
     else return;
     event.preventDefault();
   });
-  showStop(0, false);
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    if (box.hidden) showStop(at, false);
+  }, { rootMargin: "600px" });
+  seen.observe(document.getElementById("tour"));
 }

@@ -1,0 +1,43 @@
+"""A small study, and hostile and long texts for every place of it where a text can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from planted import Plan, Skill, planted_scores
+
+from attunebench.analyses import Settings
+from attunebench.evidence import Draft, RawReply, TalkTurn
+from attunebench.scores import ConversationEntry, Scores
+
+SETTINGS = Settings(resamples=100)
+HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>\x00\x1b[31m\u202eright to left\u2066 & done"
+LONG = "long word " * 10_000
+
+
+@dataclass
+class Texts:
+    """Evidence that gives the same texts for every turn."""
+
+    text: str = HOSTILE
+    draft: str = LONG
+    remarks: Sequence[str] = field(default_factory=tuple)
+
+    def talk(self, conversation_id: str) -> Sequence[TalkTurn]:
+        return [TalkTurn(n, f"user {n} {self.text}", f"reply {n} {self.text}", "other", None) for n in range(1, 6)]
+
+    def drafts(self, entry: ConversationEntry) -> Sequence[Draft]:
+        return [Draft(n, self.draft, {"judge <b>": {"overall_score": 6}}) for n in range(1, 6)]
+
+    def replies(self, conversation_id: str) -> Sequence[RawReply]:
+        return [
+            RawReply("test", "strong", "default", n, "review", 0, f'{{"said": "{self.text}"}}') for n in range(1, 6)
+        ]
+
+
+def small_scores() -> Scores:
+    """Three models, one of them in two modes, with a plain order; 24 conversations of 16 people."""
+    strong = Skill(om=0.95, hp=0.9, pairwise=0.9, tag=0.9, false_tag=0.05, wide=0.9)
+    models = {"strong": {"default": strong, "verbose": strong}, "middle": Skill(), "weak": Skill(0.5, 0.5, 0.4, 0.2)}
+    return planted_scores(models, Plan(conversations=24, people=16), resamples=100)
