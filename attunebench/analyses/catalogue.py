@@ -8,11 +8,11 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from attunebench.analyses.model import Analysis, Subject
-from attunebench.errors import UsageError
+from attunebench.errors import StatisticsError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,13 @@ def entry(name: str) -> Entry:
 
 
 def analyse(name: str, subject: Subject) -> Analysis:
-    """Make one analysis. An analysis that these scores cannot give has `missing` and no table; it never raises."""
-    made: Analysis = importlib.import_module(entry(name).module).analyse(subject)
-    return made
+    """Make one analysis. An analysis that these scores cannot give has `missing` and no table; it never raises.
+
+    A table without a row says nothing, and is left out.
+    """
+    chosen = entry(name)
+    try:
+        made: Analysis = importlib.import_module(chosen.module).analyse(subject)
+    except StatisticsError as error:
+        return Analysis(chosen.name, chosen.title, chosen.question, missing=str(error))
+    return replace(made, tables=tuple(table for table in made.tables if table.rows))

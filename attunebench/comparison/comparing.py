@@ -164,7 +164,8 @@ def _found(ranking: Ranking) -> str:
     if not pairs.tests:
         return "nothing to test."
     if _all_small(pairs):
-        return f"too few conversations in common for a claim about any of {counted(pairs.of, 'pair')}."
+        pair = "the one pair" if pairs.of == 1 else f"any of {pairs.of} pairs"
+        return f"too few conversations in common for a claim about {pair}."
     counts = f"{pairs.apart} of {counted(pairs.of, 'pair')} told apart, {pairs.apart_raw} before correction"
     if ranking.small or not ranking.tiers:
         return f"{counts}."
