@@ -128,12 +128,13 @@ def _wrapped(word: str, column: Column) -> Text:
     """Broken here and not by rich, which would break an interval as readily as a name."""
     from rich.text import Text
 
-    lines = [word] if column.prose else [piece for line in word.split("\n") for piece in _pieces(line, column.width)]
+    lines = [word] if column.prose else [piece for line in word.split("\n") for piece in _pieces(line, column)]
     return Text("\n".join(line.rstrip() for line in lines).replace(layout.NO_BREAK, " "))
 
 
-def _pieces(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, width, break_on_hyphens=False, drop_whitespace=False)
+def _pieces(line: str, column: Column) -> list[str]:
+    """Blanks put values under values, and mean nothing in a key."""
+    return textwrap.wrap(line, column.width, break_on_hyphens=False, drop_whitespace=column.key)
 
 
 def _closing(console: Console, report: Report) -> None:
