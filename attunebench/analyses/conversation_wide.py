@@ -22,6 +22,8 @@ from attunebench.study import Study
 
 METRICS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up", "q3_follow_up_asked", "q3_follow_up_false_alarm")
 _CHOICES = ("q2_clarity", "q3_fit")
+_CHANCE = 0.25
+"""Of a blind choice among the four options of Q2 and Q3."""
 _NEAR_ZERO = 0.05
 """A mean under it is called near zero."""
 _SHORT = {
@@ -51,7 +53,7 @@ def analyse(subject: Subject) -> Analysis:
     return replace(
         begun,
         tables=(_by_model(study, values, cells, sampling), *_people(study)),
-        shows=_shows(study, cells),
+        shows=_shows(study, cells, _above_chance(values, sampling)),
         cannot="The questions are scored in different ways, so that a higher number on one does not mean that it is "
         "foreseen better than another. A follow-up is matched by its words: the same complaint in other words counts "
         "as missed.",
@@ -90,7 +92,7 @@ def _by_model(
             tuple(m for m in METRICS[:4] if m in values),
             "Questions about the whole talk",
             "score (0–1)",
-            {"chance on Q2 and Q3": 0.25},
+            {"chance on Q2 and Q3": _CHANCE},
         ),
     )
 
@@ -105,15 +107,29 @@ def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> 
     return [(text(reference.label, mark="reference"), Cell(max(cell.n or 0 for cell in cells)), *cells)]
 
 
-def _shows(study: Study, cells: Mapping[str, Sequence[Cell]]) -> str:
+def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str, list[bool]]:
+    """Which models are told to be above blind guessing, of all models and both questions as one family."""
+    asked = [metric_id for metric_id in _CHOICES if metric_id in values]
+    if not asked:
+        return {}
+    table = np.concatenate([values[metric_id] for metric_id in asked], axis=1)
+    blind = np.full(table.shape, _CHANCE)
+    tests = sampling.tests("conversation-wide", table, blind)
+    cells = sampling.difference_cells(tests, common.corrected_p(tests, sampling.settings), table, blind)
+    sure = [common.claimed(cell, sampling.settings) and common.value_of(cell) > 0 for cell in cells]
+    count = table.shape[1] // len(asked)
+    return {m: sure[place * count : (place + 1) * count] for place, m in enumerate(asked)}
+
+
+def _shows(study: Study, cells: Mapping[str, Sequence[Cell]], above: Mapping[str, Sequence[bool]]) -> str:
     sentences = []
-    for metric_id in _CHOICES:
-        usable = [cell for cell in cells.get(metric_id, ()) if not cell.small and cell.low is not None]
+    for metric_id, sure in above.items():
+        shown = zip(sure, cells[metric_id], strict=True)
+        usable = [one for one, cell in shown if not cell.small and cell.value is not None]
         if usable:
-            above = sum(cell.low is not None and cell.low > 0.25 for cell in usable)
             sentences.append(
-                f"On {_SHORT[metric_id]} {above} of {common.counted(len(usable), 'model')} "
-                f"{'is' if above == 1 else 'are'} above blind guessing (1/4) with the whole interval."
+                f"On {_SHORT[metric_id]} {sum(usable)} of {common.counted(len(usable), 'model')} "
+                f"{'is' if sum(usable) == 1 else 'are'} told to be above blind guessing (1/4)."
             )
     follow_up = cells.get("q3_follow_up", ())
     low = [

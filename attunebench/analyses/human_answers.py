@@ -26,13 +26,12 @@ _SHOWN_BY_CONVERSATION = ("pairwise_accuracy", "binary_hp_accuracy")
 def analyse(subject: Subject) -> Analysis:
     """Per annotator, and per annotator and conversation, against the best and the average model there."""
     begun = common.begun("human-answers")
-    both = common.models_of(subject, humans=True)
-    people = [group for group in both.groups if group.kind == "human"]
+    people = _people(subject)
     if not people:
         return replace(
             begun, missing="No person answered: results with the provider `human` are scored like those of models."
         )
-    study = _of_people(both, people)
+    study = _of_people(subject, people)
     models = study.with_groups([group for group in study.groups if group.kind != "human"])
     metrics = list(common.defined_metrics(study.with_groups(people), common.wanted_metrics(subject.settings, METRICS)))
     if not metrics:
@@ -52,8 +51,16 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _of_people(study: Study, people: list[Group]) -> Study:
-    """The study over the conversations that a person answered."""
+def _people(subject: Subject) -> list[Group]:
+    """The people of the mode at hand, else those of any: a mode says what a model was told, and people need none."""
+    everybody = [group for group in subject.study.groups if group.kind == "human"]
+    return [group for group in everybody if group.mode == common.mode_of(subject)] or everybody
+
+
+def _of_people(subject: Subject, people: list[Group]) -> Study:
+    """People and models over the conversations that a person answered."""
+    models = [group for group in common.models_of(subject).groups if group.kind != "human"]
+    study = subject.study.with_groups([*models, *people])
     answered = np.flatnonzero(study.with_groups(people).scored().any(axis=1))
     return study.with_conversations([study.ids[row] for row in answered])
 

@@ -88,7 +88,8 @@ def _shared(subject: Subject, study: Study, name: str, other: Study) -> _Set | N
     theirs = common.in_mode(other, mode, subject.settings)
     groups = {group.key: group for group in theirs.groups}
     both = [group for group in study.groups if group.key in groups]
-    ids = [i for i in study.ids if i in set(theirs.ids)]
+    there = frozenset(theirs.ids)
+    ids = [i for i in study.ids if i in there]
     if not both or not ids:
         return None
     ours = study.with_groups(both).with_conversations(ids)

@@ -18,6 +18,8 @@ from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
 
 METRICS = ("composite", "pairwise_accuracy")
+_OF_TAGS = ("emotion_f1", "emotion_va")
+"""Shown for the references beside the ranked metrics: much of them can be had by saying nothing."""
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -199,16 +201,18 @@ def _median(values: Floats) -> float | None:
 
 
 def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> list[Table]:
-    """What the references score on the same conversations; they are in no ranking."""
-    shown = [reference for reference in study.references if any(m in reference.values for m in metrics)]
-    if not shown:
+    """What the references score on the same conversations, and the models on average; nobody is ranked here."""
+    columns = tuple(dict.fromkeys((*metrics, *_OF_TAGS)))
+    if not study.references:
         return []
     sampling = Sampling.of(study, settings)
     gap = np.full(len(study.ids), np.nan)
+    values = {reference.label: [reference.values.get(m, gap) for m in columns] for reference in study.references}
+    values["mean over models"] = [common.mean_over_models(study.values(m)) for m in columns]
     rows = []
-    for reference in shown:
-        cells = sampling.cells(np.stack([reference.values.get(m, gap) for m in metrics], axis=1))
-        rows.append((text(reference.label), Cell(max(cell.n or 0 for cell in cells)), *cells))
+    for label, means in values.items():
+        cells = sampling.cells(np.stack(means, axis=1))
+        rows.append((text(label), Cell(max(cell.n or 0 for cell in cells)), *cells))
     return [
         Table(
             "references",
@@ -216,11 +220,11 @@ def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> l
             (
                 Column("reference", "reference", "text"),
                 Column("n", "conversations", "count"),
-                *(Column(m, common.label_of(m), common.unit_of(m), REGISTRY[m].meaning) for m in metrics),
+                *(Column(m, common.label_of(m), common.unit_of(m), REGISTRY[m].meaning) for m in columns),
             ),
             tuple(rows),
             caption=f"Made from the labels alone and in no ranking. {common.intervals_text(settings)}.",
-            notes=tuple(f"{reference.label}: {reference.meaning}" for reference in shown),
+            notes=tuple(f"{reference.label}: {reference.meaning}" for reference in study.references),
         )
     ]
 

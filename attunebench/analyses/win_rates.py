@@ -86,7 +86,7 @@ class _Rates:
             for j in range(self.count):
                 k = i * self.count + j
                 enough = self.pairs.n[k] >= sampling.settings.small
-                if i != j and enough and self.corrected[i, j] < sampling.settings.alpha and self.pairs.value[k] > 0.5:
+                if i != j and enough and self.corrected[i, j] <= sampling.settings.alpha and self.pairs.value[k] > 0.5:
                     found.append((i, j))
         return found
 

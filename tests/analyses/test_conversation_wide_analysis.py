@@ -43,9 +43,17 @@ def test_a_model_without_any_follow_up_is_named_as_near_zero() -> None:
 
 def test_who_is_above_blind_guessing_is_counted() -> None:
     assert (
-        "On Q2 clarity 1 of 2 models is above blind guessing (1/4)"
+        "On Q2 clarity 1 of 2 models is told to be above blind guessing (1/4)"
         in made("conversation-wide", make_study(scores())).shows
     )
+
+
+def test_blind_choices_are_not_called_better_than_chance() -> None:
+    """A model that is right with a chance of 1/4 on each of Q2 and Q3."""
+    blind = planted_scores(dict.fromkeys("abcd", Skill(wide=0.25)), Plan(conversations=24, turns=3, seed=21))
+    shows = made("conversation-wide", make_study(blind)).shows
+    assert "On Q2 clarity 0 of 4 models are told" in shows
+    assert "On Q3 fit 0 of 4 models are told" in shows
 
 
 def test_nobody_is_near_zero_where_nothing_was_planted() -> None:

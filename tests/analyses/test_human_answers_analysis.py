@@ -95,5 +95,14 @@ def test_people_without_models_are_shown_alone() -> None:
     assert "no model on the same conversations" in made("human-answers", alone).shows
 
 
+def test_people_without_a_mode_of_models_are_found() -> None:
+    elsewhere: Any = copy.deepcopy(scores())
+    for key in ("conversations", "aggregates"):
+        for entry in elsewhere[key]:
+            if entry["provider"] == "human":
+                entry["mode"] = "by hand"
+    assert "2 people answered 24 conversations" in made("human-answers", make_study(elsewhere)).shows
+
+
 def test_without_people_it_says_what_is_needed() -> None:
     assert "provider `human`" in made("human-answers", ranked(), QUICK).missing
