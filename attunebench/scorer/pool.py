@@ -39,6 +39,7 @@ FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""
 _MOST_PROCESSES = 16
 _CHUNK = 32
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _AHEAD = 3
 """Chunks that are under way for each process: enough that none waits, and few enough to bound the memory."""
 
@@ -67,6 +68,9 @@ class Scorers:
     def __init__(self, task: Task, processes: int) -> None:
         self._task = task
         self._processes = processes
+        # A process for each core leaves none for threads of BLAS, which wait for each other by spinning.
+        self._set = [name for name in _THREADS if processes > 1 and name not in os.environ]
+        os.environ.update(dict.fromkeys(self._set, "1"))
         self._executor = _executor(task, processes) if processes > 1 else None
 
     def __enter__(self) -> Scorers:
@@ -75,6 +79,8 @@ class Scorers:
     def __exit__(self, *_error: object) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
+        for name in self._set:
+            os.environ.pop(name, None)
 
     def score(self, files: Sequence[File]) -> Iterator[Outcome]:
         """The outcome of each file, in their order."""
