@@ -7,12 +7,13 @@ turns are neutral, how often these get an emotion, and how well tagged turns are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attunebench.analyses import common, within
+from attunebench.analyses.affect_parts import ALL, Parts
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.conversations.groups import ANY, GROUPS, NONE
@@ -23,7 +24,6 @@ from attunebench.study import Study
 
 METRICS = ("emotion_va", "binary_om_accuracy")
 _NAME = "affect-gap"
-_ALL = "all models"
 _TOLD = "Diagnoses are self-reported, and no score of a screening scale is one"
 
 
@@ -44,12 +44,16 @@ def analyse(subject: Subject) -> Analysis:
     settings = replace(settings, by_participant=True)
     sampling = Sampling.of(study, settings)
     gaps = {metric_id: _Gap(study, metric_id, table, members, settings) for metric_id, table in values.items()}
-    parts = _Parts(study, members, sampling)
-    tables = [table for gap in gaps.values() for table in (gap.table(), gap.groups(sampling))]
+    parts = Parts(study, members, (NONE, ANY), sampling)
+    tables = [table for gap in gaps.values() for table in gap.tables(sampling)]
+    va = gaps.get("emotion_va")
+    said = [gap.sentence() for gap in gaps.values()]
+    if va is not None and common.claimed(va.cells[0], settings):
+        said.append(parts.sentence())
     return replace(
         begun,
         tables=(*tables, parts.of_groups(), *parts.of_models()),
-        shows=" ".join((*(gap.sentence() for gap in gaps.values()), *parts.sentences(gaps.get("emotion_va")))),
+        shows=" ".join(filter(None, said)),
         cannot="People with and without a diagnosis differ in much else: what they talk about, how they tag, with whom "
         "they talked. A gap says how models do on their talks, not that a diagnosis is its cause, and few participants "
         "carry each group.",
@@ -107,10 +111,15 @@ class _Gap:
 
     @property
     def names(self) -> list[Cell]:
-        named = [text(_ALL), *(text(group.label) for group in self.study.groups)]
+        named = [text(ALL), *(text(group.label) for group in self.study.groups)]
         if self.columns.shape[1] > len(named) and self.reference is not None:
             named.append(text(self.reference.label, mark="reference"))
         return named
+
+    def tables(self, sampling: Sampling) -> tuple[Table, ...]:
+        """Any against none for each model, the means of every group, and every group against none."""
+        against = self.against_none()
+        return (self.table(), self.groups(sampling), *([against] if against.rows else []))
 
     def table(self) -> Table:
         contrast, metric_id = self.contrast, self.metric_id
@@ -176,6 +185,45 @@ class _Gap:
             chart=Chart("bars", "model", tuple(by_group), f"{label} by told diagnosis", label),
         )
 
+    def against_none(self) -> Table:
+        """Each group of told diagnoses against none, over all models."""
+        settings, unit = self.settings, common.unit_of(self.metric_id)
+        none, count = self.members[NONE], len(self.study.groups)
+        groups = {name: mask for name, mask in self.members.items() if name != NONE and mask.any() and none.any()}
+        found = {
+            name: within.group_contrast(
+                self.study, self.columns, mask, mask | none, f"{_NAME}/{self.metric_id}/{name}", settings
+            )
+            for name, mask in groups.items()
+        }
+        p = adjust(np.array([one.p[0] for one in found.values()]), common.plain_correction(settings))
+        rows = []
+        for (name, one), corrected in zip(found.items(), p, strict=True):
+            mask, lower = groups[name], one.estimate[1 : 1 + count] < 0
+            cell = within.contrast_cells(
+                self.study, one, self.columns[:, :1], mask, mask | none, settings, np.array([corrected])
+            )[0]
+            side = _Side.of(self.study, mask)
+            mean = Cell(known(one.inside[0]), n=int(one.n_in[0]))
+            lower_text = text(f"{int(lower.sum())} of {int((~np.isnan(one.estimate[1 : 1 + count])).sum())}")
+            rows.append((text(name), Cell(side.conversations), Cell(side.people), mean, cell, lower_text))
+        label = common.label_of(self.metric_id)
+        return Table(
+            f"against-none-{self.metric_id}",
+            f"{label}: each group against none",
+            (
+                Column("group", "group", "text"),
+                Column("n", "conversations", "count"),
+                Column("participants", "participants", "count"),
+                Column("mean", label, unit, "Mean over models.", common.better(self.metric_id)),
+                Column("difference", "against none", unit, "Participants are the units of interval and test."),
+                Column("lower", "models that are lower", "text", "Models with a lower mean in the group than in none."),
+            ),
+            tuple(rows),
+            caption=f"None told: {_counted(_Side.of(self.study, none))}. {_TOLD}. Permutation p, corrected "
+            f"({common.CORRECTIONS[common.plain_correction(settings)]}) over {common.counted(len(rows), 'group')}.",
+        )
+
     def sentence(self) -> str:
         """What can be said of all models, and of how many of them."""
         label, cell, contrast = common.label_of(self.metric_id), self.cells[0], self.contrast
@@ -195,164 +243,6 @@ class _Gap:
             f"{common.number(_relative(contrast, 0), 0, sign=True)} %), in {same} of "
             f"{common.counted(len(models), 'model')}."
         )
-
-
-class _Parts:
-    """What Emotion VA is made of in each group: neutral turns, false alarms on them, and tagged turns.
-
-    Turns weigh so that each conversation counts once, as in the metric: neutral share · (1 − false alarms) + tagged
-    share · VA on tagged turns is then the group's mean, and a difference splits into three parts without a rest.
-    """
-
-    def __init__(self, study: Study, members: Mapping[str, Mask], sampling: Sampling):
-        self.study, self.members, self.sampling = study, members, sampling
-        truth = study.truth_tags()
-        self.tagged = np.array([np.nan if tags is None else float(bool(tags)) for tags in truth])[:, None]
-        self.felt = np.array([np.nan if tags is None else float(len(tags)) for tags in truth])[:, None]
-        self.va = study.turn_values("emotion_va")
-        self.given = np.stack([_tag_counts(study, i) for i in range(len(study.groups))], axis=1)
-
-    def of_groups(self) -> Table:
-        """A row per group: its data, and the mean over models beside."""
-        va = common.mean_over_models(self.va)[:, None]
-        over = {
-            "neutral": 1 - self.tagged,
-            "felt": self.felt,
-            "given": common.mean_over_models(self.given)[:, None],
-            "va": va,
-            "va_tagged": np.where(self.tagged == 1, va, np.nan),
-            "false_alarm": np.where(self.tagged == 0, 1 - va, np.nan),
-        }
-        gathered = {name: within.conversation_sums(self.study, table) for name, table in over.items()}
-        rows = []
-        for name, mask in self.members.items():
-            if mask.any():
-                side = _Side.of(self.study, mask)
-                cells = {part: self._group_cell(above, below, mask) for part, (above, below) in gathered.items()}
-                turns = int(gathered["va"][1][mask].sum())
-                rows.append((text(name), Cell(side.conversations), Cell(side.people), Cell(turns), *cells.values()))
-        return Table(
-            "parts",
-            "What Emotion VA is made of",
-            (
-                Column("group", "group", "text"),
-                Column("n", "conversations", "count"),
-                Column("participants", "participants", "count"),
-                Column("turns", "turns", "count"),
-                Column(
-                    "neutral",
-                    "neutral turns",
-                    "share",
-                    "Share of turns without a tag: what saying “no emotion” always would score.",
-                ),
-                Column("felt", "tags per turn", "number", "Emotions that the person tagged.", digits=2),
-                Column("given", "predicted tags per turn", "number", "Emotions that models name.", digits=2),
-                Column("va", "Emotion VA", "share", "Over all turns.", True),
-                Column("va_tagged", "VA on tagged turns", "share", "", True),
-                Column("false_alarm", "false alarms on neutral turns", "share", "Lower is better.", False),
-            ),
-            tuple(rows),
-            caption=f"Over all turns of a group, mean over {common.counted(len(self.study.groups), 'model')}. A group "
-            "with more neutral turns is easier for a model that names few emotions: “neutral turns” is also the score "
-            f"of always naming none. {common.intervals_text(self.sampling.settings)}.",
-        )
-
-    def _group_cell(self, above: Floats, below: Floats, mask: Mask) -> Cell:
-        return within.rate_cells(self.sampling, above * mask[:, None], below * mask[:, None])[0]
-
-    def of_models(self) -> tuple[Table, ...]:
-        """How each model's difference splits; nothing where a group has no neutral or no tagged turn."""
-        split = self.split(self.va)
-        if split is None:
-            return ()
-        all_models = self.split(common.mean_over_models(self.va)[:, None])
-        cells = [split, *([all_models] if all_models is not None else [])]
-        labels = [group.label for group in self.study.groups]
-        rows = [(text(_ALL), *(column[0] for column in cells[1]))] if len(cells) > 1 else []
-        rows += [(text(label), *(column[i] for column in split)) for i, label in enumerate(labels)]
-        table = Table(
-            "split",
-            "Where the difference in Emotion VA comes from",
-            (
-                Column("model", "model", "text"),
-                Column("difference", "any − none", "share", "Sum of the three parts."),
-                Column(
-                    "share", "from neutral turns", "share", "Because the groups differ in how many turns are neutral."
-                ),
-                Column("alarms", "from false alarms", "share", "Because neutral turns are read better or worse."),
-                Column("tagged", "from tagged turns", "share", "Because tagged turns are read better or worse."),
-            ),
-            tuple(rows),
-            caption="Each conversation counts once. The difference splits without a rest, every part at the mean of "
-            f"the other quantities of both groups. {common.intervals_text(self.sampling.settings)}.",
-            chart=Chart("bars", "model", ("share", "alarms", "tagged"), "Parts of the gap in Emotion VA", "any − none"),
-        )
-        return (table,)
-
-    def split(self, va: Floats) -> list[list[Cell]] | None:
-        """Difference and its parts by neutral share, false alarms, tagged turns: four lists, a cell for each column."""
-        sums = [self._weighted(va, self.members[name]) for name in (NONE, ANY)]
-        if any((part.sum(axis=0) == 0).any() for side in sums for part in side[:2]):
-            return None
-        values = _split(*(tuple(part.sum(axis=0) for part in side) for side in sums))
-        samples = _split(*(tuple(within.resampled_sums(self.sampling, part) for part in side) for side in sums))
-        support = sums[0][0] + sums[0][1] + sums[1][0] + sums[1][1]
-        return [
-            within.function_cells(self.sampling, value, sample, support)
-            for value, sample in zip(values, samples, strict=True)
-        ]
-
-    def _weighted(self, va: Floats, mask: Mask) -> tuple[Floats, Floats, Floats, Floats]:
-        """Per conversation of a group: weight of neutral turns, of tagged turns, and their weighted VA."""
-        parts = []
-        counts = within.conversation_sums(self.study, va)[1]
-        for kind in (0.0, 1.0):
-            above, below = within.conversation_sums(self.study, np.where(self.tagged == kind, va, np.nan))
-            parts += [within.ratio(below, counts), within.ratio(above, counts)]
-        neutral, neutral_va, tagged, tagged_va = (np.where(mask[:, None], np.nan_to_num(part), 0.0) for part in parts)
-        return neutral, tagged, neutral_va, tagged_va
-
-    def sentences(self, gap: _Gap | None) -> tuple[str, ...]:
-        """What stands behind a difference in Emotion VA, where there is one to speak of."""
-        if gap is None or gap.cells[0].small or not common.claimed(gap.cells[0], gap.settings):
-            return ()
-        parts = self.split(common.mean_over_models(self.va)[:, None])
-        if parts is None:
-            return ()
-        share, alarms, tagged = (common.with_interval(part[0], sign=True) for part in parts[1:])
-        return (
-            f"Of this, {share} comes with the share of neutral turns, {alarms} with false alarms on them, and {tagged} "
-            "with how tagged turns are read.",
-        )
-
-
-def _split(none: Sequence[Floats], any_: Sequence[Floats]) -> list[Floats]:
-    """Difference, and its parts; from weights of neutral and tagged turns and their weighted values."""
-    (share_a, right_a, va_a), (share_b, right_b, va_b) = (_means(*side) for side in (none, any_))
-    share, right, va = (share_a + share_b) / 2, (right_a + right_b) / 2, (va_a + va_b) / 2
-    parts = [
-        (share_b - share_a) * (right - va),
-        share * (right_b - right_a),
-        (1 - share) * (va_b - va_a),
-    ]
-    return [np.asarray(sum(parts)), *parts]
-
-
-def _means(neutral: Floats, tagged: Floats, neutral_va: Floats, tagged_va: Floats) -> tuple[Floats, Floats, Floats]:
-    return (
-        within.ratio(neutral, neutral + tagged),
-        within.ratio(neutral_va, neutral),
-        within.ratio(tagged_va, tagged),
-    )
-
-
-def _tag_counts(study: Study, model: int) -> Floats:
-    """How many emotions a model named per turn, mean over epochs that answered; NaN without any."""
-    counts = []
-    for epochs in study.tags(study.groups[model]):
-        answered = [len(tags) for tags in epochs if tags is not None]
-        counts.append(sum(answered) / len(answered) if answered else np.nan)
-    return np.array(counts)
 
 
 def _relative(contrast: GroupContrast, column: int) -> float:
