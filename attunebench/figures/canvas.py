@@ -101,6 +101,14 @@ def new_figure(look: Look, height: float, title: str) -> Figure:
     return figure
 
 
+def settle(figure: Figure) -> None:
+    """Lay the figure out once and for all: the same in every format, and not again for each."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    figure.set_layout_engine("none")
+
+
 def roomy(look: Look, columns: int) -> tuple[Look, tuple[str, ...]]:
     """The look that has room for a heat map's numbers, and for the caption that it is another one than was asked."""
     if look.wide or columns * _NARROWEST_CELL + _BESIDE_CELLS <= look.inches:
@@ -375,11 +383,18 @@ class Heat:
 
 
 def heat_map(
-    figure: Figure, axes: Axes, heat: Heat, rows: Sequence[str], columns: Sequence[str], *, cell_high: float
+    figure: Figure,
+    axes: Axes,
+    heat: Heat,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    cell_high: float,
+    beside: float,
 ) -> None:
     """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
 
-    `cell_high` are the inches that the height of the figure leaves for a row.
+    `cell_high` are the inches that the height of the figure leaves for a row, `beside` those that names of rows take.
     """
     from matplotlib.collections import PolyCollection
 
@@ -403,7 +418,7 @@ def heat_map(
     axes.add_collection(PolyCollection(squares, facecolors=colours, edgecolors="white", linewidths=0.5))
     axes.set_xlim(0, len(columns))
     axes.set_ylim(len(rows), 0)
-    if len(columns) * _WIDEST_CELL + _BESIDE_CELLS < figure.get_figwidth():
+    if len(columns) * _WIDEST_CELL + beside < figure.get_figwidth():
         axes.set_aspect(cell_high / _WIDEST_CELL, anchor="NW")
     axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")

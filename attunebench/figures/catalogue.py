@@ -88,11 +88,14 @@ def draw(
 
 
 def _drawn(one: Entry, source: Source) -> Sequence[Picture] | Skipped:
-    from attunebench.figures.canvas import drawing
+    from attunebench.figures.canvas import drawing, settle
 
     try:
         with drawing():
-            return one.draw(source)
+            pictures = one.draw(source)
+            for picture in pictures:
+                settle(picture.figure)
+            return pictures
     except LackingError as lacking:
         return Skipped(one.name, str(lacking))
 

@@ -27,6 +27,7 @@ def cost(source: Source) -> list[Picture]:
     analysis = source.analysis("cost")
     tables = {table.id: table for table in analysis.tables if table.rows}
     shown = [one for one in _PANELS if one[0] in tables and has(tables[one[0]], one[1])]
+    shown = [one for one in shown if np.nansum(points(tables[one[0]], one[1]).value) > 0]
     if not shown:
         raise LackingError("No result says what it cost, how long it took or how many tokens it used.")
     study = source.models()

@@ -31,7 +31,13 @@ def win_rates(source: Source) -> list[Picture]:
     (axes,) = canvas.panels(figure, 1, 1)
     heat = Heat(values, texts, wins, 0.0, 1.0, diverging=True)
     canvas.heat_map(
-        figure, axes, heat, [source.names[x] for x in labels], [source.names[x] for x in against], cell_high=0.26
+        figure,
+        axes,
+        heat,
+        [source.names[x] for x in labels],
+        [source.names[x] for x in against],
+        cell_high=0.26,
+        beside=1.9,
     )
     counts = np.array([cell.n or 0 for one in columns for cell in column(table, one)])
     counts = counts[counts > 0]
@@ -81,7 +87,7 @@ def _questions(source: Source, table: Table, name: str, title: str) -> Picture:
         for i, question in enumerate(words(table, "question"))
     ]
     heads = ["people say yes", "always the frequent one", *(source.names[label] for label in labels)]
-    canvas.heat_map(figure, axes, heat, rows, heads, cell_high=0.185)
+    canvas.heat_map(figure, axes, heat, rows, heads, cell_high=0.185, beside=3.5)
     axes.axvline(2, color=canvas.INK, linewidth=1.0)
     axes.set_xlabel(f"% of turns (left of the line: labels; right: answered as the person), {_labels(table)}")
     caption = (

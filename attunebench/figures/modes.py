@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _DIFFERENCES, _RANKS = "_minus_", "_ranks"
 _RANKED = ("composite", "pairwise_accuracy")
+_NAMES = 1.9
+"""Inches for the names of models."""
 _WORTH_SAYING = 2
 """Ranks that a shift must have to be written beside it."""
 
@@ -48,7 +50,7 @@ def _differences(source: Source, table: Table) -> Picture:
     (axes,) = canvas.panels(figure, 1, 1)
     names = [source.names[label] for label in labels]
     heat = Heat(values, texts, apart, -ends, ends, diverging=True)
-    canvas.heat_map(figure, axes, heat, names, [common.label_of(m) for m in metrics], cell_high=0.22)
+    canvas.heat_map(figure, axes, heat, names, [common.label_of(m) for m in metrics], cell_high=0.22, beside=_NAMES)
     axes.set_xlabel(f"difference in hundredths of the metric (Composite: points), {n_text(counts(table, 'n'))}")
     caption = (
         "Mean paired difference per model and metric; the Composite in points of 100, all others in hundredths, so "

@@ -1,0 +1,255 @@
+"""Figures from planted scores: each one is drawn, says what it shows over how many, and is the same every time."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from planted import Plan, Skill, planted_scores
+from typer.testing import CliRunner
+
+from attunebench import figures
+from attunebench.analyses import Settings, Subject, analyse
+from attunebench.analyses.palette import palette
+from attunebench.cli.main import app
+from attunebench.errors import DataError, UsageError
+from attunebench.figures.source import Points, Source, means, short_names
+from attunebench.scores import write_scores
+from attunebench.study import Study, make_study
+
+SETTINGS = Settings(resamples=200, small=4)
+LOOK = figures.Look("double", 60)
+NAMES = ("alpha", "beta", "gamma-with-a-name-that-is-much-too-long-for-print")
+
+
+def skill(place: int, **more: object) -> Skill:
+    return Skill(om=0.9 - 0.1 * place, hp=0.8 - 0.1 * place, judge=0.7, cost=0.01 * (place + 1), **more)
+
+
+def scores() -> object:
+    models = {name: {"default": skill(i), "verbose": skill(i)} for i, name in enumerate(NAMES)}
+    return planted_scores(models, Plan(conversations=8, people=4), resamples=100)
+
+
+@cache
+def study() -> Study:
+    return make_study([scores()])
+
+
+@cache
+def drawn() -> dict[str, figures.Picture]:
+    pictures, skipped = figures.draw(study(), SETTINGS, LOOK)
+    assert [] == skipped
+    return {picture.id: picture for picture in pictures}
+
+
+@cache
+def svg(name: str) -> str:
+    return figures.render(drawn()[name], "svg", LOOK).decode()
+
+
+def words(text: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", text).replace("&gt;", ">").split())
+
+
+IDS = (
+    "leaderboard",
+    "turn-metrics-default",
+    "turn-metrics-verbose",
+    "post-metrics-default",
+    "post-metrics-verbose",
+    "draft-metrics-default",
+    "draft-metrics-verbose",
+    "top-three",
+    "profiles",
+    "mode-differences-verbose",
+    "mode-ranks",
+    "win-rates",
+    "question-heatmap-om",
+    "question-heatmap-hp",
+    "branch-errors",
+    "conversation-wide",
+    "perspective-gap",
+    "turn-drift",
+    "diagnosis-groups",
+    "distributions",
+    "difficulty",
+    "cost",
+)
+
+
+def test_every_figure_of_the_catalogue_is_drawn_from_scores_that_hold_everything() -> None:
+    assert list(IDS) == list(drawn())
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_figure_has_its_title_and_says_over_how_many(name: str) -> None:
+    text = words(svg(name))
+    assert drawn()[name].title in text
+    assert "rank (1 is best)" in text if name == "mode-ranks" else re.search(r"n = \d", text)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_a_caption_says_how_many_conversations_and_how_intervals_were_made(name: str) -> None:
+    caption = " ".join(drawn()[name].caption)
+    assert "conversation" in caption
+    assert "bootstrap" in caption
+
+
+@pytest.mark.parametrize("name", [name for name in IDS if not name.startswith(("difficulty", "top-three"))])
+def test_all_models_are_named_in_the_svg_as_text(name: str) -> None:
+    text = words(svg(name))
+    shown = short_names(NAMES)
+    assert shown[NAMES[2]] != NAMES[2]
+    assert all(short in text for short in shown.values())
+
+
+def test_no_text_is_smaller_than_seven_points() -> None:
+    for picture in drawn().values():
+        for text in picture.figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
+            assert 7 <= text.get_fontsize() or not text.get_text()
+
+
+@pytest.mark.parametrize("format", ["svg", "png", "pdf"])
+def test_two_drawings_of_the_same_scores_are_the_same_bytes(format: figures.Format) -> None:
+    (again,), _ = figures.draw(study(), SETTINGS, LOOK, ["branch-errors"])
+    assert figures.render(drawn()["branch-errors"], format, LOOK) == figures.render(again, format, LOOK)
+
+
+@pytest.mark.parametrize(("format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize("name", ["win-rates"])
+def test_a_figure_can_be_had_in_each_format_and_carries_our_stamp(
+    name: str, format: figures.Format, start: bytes
+) -> None:
+    made = figures.render(drawn()[name], format, LOOK)
+    assert made.startswith(start)
+    assert b"attune-bench figures" in made
+
+
+@pytest.mark.parametrize(
+    "name", ["leaderboard", "turn-metrics-verbose", "turn-drift", "profiles", "cost", "branch-errors"]
+)
+def test_a_model_has_the_same_colour_in_every_figure(name: str) -> None:
+    for style in palette(study().groups).values():
+        assert style.colour.lower() in svg(name).lower()
+
+
+def test_a_subset_of_models_keeps_the_colours_of_the_whole_study() -> None:
+    (picture,), _ = figures.draw(study(), Settings(resamples=100, mode="verbose"), LOOK, ["turn-metrics"])
+    colours = {style.colour.lower() for style in palette(study().groups).values()}
+    text = figures.render(picture, "svg", LOOK).decode().lower()
+    assert all(colour in text for colour in colours)
+
+
+def test_figures_show_the_numbers_of_the_tables() -> None:
+    analysis = analyse("leaders", Subject(study(), SETTINGS))
+    table = next(table for table in analysis.tables if table.id == "means")
+    source = Source(study(), SETTINGS, LOOK)
+    at = [column.id for column in table.columns].index("pairwise_accuracy")
+    shown = dict(zip(source.models().labels, means(source.models(), "pairwise_accuracy", SETTINGS).value, strict=True))
+    assert {row[0].value: row[at].value for row in table.rows} == pytest.approx(shown)
+
+
+def test_chance_lies_where_the_metric_has_it() -> None:
+    axes = next(a for a in drawn()["leaderboard"].figure.axes if "Pairwise" in a.get_title(loc="left"))
+    near = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--" and line.get_zorder() == 1]
+    told = "chance" in axes.get_xlabel()
+    assert 0.5 in near or told
+
+
+# What scores cannot give
+
+
+def test_a_figure_that_scores_cannot_give_is_skipped_with_the_reason() -> None:
+    alone = make_study([planted_scores({"solo": Skill()}, Plan(conversations=3, turns=2), resamples=100)])
+    names = ["top-three", "mode-ranks", "mode-differences", "win-rates", "turn-drift", "draft-metrics", "cost"]
+    pictures, skipped = figures.draw(alone, SETTINGS, LOOK, names)
+    assert [] == pictures
+    assert names == [one.name for one in skipped]
+    assert all(one.reason.endswith(".") for one in skipped)
+
+
+def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None:
+    models = {"silent": Skill(unanswered=1.0, tag=0, false_tag=0), "$\\frac{1}$ <b>": Skill(), "模型\u202e": Skill()}
+    odd = make_study([planted_scores(models, Plan(conversations=1), resamples=100)])
+    names = ["leaderboard", "turn-metrics", "perspective-gap", "diagnosis-groups", "distributions", "win-rates"]
+    pictures, skipped = figures.draw(odd, SETTINGS, LOOK, names)
+    assert [] == skipped
+    text = figures.render(pictures[0], "svg", LOOK).decode()
+    assert "$\\frac{1}$ &lt;b&gt;" in text
+    assert "\u202e" not in text
+
+
+def test_a_name_that_does_not_exist_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="leaderboard"):
+        figures.draw(study(), only=["leaderbord"])
+
+
+def test_long_names_that_differ_in_the_middle_are_told_apart_there() -> None:
+    labels = [f"a-family-of-models-with-a-long-name-{size}-instruct-preview-2026-01-01" for size in ("8b", "70b")]
+    short = short_names(labels)
+    assert {"8b", "70b"} == {re.search(r"\d+b", name)[0] for name in short.values()}
+    assert 26 >= max(map(len, short.values()))
+
+
+def test_names_that_print_alike_get_numbers() -> None:
+    assert ["same", "same #2"] == list(short_names(["same", "same\u200e"]).values())
+
+
+def test_points_keep_undefined_values_undefined() -> None:
+    from attunebench.analyses.model import Cell
+
+    found = Points.of([Cell(None), Cell(0.0, n=3)])
+    assert [False, True] == found.known.tolist()
+    assert np.isnan(found.value[0])
+
+
+# Files and the command
+
+
+def test_another_programs_file_is_left_alone_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "leaderboard.svg").write_text("mine")
+    with pytest.raises(DataError, match=r"leaderboard\.svg"):
+        figures.write({"top-three.svg": b"attune-bench figures", "leaderboard.svg": b""}, tmp_path)
+    assert ["leaderboard.svg"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_our_own_files_are_replaced(tmp_path: Path) -> None:
+    for content in (b"attune-bench figures 1", b"attune-bench figures 2"):
+        figures.write({"a.svg": content}, tmp_path)
+    assert b"attune-bench figures 2" == (tmp_path / "a.svg").read_bytes()
+
+
+def test_the_command_writes_figures_and_captions_and_says_what_it_left_out(tmp_path: Path) -> None:
+    write_scores(tmp_path / "scores.json", planted_scores({"a": Skill(), "b": Skill()}, Plan(conversations=4)))
+    out = tmp_path / "out"
+    words = ["figures", "-s", str(tmp_path / "scores.json"), "-o", str(out), "--resamples", "100", "--dpi", "60"]
+    words += ["--format", "svg", "--format", "png", "--only", "branch-errors,mode-ranks", "--width", "single"]
+    for _ in range(2):
+        done = CliRunner().invoke(app, words)
+        assert 0 == done.exit_code, done.output
+    assert ["branch-errors.png", "branch-errors.svg", "captions.md"] == sorted(path.name for path in out.iterdir())
+    assert "mode-ranks is not drawn: " in done.stderr
+    assert "4 conversations" in (out / "captions.md").read_text("utf-8")
+    assert "`mode-ranks`: " in (out / "captions.md").read_text("utf-8")
+
+
+def test_the_list_names_every_figure_with_what_it_needs() -> None:
+    done = CliRunner().invoke(app, ["figures", "--only", "list"])
+    assert list(figures.FIGURES) == [line.split()[0] for line in done.output.splitlines()]
+
+
+def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match=r'pip install "attunebench\[analyses\]"'):
+        figures.draw(study())
+
+
+def test_importing_the_package_leaves_matplotlib_out() -> None:
+    code = "import sys, attunebench.figures, attunebench.cli.figures; sys.exit('matplotlib' in sys.modules)"
+    assert 0 == subprocess.run([sys.executable, "-c", code], check=False).returncode
