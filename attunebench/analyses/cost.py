@@ -9,11 +9,12 @@ import numpy as np
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Subject, Table, known, text
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.scores import ConversationEntry
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import FEWEST_MODELS, rank_correlations
+from attunebench.statistics.rank_tests import spearman_p
 from attunebench.study import Group, Study
 
 _TOKENS = {
@@ -22,6 +23,8 @@ _TOKENS = {
     "completion_tokens": "reply tokens",
     "reasoning_tokens": "of them reasoning",
 }
+
+FRONTIER = "frontier"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def analyse(subject: Subject) -> Analysis:
     return replace(
         begun,
         tables=tuple(tables),
-        shows=_shows(study, taken),
+        shows=_shows(study, taken, subject.settings),
         cannot="Prices are those that each result was billed or reckoned at and change over time; seconds depend on "
         "the server, its load and how much was asked at once. Cost per point compares price tags: it does not say that "
         "paying more would gain points, nor that points are worth the same along the scale.",
@@ -104,7 +107,7 @@ def _money(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
     order = common.by_value(sampling.estimate(taken.cost).value, higher_is_better=False)
     rows = tuple(
         (
-            text(study.groups[i].label, mark="no cheaper one scores higher" if i in frontier else ""),
+            text(study.groups[i].label, mark=FRONTIER if i in frontier else ""),
             Cell(cost[i].n),
             cost[i],
             Cell(known(taken.totals[i])),
@@ -123,11 +126,12 @@ def _money(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
             Column("total", "total", "usd", "Sum over all results that say their cost, epochs included."),
             Column("composite", "Composite", "points", "Mean Composite, 0–100.", True),
             Column(
-                "per_point", "per point", "usd", "Cost per conversation over Composite, where both are known.", False
+                "per_point", "per point", "usd", "Cost per conversation over Composite, where both are known.", False, 5
             ),
         ),
         rows,
-        caption=f"{common.sample_text(study)}; cheapest first. The mark compares means, without a test. "
+        caption=f"{common.sample_text(study)}; cheapest first. “{FRONTIER}”: no other model costs as little and "
+        "scores as high, by the means and without a test. "
         f"{common.intervals_text(sampling.settings)}.",
         chart=Chart("scatter", "model", ("cost", "composite"), "Composite and cost", "US dollars per conversation"),
     )
@@ -156,30 +160,39 @@ def _usage(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
 
 
 def _frontier(cost: Floats, composite: Floats) -> list[int]:
-    """Models than which no cheaper one has a higher mean Composite."""
+    """Models of which none costs as little or less and scores as high or higher, if their costs differ at all."""
     usable = [i for i in range(len(cost)) if not np.isnan(cost[i]) and not np.isnan(composite[i])]
-    return [i for i in usable if not any(cost[j] < cost[i] and composite[j] >= composite[i] for j in usable)]
+    if len({cost[i] for i in usable}) < 2:
+        return []
+    return [i for i in usable if not any(_beats(cost, composite, j, i) for j in usable)]
 
 
-def _shows(study: Study, taken: _Taken) -> str:
-    with np.errstate(invalid="ignore"):
-        cost = common.mean_over_models(taken.cost.T)
+def _beats(cost: Floats, composite: Floats, one: int, other: int) -> bool:
+    no_worse = cost[one] <= cost[other] and composite[one] >= composite[other]
+    return bool(no_worse and (cost[one] < cost[other] or composite[one] > composite[other]))
+
+
+def _shows(study: Study, taken: _Taken, settings: Settings) -> str:
+    cost, composite = (common.mean_over_models(table.T) for table in (taken.cost, taken.composite))
     priced = [i for i in common.by_value(cost, higher_is_better=False) if not np.isnan(cost[i])]
     if not priced:
         return "No result says its cost in money; time and tokens stand below."
     least, most = priced[0], priced[-1]
+    if cost[most] == 0:
+        return "No result cost anything."
     if len(priced) == 1:
         return f"{study.labels[least]} cost ${cost[least]:.4f} per conversation."
-    composite = common.mean_over_models(taken.composite.T)
     said = (
         f"A conversation costs from ${cost[least]:.4f} ({study.labels[least]}) to ${cost[most]:.4f} "
         f"({study.labels[most]})"
     )
     rho = rank_correlations(np.stack([cost[priced], composite[priced]])[None])[0, 0, 1]
-    if len(priced) < FEWEST_MODELS or np.isnan(rho):
-        few = common.counted(len(priced), "model")
-        return f"{said}; {few} with a known cost cannot tell whether dearer ones score higher."
-    return f"{said}; over {len(priced)} models cost and Composite correlate at ρ {common.number(rho, 2)}."
+    p = spearman_p(cost[priced], composite[priced], rng=settings.rng("cost"), permutations=settings.resamples)
+    if len(priced) < FEWEST_MODELS or len(study.ids) < settings.small or np.isnan(p):
+        few = f"{common.counted(len(priced), 'model')} on {common.counted(len(study.ids), 'conversation')}"
+        return f"{said}; {few} cannot tell whether dearer models score higher."
+    found = f"over {len(priced)} models cost and Composite correlate at ρ {common.number(rho, 2)} (p {p:.3f})"
+    return f"{said}; {found}{'' if p <= settings.alpha else ', which may be chance'}."
 
 
 def _known_note(study: Study, taken: _Taken) -> str:

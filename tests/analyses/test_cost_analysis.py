@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from planted import Plan, Skill, planted_scores
-from planted_studies import cell_of, covers, level, made, table_of
+from planted_studies import PAIRWISE, cell_of, covers, level, made, ranked_scores, table_of
 
+from attunebench.analyses.cost import FRONTIER
 from attunebench.scores import Scores
 from attunebench.study import make_study
 
@@ -48,7 +49,7 @@ def test_the_sentence_names_the_cheapest_and_the_dearest() -> None:
     shows = made("cost", make_study(scores())).shows
     assert "(cheap)" in shows.split(" to ")[0]
     assert "(dear)" in shows.split(" to ")[1]
-    assert "2 models with a known cost cannot tell whether dearer ones score higher" in shows
+    assert "2 models on 24 conversations cannot tell whether dearer models score higher" in shows
 
 
 def test_every_epoch_is_paid_for_and_a_conversation_costs_their_mean() -> None:
@@ -72,3 +73,29 @@ def test_tokens_and_seconds_are_means_per_conversation() -> None:
 
 def test_scores_without_any_cost_say_so() -> None:
     assert "No result says what it cost" in made("cost", level()).missing
+
+
+def test_a_model_is_on_the_frontier_unless_one_that_costs_no_more_scores_as_high() -> None:
+    priced: Any = copy.deepcopy(scores())
+    costs = {"cheap": 0.01, "dear": 0.05, "free": 0.05}
+    points = {"cheap": 50.0, "dear": 70.0, "free": 60.0}
+    for entry in priced["conversations"]:
+        entry["api_cost"], entry["metrics"]["composite"] = costs[entry["em_model"]], points[entry["em_model"]]
+    table = table_of(made("cost", make_study(priced)), "money")
+    assert {"cheap": FRONTIER, "dear": FRONTIER, "free": ""} == {row[0].value: row[0].mark for row in table.rows}
+
+
+def test_five_models_whose_order_of_cost_is_their_order_of_score_are_tested() -> None:
+    priced: Any = copy.deepcopy(ranked_scores())
+    for place, name in enumerate(sorted(PAIRWISE)):
+        for entry in priced["conversations"]:
+            if entry["em_model"] == name:
+                entry["api_cost"], entry["metrics"]["composite"] = 0.01 * (place + 1), 50.0 + place
+    assert "over 5 models cost and Composite correlate at ρ 1.00 (p 0.017)." in made("cost", make_study(priced)).shows
+
+
+def test_what_cost_nothing_is_said_to() -> None:
+    free: Any = copy.deepcopy(scores())
+    for entry in free["conversations"]:
+        entry["api_cost"] = 0.0
+    assert "No result cost anything." == made("cost", make_study(free)).shows
