@@ -14,7 +14,6 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
-from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
 from attunebench.study.schema import Block, Side
 
@@ -50,7 +49,7 @@ def analyse(subject: Subject) -> Analysis:
         "chance.",
         notes=(
             "Wilson intervals, on as many independent answers as the answers of the same conversation are worth "
-            "together.",
+            "together. A claim rests on intervals that hold for all rates at once (Bonferroni).",
             common.small_text(subject.settings),
         ),
     )
@@ -58,21 +57,24 @@ def analyse(subject: Subject) -> Analysis:
 
 @dataclass(frozen=True)
 class _Answers:
-    """One question from one side: labels (turns,) and shares right (turns, models)."""
+    """One question from one side. `labels`: the base rate, and how many yes and no; then a cell for each model."""
 
     question: str
     block: Block
     label: str
-    truth: Floats
     labels: tuple[Cell, int, int]
     yes: tuple[Cell, ...]
     no: tuple[Cell, ...]
     accuracy: tuple[Cell, ...]
+    strict: tuple[tuple[Cell, ...], tuple[Cell, ...]]
+    """`yes` and `no` with intervals that hold for all of them at once: what a claim is made from."""
     study: Study
 
 
 def _binary(study: Study, sampling: Sampling) -> Iterable[_Answers]:
     """Those of the questions that have a label and an answer."""
+    settings = sampling.settings
+    together = 1 - (1 - settings.level) / (2 * len(_LOOKS) * len(QUESTIONS) * len(study.groups))
     for block, side, label in _LOOKS:
         right, truths = study.right(block), study.truth_binary(side)
         for question in QUESTIONS:
@@ -83,18 +85,19 @@ def _binary(study: Study, sampling: Sampling) -> Iterable[_Answers]:
             if np.isnan(answers).all():
                 continue
             base = within.wilson_cells(sampling, *within.conversation_sums(study, truth[:, None]))[0]
+            chosen = (truth == 1, truth == 0, ~np.isnan(truth))
+            sums = [within.conversation_sums(study, np.where(part[:, None], answers, np.nan)) for part in chosen]
             cells = [
                 tuple(
                     within.wilson_cells(
-                        sampling,
-                        *within.conversation_sums(study, np.where(chosen[:, None], answers, np.nan)),
-                        [_drill(study, question, block, chosen, group.key) for group in study.groups],
+                        sampling, *sum_, [_drill(study, question, block, part, group.key) for group in study.groups]
                     )
                 )
-                for chosen in (truth == 1, truth == 0, ~np.isnan(truth))
+                for part, sum_ in zip(chosen, sums, strict=True)
             ]
-            counts = (base, int((truth == 1).sum()), int((truth == 0).sum()))
-            yield _Answers(question, block, label, truth, counts, cells[0], cells[1], cells[2], study)
+            yes, no = (tuple(within.wilson_cells(sampling, *sum_, level=together)) for sum_ in sums[:2])
+            counts = (base, int(chosen[0].sum()), int(chosen[1].sum()))
+            yield _Answers(question, block, label, counts, cells[0], cells[1], cells[2], (yes, no), study)
 
 
 def _drill(study: Study, question: str, block: Block, chosen: np.ndarray, key: tuple[str, str, str]) -> Drill:
@@ -235,7 +238,7 @@ def _shows(found: list[_Answers], settings: Settings) -> str:
     rare = sorted({one.question for one in found if min(one.labels[1:]) < settings.small})
     said, blind = [], []
     for one in found:
-        for name, cells in (("yes", one.yes), ("no", one.no)):
+        for name, cells in zip(("yes", "no"), one.strict, strict=True):
             models = [
                 one.study.groups[i].label
                 for i, cell in enumerate(cells)

@@ -120,12 +120,18 @@ def function_cells(
 
 
 def wilson_cells(
-    sampling: Sampling, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None
+    sampling: Sampling,
+    above: Floats,
+    below: Floats,
+    drills: Sequence[Drill | None] | None = None,
+    *,
+    level: float | None = None,
 ) -> list[Cell]:
     """Shares of rare events: Wilson intervals on as many independent answers as the clustered ones are worth.
 
     The answers of (conversations, columns) count as n/d of them, d ≥ 1 being the clustered variance of the share over
     the binomial one. Where that is not to be had (a share of 0 or 1) each conversation counts as one answer at most.
+    `level` is that of the settings unless given.
     """
     share = ratio(above.sum(axis=0), below.sum(axis=0))
     n = below.sum(axis=0)
@@ -134,7 +140,7 @@ def wilson_cells(
     with np.errstate(invalid="ignore", divide="ignore"):
         worth = np.where(variance > 0, share * (1 - share) / variance, conversations)
     worth = np.where(np.isnan(variance), conversations, np.minimum(worth, n))
-    low, high = wilson_interval(share * worth, worth, sampling.settings.level)
+    low, high = wilson_interval(share * worth, worth, level or sampling.settings.level)
     small = sampling.small(np.where(below > 0, above, np.nan))
     return [
         Cell(
