@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,8 +18,10 @@ from attunebench.errors import DataError
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.study.schema import Group, Reference, Study
 from attunebench.study.shape import group_key, require_shape
+from attunebench.text import printable
 
 _Key = tuple[str, str, str]
+_LONGEST_LABEL = 100
 _KINDS = ("model", "human", "baseline", "oracle")
 
 
@@ -91,11 +94,25 @@ def _same_labels(one: GroundTruthEntry, other: GroundTruthEntry) -> bool:
 def _groups(owner: Mapping[_Key, int], entries: Iterable[tuple[_Key, str]]) -> tuple[Group, ...]:
     """Display order: the primary mode first, models before people before baselines, then by name."""
     scored = {key for key, _ in entries}
-    names = Counter(model for _, model in {key[:2] for key in scored})
-    groups = [
-        Group(*key, label=key[1] if names[key[1]] == 1 else f"{key[1]} ({key[0]})", source=owner[key]) for key in scored
-    ]
+    labels = _labels({key[:2] for key in scored})
+    groups = [Group(*key, label=labels[key[:2]], source=owner[key]) for key in scored]
     return tuple(sorted(groups, key=_display))
+
+
+def _labels(models: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """(provider, model) → its label: the model's name, with the provider where two share it, with a number in need.
+
+    Names are text of strangers: what steers a terminal is taken out, and what fills a screen is cut.
+    """
+    names = {key: printable(key[1], _LONGEST_LABEL) or "(no name)" for key in sorted(models)}
+    shared = Counter(names.values())
+    labels: dict[tuple[str, str], str] = {}
+    for key, name in names.items():
+        wanted = name if shared[name] == 1 else f"{name} ({printable(key[0], _LONGEST_LABEL)})"
+        taken = set(labels.values())
+        numbered = (f"{wanted} #{number}" for number in count(2))
+        labels[key] = wanted if wanted not in taken else next(label for label in numbered if label not in taken)
+    return labels
 
 
 def _display(group: Group) -> tuple[int, str, int, str, str]:

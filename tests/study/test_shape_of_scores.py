@@ -148,7 +148,7 @@ def test_a_turn_that_stands_there_twice_is_refused(part: str) -> None:
     content = whole()
     turns = content[part][0]["turns"]
     turns[1]["turnNumber"] = turns[0]["turnNumber"]
-    with pytest.raises(DataError, match="a turn of conversation .* more than once"):
+    with pytest.raises(DataError, match=r"a turn of conversation .* more than once"):
         make_study(content)
 
 
@@ -200,3 +200,22 @@ def test_references_come_from_the_file_that_has_some() -> None:
 def test_one_model_in_two_files_is_refused_also_where_they_list_no_groups() -> None:
     with pytest.raises(DataError, match=r"one\.json and two\.json"):
         make_study([{**whole(), "aggregates": []}] * 2, files=["one.json", "two.json"])
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("a", "b"), ["a", "b"]),
+        (("m\x1b[31m", "m\n"), ["m (test)", "m (test) #2"]),
+        (("", "\u202e"), ["(no name) (test)", "(no name) (test) #2"]),
+        (("x" * 10_000, "b"), ["b", "x" * 99 + "…"]),
+    ],
+)
+def test_labels_are_short_unique_and_harmless_whatever_models_are_called(names: tuple[str, str], expected) -> None:
+    content = whole()
+    renamed = dict(zip("ab", names, strict=True))
+    for entry in (*content["conversations"], *content["aggregates"]):
+        entry["em_model"] = renamed[entry["em_model"]]
+    study = make_study(content)
+    assert expected == sorted({group.label for group in study.groups})
+    assert set(names) == {group.model for group in study.groups}

@@ -35,7 +35,7 @@ def render(
 
 
 def _analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
-    say(console, analysis.title, "bold")
+    say(console, clean(analysis.title), "bold")
     say(console, clean(analysis.question), "dim")
     for warning in analysis.warnings:
         say(console, f"! {clean(warning)}", "yellow", indent="  ")
