@@ -64,6 +64,7 @@ class Board:
     sure: str
     sentence: str
     caption: str
+    remarks: tuple[str, ...]
 
 
 def boards(study: Study, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
@@ -94,6 +95,7 @@ def _board(study: Study, mode: str, settings: Settings, drills: Drills, looks: M
         best=_best(ranking),
         sure=_sure(ranking),
         sentence=sentence_of(ranking),
+        remarks=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
         caption=f"{common.counted(len(ranking.conversations), 'conversation')} of "
         f"{common.counted(ranking.participants, 'participant')}, scored for every model. "
         f"{common.intervals_text(settings)}. "
@@ -187,7 +189,7 @@ def _references(shared: Study, settings: Settings) -> list[Line]:
         metrics = (MAIN, *BESIDE, _COUNTED)
         table = np.stack([reference.values.get(m, gap) for m in metrics], axis=1)
         cells = dict(zip(metrics, sampling.cells(table, flag=False), strict=True))
-        lines.append(_beside(reference.label, reference.meaning, None, cells, None))
+        lines.append(_beside(reference.label, "reference", None, cells, None))
     return lines
 
 

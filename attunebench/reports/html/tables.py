@@ -6,16 +6,25 @@ A long table is cut into one part for each value of its first column. Draws noth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attunebench.analyses.model import Cell, Column, Table
-from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, leading_keys, row_n, words_of
+from attunebench.reports.analyses.words import (
+    SMALL_LEGEND,
+    SMALL_MARK,
+    is_small,
+    leading_keys,
+    row_n,
+    value_text,
+    words_of,
+)
 from attunebench.reports.html.charts import Picture, picture, shades
 from attunebench.reports.html.drills import Drills
 
 LONG = 40
 """A table of more rows than this is closed, and cut into parts where its first column repeats."""
 _DEEPEST = 100
+_BRIEF = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +43,12 @@ class ShownCell:
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A heading; `words` is a column of text, `better` "higher", "lower" or ""."""
+    """A heading; `words` is a column of text, `lower` says that lower is better."""
 
     label: str
     meaning: str
     words: bool
-    better: str
+    lower: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +60,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """The shaded cells of a table alone, without their intervals: `rows` have a label, what tells more of it, cells."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, str, tuple[ShownCell, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table, its picture, and what is said under it."""
+    """A table, its picture or heat map, and what is said under it. `long`: it is folded at first."""
 
     id: str
     title: str
@@ -61,7 +78,7 @@ class ShownTable:
     caption: str
     notes: tuple[str, ...]
     picture: Picture | None
-    shaded: bool
+    heat: Heat | None
     long: bool
     n_rows: int
 
@@ -87,10 +104,33 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
         caption=table.caption,
         notes=notes,
         picture=picture(table, looks),
-        shaded=bool(ranges),
-        long=len(rows) > LONG,
+        heat=_heat(table, rows, ranges, keys),
+        long=len(rows) > LONG or bool(ranges),
         n_rows=len(rows),
     )
+
+
+def _heat(
+    table: Table, rows: Sequence[tuple[ShownCell, ...]], ranges: Mapping[str, tuple[float, float]], keys: int
+) -> Heat | None:
+    """The heat map of a table; values of a share or correlation have two digits, so that many stand side by side."""
+    if not ranges:
+        return None
+    places = [place for place, column in enumerate(table.columns) if column.id in ranges]
+    made = []
+    for shown, row in zip(rows, table.rows, strict=True):
+        cells = tuple(
+            replace(shown[place], value=_brief(row[place], table.columns[place]), interval="", beside="")
+            for place in places
+        )
+        made.append((shown[0].value, " · ".join(cell.value for cell in shown[1:keys]), cells))
+    return Heat(tuple(table.columns[place].label for place in places), tuple(made))
+
+
+def _brief(cell: Cell, column: Column) -> str:
+    if column.unit in ("share", "number") and (column.digits or _BRIEF) >= _BRIEF:
+        column = replace(column, digits=_BRIEF)
+    return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
 
 
 def _cell(
@@ -98,9 +138,9 @@ def _cell(
 ) -> ShownCell:
     words = words_of(cell, column, n)
     return ShownCell(
-        value=words.value,
+        value=value_text(cell.value, column) + (SMALL_MARK if cell.small else ""),
         interval=words.interval,
-        beside=", ".join(words.beside),
+        beside=", ".join((*([cell.mark] if cell.mark else []), *words.beside)),
         sort=_sort(cell),
         shade=_shade(cell, reach),
         drill=drills.place(cell.drill),
@@ -124,8 +164,9 @@ def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
 
 
 def _column(column: Column) -> ShownColumn:
-    better = {True: "higher", False: "lower", None: ""}[column.higher_is_better]
-    return ShownColumn(column.label, column.meaning, column.unit == "text", better)
+    # That the first place is the best need not be said.
+    lower = column.higher_is_better is False and column.unit != "rank"
+    return ShownColumn(column.label, column.meaning, column.unit == "text", lower)
 
 
 def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> tuple[Part, ...]:
