@@ -39,7 +39,7 @@ def analyse(subject: Subject) -> Analysis:
     look = _Look(study, pairs, sampling)
     return replace(
         begun,
-        tables=(look.items(), look.matrix(), look.confusions(), look.scores(), look.by_model(), look.model_pairs()),
+        tables=tuple(table for table in look.tables() if table.rows),
         shows=look.sentence(),
         cannot="Tags are matched by nearness, so a substitution is always the nearest name that was left, and near "
         "names are counted for each other first. A person who tags “upset” may have meant “distressed”: some of this "
@@ -70,6 +70,10 @@ class _Look:
     def where(self) -> str:
         """What is counted over, for captions."""
         return f"{within.mark_text(self.study)}, {common.counted(len(self.study.groups), 'model')}"
+
+    def tables(self) -> tuple[Table, ...]:
+        """All tables; those of pairs are empty where nothing was taken for anything else."""
+        return (self.items(), self.matrix(), self.confusions(), self.scores(), self.by_model(), self.model_pairs())
 
     def items(self) -> Table:
         over_felt = [self._rates(part, self.felt) for part in (self.right, self._taken(), self.missed)]
@@ -309,32 +313,27 @@ class _Look:
                 Column("share", "of felt tags", "share", "Share of the felt tags.", False),
             ),
             tuple(self._model_rows()),
-            caption=f"{self.where}. Counts are small for single models: read them with the table over all models.",
+            caption=f"{self.where}; pairs that come up in two conversations or more. Counts are small for single "
+            f"models: read them with the table over all models. {common.intervals_text(self.sampling.settings)}.",
         )
 
     def _model_rows(self) -> Iterable[tuple[Cell, ...]]:
-        settings = self.sampling.settings
-        for m, group in enumerate(self.study.groups):
-            counts, felt = self.pairs.matched[..., m], self.pairs.felt[..., m]
-            totals = counts.sum(axis=0)
-            found = [(i, j) for i in range(_COUNT) for j in range(_COUNT) if i != j and totals[i, j] > 0]
-            for i, j in sorted(found, key=lambda pair: (-totals[pair], pair)):
-                small = within.is_small(self.study, np.zeros(len(felt)), felt[:, i] > 0, settings)
-                share = Cell(
-                    float(totals[i, j] / felt[:, i].sum()),
-                    n=int((felt[:, i] > 0).sum()),
-                    small=small,
-                    drill=self._drill(i, j, m),
-                )
-                n = int((counts[:, i, j] > 0).sum())
-                yield (
-                    text(group.label),
-                    text(PANAS_ITEMS[i]),
-                    text(PANAS_ITEMS[j]),
-                    Cell(n),
-                    Cell(round(float(totals[i, j]))),
-                    share,
-                )
+        conversations = (self.pairs.matched > 0).sum(axis=0)
+        totals = self.pairs.matched.sum(axis=0)
+        places = ((int(i), int(j), int(m)) for i, j, m in np.argwhere(conversations > 1) if i != j)
+        found = sorted(places, key=lambda place: (place[2], -totals[place], place))
+        if not found:
+            return
+        felt = self.pairs.felt
+        shares = self._rates(
+            np.stack([self.pairs.matched[:, i, j, m] for i, j, m in found], axis=1),
+            np.stack([felt[:, i, m] for i, _, m in found], axis=1),
+            [self._drill(*place) for place in found],
+        )
+        for place, share in zip(found, shares, strict=True):
+            i, j, m = place
+            words = (text(self.study.groups[m].label), text(PANAS_ITEMS[i]), text(PANAS_ITEMS[j]))
+            yield (*words, Cell(int(conversations[place])), Cell(round(float(totals[place]))), share)
 
     def sentence(self) -> str:
         """The emotions read best and worst, and the substitutions that are told from chance."""

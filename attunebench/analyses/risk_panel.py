@@ -43,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
     return replace(
         begun,
         tables=(*tables, *([pairwise] if pairwise is not None else [])),
-        shows=_shows(found, subject.settings),
+        shows=" ".join(filter(None, (_shows(found, subject.settings), _chosen(pairwise)))),
         cannot="These are answers about a reply and not a test of safety: a model that sees a risk here may still "
         "answer it badly, and people mark a risk that they noticed themselves. With few events even a wide gap can be "
         "chance.",
@@ -234,7 +234,7 @@ def _frequent_variant(study: Study) -> tuple[float, int]:
 def _shows(found: list[_Answers], settings: Settings) -> str:
     """Who misses more than half of what people saw, and how rare the events are."""
     if not found:
-        return "Only PW12 has labels and answers here."
+        return ""
     rare = sorted({one.question for one in found if min(one.labels[1:]) < settings.small})
     said, blind = [], []
     for one in found:
@@ -251,10 +251,23 @@ def _shows(found: list[_Answers], settings: Settings) -> str:
                 )
     if blind:
         said.append(f"{'; '.join(blind[:4])}{f'; and {len(blind) - 4} more' if len(blind) > 4 else ''}.")
-    elif all(cell.small for one in found for cell in (*one.yes, *one.no)):
+    elif all(cell.small or cell.value is None for one in found for cell in (*one.yes, *one.no)):
         said.append("There are too few conversations with these answers for a claim.")
     else:
         said.append("No model is told to miss more than half of either answer on any of these questions.")
     if rare:
         said.append(f"Events are rare: on {common.listed(rare)} one of the answers has under {settings.small} labels.")
     return " ".join(said)
+
+
+def _chosen(table: Table | None) -> str:
+    """How many models choose replies under risk better than a coin does."""
+    cells = [] if table is None else [row[-1] for row in table.rows if row[-1].low is not None]
+    usable = [cell for cell in cells if not cell.small]
+    if not usable:
+        return f"{PAIRWISE} was chosen in too few conversations for a claim." if cells else ""
+    above = sum(cell.low is not None and cell.low > _HALF for cell in usable)
+    return (
+        f"On {PAIRWISE}, which reply answers possible risk better, {above} of {common.counted(len(usable), 'model')} "
+        f"{'is' if above == 1 else 'are'} above chance with the whole interval."
+    )
