@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import lru_cache
 
 from attunebench.metrics import binary
@@ -55,7 +54,7 @@ def _without_pooled(found: ConversationScore) -> ConversationEntry:
             for number, values in found.turns.items()
         ],
         "pooled": None,  # type: ignore[typeddict-item]  # filled in by both callers
-        "calls": asdict(found.tallies),
+        "calls": found.tallies.as_json(),
         "composite_complete": found.composite_complete,
         "answers": found.answers.whole,
         "usage": found.answers.usage,

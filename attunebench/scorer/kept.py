@@ -6,7 +6,7 @@ another at little cost. Computes no metric.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def numbers_of(found: ConversationScore) -> Floats:
         else:
             for category, confusion in tallies.items():
                 row[_PLACE[category]] = (confusion.tp, confusion.tn, confusion.fp, confusion.fn)
-    values = np.array([*found.metrics.values(), *astuple(found.tallies)], dtype=np.float64)
+    values = np.array([*found.metrics.values(), *found.tallies.as_json().values()], dtype=np.float64)
     return np.concatenate([values, counts.ravel()])
 
 

@@ -34,6 +34,10 @@ class Tallies:
     refused: float | None = None
     mended: float | None = None
 
+    def as_json(self) -> dict[str, float | None]:
+        """The counts by name, in the order of the fields."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
     def rates(self) -> dict[str, float | None]:
         """The rates by metric id, in [0, 1]."""
         return {
