@@ -126,7 +126,7 @@ def panels(figure: Figure, rows: int, columns: int, **more: Any) -> list[Axes]:
     grid = figure.subplots(rows, columns, squeeze=False, **more)
     found: list[Axes] = [axes for row in grid for axes in row]
     for axes in found:
-        axes.locator_params(axis="x", nbins=3 if figure.get_figwidth() / columns < _NARROW else 6)
+        axes.locator_params(axis="x", nbins=4 if figure.get_figwidth() / columns < _NARROW else 6)
     return found
 
 
@@ -368,18 +368,17 @@ class Heat:
     high: float
     diverging: bool = False
 
-    def shade(self, value: float) -> tuple[float, float, float, float]:
-        """The colour of a value; pale grey where it is undefined."""
+    def shades(self) -> NDArray[np.float64]:
+        """The colour of each cell, (rows, columns, 4); pale grey where it is undefined."""
         from matplotlib import colormaps
         from matplotlib.colors import to_rgba
 
-        if np.isnan(value):
-            return to_rgba(PALE)
-        place = 0.5 if self.high <= self.low else (min(max(value, self.low), self.high) - self.low)
-        place = place if self.high <= self.low else place / (self.high - self.low)
-        if self.diverging:
-            return colormaps["PuOr"](0.12 + 0.76 * place)
-        return colormaps["Blues"](0.04 + 0.86 * place)
+        room = self.high - self.low
+        places = (np.clip(self.values, self.low, self.high) - self.low) / room if room > 0 else 0 * self.values + 0.5
+        scale = colormaps["PuOr"] if self.diverging else colormaps["Blues"]
+        colours = np.array(scale(0.12 + 0.76 * places if self.diverging else 0.04 + 0.86 * places))
+        colours[np.isnan(self.values)] = to_rgba(PALE)
+        return colours
 
 
 def heat_map(
@@ -398,10 +397,10 @@ def heat_map(
     """
     from matplotlib.collections import PolyCollection
 
-    squares, colours = [], []
+    squares, colours, shades = [], [], heat.shades()
     for row in range(len(rows)):
         for place in range(len(columns)):
-            colour = heat.shade(float(heat.values[row, place]))
+            colour = shades[row, place]
             squares.append([(place, row), (place + 1, row), (place + 1, row + 1), (place, row + 1)])
             colours.append(colour)
             dark = 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2] < 0.5
