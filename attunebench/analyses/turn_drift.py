@@ -74,6 +74,10 @@ class _Drift:
     def label(self) -> str:
         return common.label_of(self.metric_id)
 
+    def mean_of(self, third: int) -> float:
+        """Mean over conversations of the mean over models in a third."""
+        return float(within.column_means(common.mean_over_models(self.means[:, third])[:, None])[0])
+
     @property
     def control(self) -> str:
         return "tagged turns" if self.metric_id in _TAGGED else "same questions"
@@ -145,7 +149,7 @@ class _Single:
                 text(group.label),
                 Cell(int(conversations[i])),
                 *(thirds[third][i] for third in range(3)),
-                *(cells[i] for cells in self.transitions),
+                *(replace(cells[i], drill=common.drill_to(group, drift.metric_id)) for cells in self.transitions),
                 self.same[2][i],
             )
             for i, group in enumerate(study.groups)
@@ -286,7 +290,8 @@ def _shows(
         down, of, _ = one.falling(2)
         models = f"{down if common.value_of(cells[2]) < 0 else of - down} of {common.counted(of, 'model')}"
         if shape in ("falls", "rises"):
-            said.append(f"{drift.label} {shape} from early to late by {value[2]}, in {models}.")
+            ends = " → ".join(common.number(drift.mean_of(third)) for third in (0, 2))
+            said.append(f"{drift.label} {shape} from early to late by {value[2]} ({ends}), in {models}.")
         else:
             said.append(f"{drift.label} {shape} (early to middle {value[0]}, middle to late {value[1]}).")
     if silent:
