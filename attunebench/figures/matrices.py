@@ -7,7 +7,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.model import Table
 from attunebench.figures import canvas
-from attunebench.figures.canvas import Heat
+from attunebench.figures.heat import Heat, heat_map, roomy
 from attunebench.figures.model import Picture
 from attunebench.figures.source import Floats, Source, column, points, words
 from attunebench.text import printable
@@ -26,11 +26,11 @@ def win_rates(source: Source) -> list[Picture]:
     texts = [["" if i == j else _percent(x) for j, x in enumerate(row)] for i, row in enumerate(values)]
     title = f"{table.title}, {source.mode} mode"
     against = [one.removeprefix(_BESIDE) for one in columns]
-    look, note = canvas.roomy(source.look, len(columns))
+    look, note = roomy(source.look, len(columns))
     figure = canvas.new_figure(look, 1.75 + len(labels) * 0.26, title)
     (axes,) = canvas.panels(figure, 1, 1)
     heat = Heat(values, texts, wins, 0.0, 1.0, diverging=True)
-    canvas.heat_map(
+    heat_map(
         figure,
         axes,
         heat,
@@ -77,7 +77,7 @@ def _questions(source: Source, table: Table, name: str, title: str) -> Picture:
     scored = values[:, 2:][~np.isnan(values[:, 2:])]
     low = float(scored.min()) if scored.size else 0.0
     heat = Heat(values, texts, np.zeros_like(small), min(low, 0.5), 1.0)
-    look, note = canvas.roomy(source.look, len(shown))
+    look, note = roomy(source.look, len(shown))
     figure = canvas.new_figure(look, 1.9 + len(table.rows) * 0.185, f"{title}, {source.mode} mode")
     (axes,) = canvas.panels(figure, 1, 1)
     asks = words(table, "asks")
@@ -87,7 +87,7 @@ def _questions(source: Source, table: Table, name: str, title: str) -> Picture:
         for i, question in enumerate(words(table, "question"))
     ]
     heads = ["people say yes", "always the frequent one", *(source.names[label] for label in labels)]
-    canvas.heat_map(figure, axes, heat, rows, heads, cell_high=0.185, beside=3.5)
+    heat_map(figure, axes, heat, rows, heads, cell_high=0.185, beside=3.5)
     axes.axvline(2, color=canvas.INK, linewidth=1.0)
     axes.set_xlabel(f"% of turns (left of the line: labels; right: answered as the person), {_labels(table)}")
     caption = (

@@ -10,7 +10,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.model import Table
 from attunebench.figures import canvas
-from attunebench.figures.canvas import Heat
+from attunebench.figures.heat import Heat, heat_map, roomy
 from attunebench.figures.model import LackingError, Picture
 from attunebench.figures.source import Source, column, counts, has, n_text, points, words
 from attunebench.metrics.registry import REGISTRY
@@ -45,12 +45,12 @@ def _differences(source: Source, table: Table) -> Picture:
     texts = [[canvas.signed(x) for x in row] for row in values]
     labels = words(table, "model")
     title = f"Difference between modes, {table.title}"
-    look, note = canvas.roomy(source.look, len(metrics))
+    look, note = roomy(source.look, len(metrics))
     figure = canvas.new_figure(look, 1.85 + len(labels) * 0.22, title)
     (axes,) = canvas.panels(figure, 1, 1)
     names = [source.names[label] for label in labels]
     heat = Heat(values, texts, apart, -ends, ends, diverging=True)
-    canvas.heat_map(figure, axes, heat, names, [common.label_of(m) for m in metrics], cell_high=0.22, beside=_NAMES)
+    heat_map(figure, axes, heat, names, [common.label_of(m) for m in metrics], cell_high=0.22, beside=_NAMES)
     axes.set_xlabel(f"difference in hundredths of the metric (Composite: points), {n_text(counts(table, 'n'))}")
     caption = (
         "Mean paired difference per model and metric; the Composite in points of 100, all others in hundredths, so "

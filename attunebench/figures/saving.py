@@ -10,6 +10,7 @@ from typing import Any, Literal
 from attunebench.errors import DataError
 from attunebench.figures.canvas import drawing
 from attunebench.figures.model import Look, Picture, Skipped
+from attunebench.text import clean
 from attunebench.wholefile import whole_file
 
 Format = Literal["svg", "png", "pdf"]
@@ -41,11 +42,17 @@ def captions(pictures: Sequence[Picture], skipped: Sequence[Skipped], warnings: 
     `warnings` stand at the top: they are to be read with every figure.
     """
     parts = [f"<!-- {STAMP} -->\n# Captions"]
-    parts += ["\n".join(f"- {warning}" for warning in warnings)] if warnings else []
-    parts += [f"## {picture.title}\n\n`{picture.id}`\n\n{' '.join(picture.caption)}" for picture in pictures]
+    if warnings:
+        parts.append("\n".join(f"- {_plain(warning)}" for warning in warnings))
+    parts += [f"## {one.title}\n\n`{one.id}`\n\n{_plain(' '.join(one.caption))}" for one in pictures]
     if skipped:
-        parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {one.reason}" for one in skipped))
+        parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {_plain(one.reason)}" for one in skipped))
     return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Foreign names stay words: no markup of theirs takes effect where the page is rendered."""
+    return clean(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:

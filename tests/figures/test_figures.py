@@ -183,6 +183,7 @@ def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None
     text = figures.render(pictures[0], "svg", LOOK).decode()
     assert "$\\frac{1}$ &lt;b&gt;" in text
     assert "\u202e" not in text
+    assert "<b>" not in figures.captions(pictures, [])
 
 
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest() -> None:
