@@ -12,7 +12,7 @@ from planted_studies import cell_of, covers, level, made, older, table_of
 
 from attunebench.constants import BRANCHES
 from attunebench.scores import Scores
-from attunebench.study import make_study
+from attunebench.study import Study, make_study
 
 MOVED = "understanding"
 
@@ -35,23 +35,28 @@ def exact() -> Scores:
     return planted_scores(skills, Plan(conversations=24, turns=3, seed=4, shape=middle), relabel=moved)
 
 
+@cache
+def planted() -> Study:
+    return make_study(exact())
+
+
 @pytest.mark.parametrize("model", ["one", "two"])
 def test_errors_are_the_planted_points(model: str) -> None:
-    table = table_of(made("branch-errors", make_study(exact())), "errors")
+    table = table_of(made("branch-errors", planted()), "errors")
     assert pytest.approx(2.0) == cell_of(table, model, MOVED).value
     assert pytest.approx(0.0) == cell_of(table, model, "managing").value
     assert pytest.approx(0.5) == cell_of(table, model, "all").value
 
 
 def test_the_sentence_names_the_worst_branch_and_by_how_much() -> None:
-    analysis = made("branch-errors", make_study(exact()))
+    analysis = made("branch-errors", planted())
     assert "Understanding is foreseen worst" in analysis.shows
     assert "2.00 [2.00, 2.00] points apart" in analysis.shows
     assert 3 == cell_of(table_of(analysis, "branches"), MOVED, "apart").value
 
 
 def test_bias_has_the_sign_of_prediction_minus_label() -> None:
-    table = table_of(made("branch-errors", make_study(exact())), "bias")
+    table = table_of(made("branch-errors", planted()), "bias")
     assert -2.0 == cell_of(table, "one", MOVED).value
     assert 0.0 == cell_of(table, "one", "perceiving").value
 

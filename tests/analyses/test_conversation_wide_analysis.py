@@ -12,7 +12,7 @@ from planted_studies import cell_of, covers, level, made, older, table_of
 
 from attunebench.constants import FOLLOW_UP_OPTIONS, Q3_NEGATIVE
 from attunebench.scores import Scores
-from attunebench.study import make_study
+from attunebench.study import Study, make_study
 
 
 def felt_off(conversation: dict[str, Any], _index: int) -> dict[str, Any]:
@@ -29,22 +29,27 @@ def scores() -> Scores:
     return planted_scores(skills, Plan(conversations=30, turns=3, seed=5, shape=felt_off))
 
 
+@cache
+def planted() -> Study:
+    return make_study(scores())
+
+
 def test_the_interval_covers_the_planted_chance() -> None:
-    table = table_of(made("conversation-wide", make_study(scores())), "questions")
+    table = table_of(made("conversation-wide", planted()), "questions")
     assert covers(cell_of(table, "good", "q2_clarity"), 0.9)
     assert 0.0 == cell_of(table, "blind", "q2_clarity").value
 
 
 def test_a_model_without_any_follow_up_is_named_as_near_zero() -> None:
-    analysis = made("conversation-wide", make_study(scores()))
+    analysis = made("conversation-wide", planted())
     assert "On the follow-up blind is near zero." in analysis.shows
     assert "mostly one value" == cell_of(table_of(analysis, "questions"), "blind", "q3_follow_up").mark
 
 
 def test_who_is_above_blind_guessing_is_counted() -> None:
     assert (
-        "On Q2 clarity 1 of 2 models is told to be above blind guessing (1/4)"
-        in made("conversation-wide", make_study(scores())).shows
+        "On Q2 clarity 1 of 2 models is shown to be above blind guessing (1/4)"
+        in made("conversation-wide", planted()).shows
     )
 
 

@@ -12,7 +12,7 @@ from planted_studies import PAIRWISE, cell_of, covers, level, made, ranked_score
 
 from attunebench.analyses.cost import FRONTIER
 from attunebench.scores import Scores
-from attunebench.study import make_study
+from attunebench.study import Study, make_study
 
 
 @cache
@@ -25,13 +25,18 @@ def entries(model: str) -> list[Any]:
     return [entry for entry in scores()["conversations"] if entry["em_model"] == model]
 
 
-@pytest.mark.parametrize(("model", "planted"), [("cheap", 0.01), ("dear", 0.05)])
-def test_the_interval_covers_the_planted_cost(model: str, planted: float) -> None:
-    assert covers(cell_of(table_of(made("cost", make_study(scores())), "money"), model, "cost"), planted)
+@cache
+def planted() -> Study:
+    return make_study(scores())
+
+
+@pytest.mark.parametrize(("model", "price"), [("cheap", 0.01), ("dear", 0.05)])
+def test_the_interval_covers_the_planted_cost(model: str, price: float) -> None:
+    assert covers(cell_of(table_of(made("cost", planted()), "money"), model, "cost"), price)
 
 
 def test_totals_and_cost_per_point_are_those_of_plain_sums() -> None:
-    table = table_of(made("cost", make_study(scores())), "money")
+    table = table_of(made("cost", planted()), "money")
     costs = [entry["api_cost"] for entry in entries("dear")]
     points = [entry["metrics"]["composite"] for entry in entries("dear")]
     assert pytest.approx(sum(costs)) == cell_of(table, "dear", "total").value
@@ -39,14 +44,14 @@ def test_totals_and_cost_per_point_are_those_of_plain_sums() -> None:
 
 
 def test_a_model_that_says_no_cost_has_none_and_not_zero() -> None:
-    analysis = made("cost", make_study(scores()))
+    analysis = made("cost", planted())
     table = table_of(analysis, "money")
     assert None is cell_of(table, "free", "cost").value is cell_of(table, "free", "total").value
     assert "24 of 72 results do not say their cost" in analysis.notes[0]
 
 
 def test_the_sentence_names_the_cheapest_and_the_dearest() -> None:
-    shows = made("cost", make_study(scores())).shows
+    shows = made("cost", planted()).shows
     assert "(cheap)" in shows.split(" to ")[0]
     assert "(dear)" in shows.split(" to ")[1]
     assert "2 models on 24 conversations cannot tell whether dearer models score higher" in shows
@@ -65,7 +70,7 @@ def test_every_epoch_is_paid_for_and_a_conversation_costs_their_mean() -> None:
 
 
 def test_tokens_and_seconds_are_means_per_conversation() -> None:
-    table = table_of(made("cost", make_study(scores())), "usage")
+    table = table_of(made("cost", planted()), "usage")
     assert 1000 == cell_of(table, "cheap", "prompt_tokens").value
     seconds = [entry["duration_seconds"] for entry in entries("cheap")]
     assert pytest.approx(sum(seconds) / len(seconds)) == cell_of(table, "cheap", "seconds").value

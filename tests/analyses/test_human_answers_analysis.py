@@ -25,6 +25,7 @@ def scores() -> Scores:
     return planted_scores(models, Plan(conversations=24, turns=3, people=4, seed=11))
 
 
+@cache
 def study(conversations: int = 24) -> Study:
     whole = make_study(scores())
     return whole.with_conversations(whole.ids[:conversations])

@@ -48,6 +48,7 @@ def first_scores() -> Scores:
     return planted_scores(models(), PLAN)
 
 
+@cache
 def first() -> Study:
     return make_study(first_scores())
 

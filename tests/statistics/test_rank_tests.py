@@ -80,9 +80,9 @@ def test_the_interval_covers_at_its_level() -> None:
     covered = 0
     truth = 6 / np.pi * np.arcsin(0.25)
     for seed in range(200):
-        a = rng(1000 + seed).normal(size=120)
-        b = a + rng(2000 + seed).normal(size=120, scale=np.sqrt(3))
-        _, low, high = spearman_interval(a, b, resample_weights(120, 400, rng(seed)))
+        a = rng(1000 + seed).normal(size=80)
+        b = a + rng(2000 + seed).normal(size=80, scale=np.sqrt(3))
+        _, low, high = spearman_interval(a, b, resample_weights(80, 200, rng(seed)))
         covered += low <= truth <= high
     assert 0.91 <= covered / 200 <= 0.98
 

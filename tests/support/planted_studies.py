@@ -40,17 +40,25 @@ def level_scores() -> Scores:
     return planted_scores(dict.fromkeys("abcd", equal), Plan(conversations=30, turns=4, seed=2))
 
 
+@cache
 def ranked() -> Study:
     return make_study(ranked_scores())
 
 
+@cache
 def level() -> Study:
     return make_study(level_scores())
 
 
+_MADE: dict[Any, tuple[Analysis, Study, tuple[Study, ...]]] = {}
+
+
 def made(name: str, study: Study, settings: Settings = QUICK, others: tuple[Study, ...] = ()) -> Analysis:
-    """An analysis of a study."""
-    return analyse(name, Subject(study, settings, others))
+    """An analysis of a study, made once for the same objects (which are kept, so that their ids stay theirs)."""
+    key = (name, id(study), settings, tuple(map(id, others)))
+    if key not in _MADE:
+        _MADE[key] = (analyse(name, Subject(study, settings, others)), study, others)
+    return _MADE[key][0]
 
 
 def table_of(analysis: Analysis, table_id: str) -> Table:
