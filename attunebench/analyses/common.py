@@ -21,6 +21,7 @@ from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
 from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
+from attunebench.statistics.skill import skill
 from attunebench.study import Group, Reference, Study
 from attunebench.study.compatibility import findings
 
@@ -156,21 +157,23 @@ class Sampling:
 
         `baseline` has an entry per conversation. A baseline at the ceiling leaves no skill.
         """
-        gains = values - baseline[:, None]
-        gains[:, np.nansum(~np.isnan(gains) * (ceiling - baseline[:, None]), axis=0) == 0] = np.nan
-        room = np.where(np.isnan(gains), 0.0, ceiling - baseline[:, None])
-        found = bootstrap.estimate_ratios(
-            np.nan_to_num(gains), room, self.weights, clusters=self.clusters, level=self.settings.level
+        sign = -1.0 if np.nanmean(np.append(baseline, ceiling)) > ceiling else 1.0
+        found = skill(
+            sign * values,
+            sign * baseline,
+            sign * ceiling,
+            self.weights,
+            clusters=self.clusters,
+            level=self.settings.level,
         )
-        small = self.small(gains)
-        n = (~np.isnan(gains)).sum(axis=0)
+        small = self.small(values - baseline[:, None])
         return [
             Cell(
                 known(found.value[i]),
                 known(found.low[i]),
                 known(found.high[i]),
-                n=int(n[i]),
-                small=bool(small[i]) and n[i] > 0,
+                n=int(found.n[i]),
+                small=bool(small[i]) and found.n[i] > 0,
             )
             for i in range(values.shape[1])
         ]
