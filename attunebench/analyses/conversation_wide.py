@@ -108,7 +108,7 @@ def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> 
 
 
 def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str, list[bool]]:
-    """Which models are told to be above blind guessing, of all models and both questions as one family."""
+    """Which models are shown to be above blind guessing, of all models and both questions as one family."""
     asked = [metric_id for metric_id in _CHOICES if metric_id in values]
     if not asked:
         return {}
@@ -129,7 +129,7 @@ def _shows(study: Study, cells: Mapping[str, Sequence[Cell]], above: Mapping[str
         if usable:
             sentences.append(
                 f"On {_SHORT[metric_id]} {sum(usable)} of {common.counted(len(usable), 'model')} "
-                f"{'is' if sum(usable) == 1 else 'are'} told to be above blind guessing (1/4)."
+                f"{'is' if sum(usable) == 1 else 'are'} shown to be above blind guessing (1/4)."
             )
     follow_up = cells.get("q3_follow_up", ())
     low = [

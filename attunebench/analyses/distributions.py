@@ -154,17 +154,21 @@ def _shows(components: Mapping[str, VarianceComponents], settings: Settings) -> 
     metric_id, found = next(iter(components.items()))
     label = common.label_of(metric_id)
     if found.n_conversations < settings.small:
-        return f"{common.counted(found.n_conversations, 'conversation')} are too few to say what decides {label}."
+        return f"{common.counted(found.n_conversations, 'conversation')} are too few to say what {label} varies with."
     talk, model = found.conversation, found.model
-    shares = f"{_percent(talk)} of the variance lies between conversations, {_percent(model)} between models"
+    shares = f"{_percent(talk)} of the variance between conversations, {_percent(model)} between models"
     if talk.low > model.high:
-        said = f"The conversation decides {label} more than the model does: {shares}."
+        said = f"{label} varies more between conversations than between models: {shares}."
     elif model.low > talk.high:
-        said = f"The model decides {label} more than the conversation does: {shares}."
+        said = f"{label} varies more between models than between conversations: {shares}."
     else:
-        said = f"For {label} conversation and model cannot be ordered: {shares}."
+        said = f"Whether {label} varies more between conversations or between models is open: {shares}."
     more = sum(other.conversation.low > other.model.high for other in components.values())
-    return f"{said} The conversation weighs more on {more} of {common.counted(len(components), 'metric')}."
+    vary = "varies" if more == 1 else "vary"
+    return (
+        f"{said} {more} of {common.counted(len(components), 'metric')} {vary} more between conversations, by intervals "
+        "that do not overlap."
+    )
 
 
 def _percent(part: Component) -> str:

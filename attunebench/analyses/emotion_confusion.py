@@ -44,6 +44,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Tags are matched by nearness, so a substitution is always the nearest name that was left, and near "
         "names are counted for each other first. A person who tags “upset” may have meant “distressed”: some of this "
         "is how people use words.",
+        warnings=within.too_many_tests(look.tests, settings, permuted_together=False),
         notes=(f"{_unanswered(pairs)}{common.small_text(settings)}",),
     )
 
@@ -70,6 +71,11 @@ class _Look:
     def where(self) -> str:
         """What is counted over, for captions."""
         return f"{within.mark_text(self.study)}, {common.counted(len(self.study.groups), 'model')}"
+
+    @property
+    def tests(self) -> int:
+        """How many pairs are on enough conversations to be tested."""
+        return sum(excess.p is not None for *_, excess in self.tested)
 
     def tables(self) -> tuple[Table, ...]:
         """All tables; those of pairs are empty where nothing was taken for anything else."""
@@ -196,7 +202,6 @@ class _Look:
 
     def confusions(self) -> Table:
         settings = self.sampling.settings
-        tested = sum(cell.p is not None for *_, cell in self.tested)
         rows = tuple(
             (
                 text(PANAS_ITEMS[i]),
@@ -223,7 +228,7 @@ class _Look:
             rows,
             caption=f"{self.where}; frequent first. Chance: the names that were not felt, dealt to turns at random and "
             f"matched anew. {common.intervals_text(settings)}; p by sign-flip permutation, corrected ({correction}) "
-            f"over {common.counted(tested, 'pair')}.",
+            f"over {common.counted(self.tests, 'pair')}.",
         )
 
     def scores(self) -> Table:
@@ -351,7 +356,7 @@ class _Look:
             if common.claimed(excess, settings) and common.value_of(excess) > 0
         ]
         if not found:
-            return f"{said} No emotion is told to be taken for a certain other one more often than chance makes it."
+            return f"{said} No emotion is shown to be taken for a certain other one more often than chance makes it."
         found.sort(key=lambda pair: -common.value_of(pair[2]))
         named = [
             f"{PANAS_ITEMS[i]} for {PANAS_ITEMS[j]} ({common.with_interval(share)} of its tags)"

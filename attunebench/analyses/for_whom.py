@@ -69,7 +69,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
         "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
         "survive the correction.",
-        warnings=_warnings(tests, settings),
+        warnings=within.too_many_tests(tests, settings, permuted_together=False),
         notes=(common.small_text(settings), *scale),
     )
 
@@ -283,7 +283,7 @@ class _Look:
         if named := _largest(single, digits, settings):
             said.append(f"Beyond what the other models gain or lose: {named}.")
         elif count > 1:
-            said.append("No model is told to do better or worse for a subgroup than the other models do.")
+            said.append("No model is shown to do better or worse for a subgroup than the other models do.")
         return " ".join(said)
 
 
@@ -301,13 +301,3 @@ def _others(values: Floats, model: int) -> Floats:
 
 def _words(subgroup: _Subgroup) -> tuple[Cell, Cell]:
     return text(subgroup.facet, mark="screener" if subgroup.screener else ""), text(subgroup.name)
-
-
-def _warnings(tests: int, settings: Settings) -> tuple[str, ...]:
-    """That no test of a family can come out, where there are too many of them for the number of permutations."""
-    if tests / (settings.resamples + 1) < settings.alpha:
-        return ()
-    return (
-        f"With {settings.resamples:,} permutations none of {tests} tests can be told after correction; "
-        "a larger number of resamples (--resamples) can.",
-    )

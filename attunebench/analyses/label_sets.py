@@ -232,8 +232,6 @@ def _shows(correlations: Sequence[_Correlated], agreed: Sequence[Agreed]) -> str
     if lowest:
         least = min(lowest, key=lambda row: common.value_of(row.alpha))
         most = max(lowest, key=lambda row: common.value_of(row.alpha))
-        said.append(
-            f"Labels agree most on {most.kind} (α {common.with_interval(most.alpha, 2)}) and least on {least.kind} "
-            f"(α {common.with_interval(least.alpha, 2)})."
-        )
+        least_text = "" if least is most else f" and least on {least.kind} (α {common.with_interval(least.alpha, 2)})"
+        said.append(f"Labels agree most on {most.kind} (α {common.with_interval(most.alpha, 2)}){least_text}.")
     return " ".join(said) or "There are too few conversations for a claim."

@@ -207,4 +207,5 @@ def _negative_tau(grid: Table, models: int) -> str:
     cells = [row[position] for row in grid.rows if not row[position].small]
     below = sum(common.value_of(cell) < 0 for cell in cells)
     sure = sum(cell.high is not None and cell.high < 0 for cell in cells)
-    return f" {below} of {common.counted(models, 'model')} have a negative mean τ, {sure} with the whole interval."
+    have = "has" if below == 1 else "have"
+    return f" {below} of {common.counted(models, 'model')} {have} a negative mean τ, {sure} with the whole interval."

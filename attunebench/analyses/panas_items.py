@@ -46,7 +46,8 @@ def analyse(subject: Subject) -> Analysis:
         shows=look.sentence(),
         cannot="An item that hardly moves is easy to foresee by repeating it, and one that people use as a zero has "
         "nowhere to go but up: a bias may come from the ends of the scale. A state has other causes than the talk.",
-        notes=(f"{items.lacking_text} {common.small_text(settings)}",),
+        warnings=within.too_many_tests(len(PANAS_ITEMS) * len(study.groups), settings),
+        notes=(f"{items.lacking_text}{common.small_text(settings)}",),
     )
 
 
@@ -96,7 +97,7 @@ class _Items:
     @property
     def lacking_text(self) -> str:
         lacking = 1 - self.answered / self.asked if self.asked else 0.0
-        return f"{100 * lacking:.1f} % of the items asked for are lacking in the answers."
+        return f"{100 * lacking:.1f} % of the items asked for are lacking in the answers. " if lacking else ""
 
 
 Reader = Callable[[ConversationEntry], "float | None"]
@@ -265,7 +266,7 @@ class _Look:
             key=lambda i: (-abs(common.value_of(self.biased[i])), i),
         )
         words = [f"{PANAS_ITEMS[i]} ({common.with_interval(self.biased[i], 2, sign=True)})" for i in biased]
-        said.append(f"Biased: {common.listed(words, most=_MOST + 1)}." if words else "No item is told to be biased.")
+        said.append(f"Biased: {common.listed(words, most=_MOST + 1)}." if words else "No item is shown to be biased.")
         return " ".join(said)
 
 

@@ -228,9 +228,9 @@ def _shows(study: Study, gains: Mapping[str, list[Cell]], questions: Sequence[Ta
     if not said:
         return f"None of {whole} is told apart from the base rate on any metric."
     untold = [common.label_of(m) for m, cells in gains.items() if not any(_sides(cells, settings))]
-    told = f"Of {whole} told apart from the base rate: {'; '.join(said)}."
+    told = f"Told apart from the base rate, of {whole}: {'; '.join(said)}."
     if untold:
-        told += f" No difference is told on {common.listed(untold, most=12)}."
+        told += f" No model is told apart from it on {common.listed(untold, most=12)}."
     return told + "".join(_on_questions(table, settings) for table in questions)
 
 

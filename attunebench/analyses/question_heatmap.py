@@ -42,6 +42,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(look.sentence() for look in looks),
         cannot="A hard question may be one on which people themselves differ; with one label for each turn that cannot "
         "be told from a model's mistake. MCC swings where one answer is rare.",
+        warnings=within.too_many_tests(len(study.questions), subject.settings),
         notes=(common.small_text(subject.settings),),
     )
 
@@ -223,7 +224,7 @@ class _Look:
         above = [part for part in usable if common.claimed(part.over, settings) and common.value_of(part.over) > 0]
         below = [part for part in usable if common.claimed(part.over, settings) and common.value_of(part.over) < 0]
         said = (
-            f"{self.label}: the lowest and highest accuracy over all models are {ends}; models are told to be above "
+            f"{self.label}: the lowest and highest accuracy over all models are {ends}; models are shown to be above "
             f"the more frequent answer on {len(above)} of {common.counted(len(usable), 'question')}"
         )
         return f"{said}, below it on {common.listed([part.name for part in below])}." if below else f"{said}."

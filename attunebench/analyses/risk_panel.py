@@ -254,7 +254,7 @@ def _shows(found: list[_Answers], settings: Settings) -> str:
     elif all(cell.small or cell.value is None for one in found for cell in (*one.yes, *one.no)):
         said.append("There are too few conversations with these answers for a claim.")
     else:
-        said.append("No model is told to miss more than half of either answer on any of these questions.")
+        said.append("No model is shown to miss more than half of either answer on any of these questions.")
     if rare:
         said.append(f"Events are rare: on {common.listed(rare)} one of the answers has under {settings.small} labels.")
     return " ".join(said)

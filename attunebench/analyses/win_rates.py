@@ -212,7 +212,7 @@ def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> s
         return f"Two models have {common.counted(most, 'conversation')} in common at most: too few for a claim."
     if not apart:
         return (
-            f"On {common.label_of(metric_id)} no model is told to win more often than another "
+            f"On {common.label_of(metric_id)} no model is shown to win more often than another "
             f"(0 of {common.counted(total, 'pair')})."
         )
     best = common.by_value(rates.overall.value)[0]

@@ -57,8 +57,8 @@ def test_blind_choices_are_not_called_better_than_chance() -> None:
     """A model that is right with a chance of 1/4 on each of Q2 and Q3."""
     blind = planted_scores(dict.fromkeys("abcd", Skill(wide=0.25)), Plan(conversations=24, turns=3, seed=21))
     shows = made("conversation-wide", make_study(blind)).shows
-    assert "On Q2 clarity 0 of 4 models are told" in shows
-    assert "On Q3 fit 0 of 4 models are told" in shows
+    assert "On Q2 clarity 0 of 4 models are shown" in shows
+    assert "On Q3 fit 0 of 4 models are shown" in shows
 
 
 def test_nobody_is_near_zero_where_nothing_was_planted() -> None:

@@ -36,12 +36,12 @@ def test_planted_difficulty_shows_as_the_conversations_share() -> None:
     assert share.low is not None
     assert share.high is not None
     assert share.low <= expected <= share.high
-    assert "The conversation decides Pairwise more than the model does" in analysis.shows
+    assert "Pairwise varies more between conversations than between models" in analysis.shows
 
 
 def test_planted_skill_shows_as_the_models_share() -> None:
     analysis = made("distributions", ranked(), ONLY_PAIRWISE)
-    assert "The model decides Pairwise more than the conversation does" in analysis.shows
+    assert "Pairwise varies more between models than between conversations" in analysis.shows
 
 
 def test_shares_sum_to_one() -> None:

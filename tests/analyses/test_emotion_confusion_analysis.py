@@ -37,7 +37,7 @@ def test_the_planted_confusion_is_found_and_named_alone() -> None:
 
 def test_no_confusion_is_claimed_where_none_was_planted() -> None:
     for study in (people_study(), level()):
-        assert "No emotion is told to be taken for a certain other one" in made(NAME, study, SURE).shows
+        assert "No emotion is shown to be taken for a certain other one" in made(NAME, study, SURE).shows
 
 
 def test_what_was_felt_is_found_taken_or_missed_without_a_rest() -> None:

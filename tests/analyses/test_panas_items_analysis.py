@@ -29,7 +29,7 @@ def test_the_planted_bias_is_found_and_named_alone() -> None:
 
 
 def test_no_bias_is_claimed_where_none_was_planted() -> None:
-    assert "No item is told to be biased." in made(NAME, people_study(), SURE).shows
+    assert "No item is shown to be biased." in made(NAME, people_study(), SURE).shows
 
 
 def test_error_bias_and_direction_are_those_of_plain_counts() -> None:

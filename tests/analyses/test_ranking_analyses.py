@@ -184,7 +184,7 @@ def test_models_below_chance_have_a_negative_tau_and_are_counted() -> None:
     study = ranked().of_mode("default")
     below = int((np.nanmean(study.values("kendall_tau"), axis=0) < 0).sum())
     assert 0 < below
-    assert f"{below} of 5 models have a negative mean τ" in made("leaders", study).shows
+    assert f"{below} of 5 models {'has' if below == 1 else 'have'} a negative mean τ" in made("leaders", study).shows
 
 
 def test_nobody_leads_where_nothing_was_planted() -> None:
@@ -225,7 +225,7 @@ def test_the_planted_order_wins_and_equal_models_do_not() -> None:
 
 def test_equal_models_have_no_winner() -> None:
     analysis = made("win-rates", level())
-    assert "no model is told to win more often than another" in analysis.shows
+    assert "no model is shown to win more often than another" in analysis.shows
     assert {(0, 0)} == {(row[3].value, row[4].value) for row in table_of(analysis, "overall").rows}
 
 

@@ -90,4 +90,4 @@ def test_rare_events_are_said_and_flagged() -> None:
 
 
 def test_nothing_is_claimed_where_nothing_was_planted() -> None:
-    assert made(NAME, level()).shows.startswith("No model is told to miss more than half")
+    assert made(NAME, level()).shows.startswith("No model is shown to miss more than half")
