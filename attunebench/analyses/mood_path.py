@@ -47,6 +47,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="A model is never told that it misread a turn, so nothing here is a repair in answer to that: it shows "
         "whether errors come in runs. Turns after a misread may be harder in themselves. Comparing with the other "
         "models on the same turn takes out what is hard for all of them, not what is hard for one.",
+        warnings=within.too_many_tests(len(recovery.OUTCOMES) * len(study.groups), settings),
         notes=(common.small_text(settings),),
     )
 

@@ -44,6 +44,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="What a reply did can be read in the talk, what the person wanted has to be guessed, and its answers "
         "are less even: part of a gap is the difficulty of the questions and no lack of the model. The gap beyond base "
         "rates takes some of that out.",
+        warnings=within.too_many_tests(len(study.groups) * len(study.questions), settings),
         notes=(common.small_text(settings), *(() if right.known else (within.NO_LABELS,))),
     )
 

@@ -47,6 +47,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="A person says and feels other things late in a talk than early, and labels may become easier or harder "
         "with them; the same questions (or tagged turns alone) keep what is asked, not what is said. Thirds of a short "
         "talk are a turn or two.",
+        warnings=within.too_many_tests(len(TRANSITIONS) * max(len(drifts), len(study.groups)), settings),
         notes=(common.small_text(settings),),
     )
 

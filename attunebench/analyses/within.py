@@ -160,6 +160,21 @@ def _units(sampling: Sampling) -> NDArray[np.intp]:
     return rows if sampling.clusters is None else sampling.clusters
 
 
+def too_many_tests(tests: int, settings: Settings, *, permuted_together: bool = True) -> tuple[str, ...]:
+    """A warning where the largest family of tests is too large for the number of permutations: nothing could come out.
+
+    The smallest p of a permutation test is 1/(B + 1), and Holm multiplies the smallest of m by m. Max-T, for tests that
+    were permuted together, has no such bound, and Benjamini and Hochberg only where one effect stands alone.
+    """
+    holm = settings.correction == "holm" or (settings.correction == "maxt" and not permuted_together)
+    if not holm or tests / (settings.resamples + 1) < settings.alpha:
+        return ()
+    return (
+        f"With {settings.resamples:,} permutations none of {tests} tests can be told after correction; "
+        "a larger number of resamples (--resamples) can.",
+    )
+
+
 def turns_of(study: Study, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
     """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
     listed = list(rows)[:MOST_TURNS]
