@@ -114,7 +114,8 @@ def _stability(
         )
     clusters = people if settings.by_participant else None
     units = len(values) if clusters is None else int(clusters.max()) + 1
-    weights = resample_weights(units, settings.resamples, settings.rng("ranks"))
+    # As `score` draws them, so that a mean has the same interval in every table.
+    weights = resample_weights(units, settings.resamples, np.random.default_rng(settings.seed))
     estimates = estimate_ratios(*mean_as_ratio(values), weights, clusters=clusters, level=settings.level)
     stability = rank_stability(values, weights, clusters=clusters, level=settings.level, higher_is_better=higher)
     return estimates, stability

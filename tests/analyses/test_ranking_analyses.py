@@ -30,10 +30,10 @@ def pairwise_values(model: str) -> dict[str, float]:
 # Leaderboard
 
 
-@pytest.mark.parametrize("model", PAIRWISE)
-def test_the_interval_of_pairwise_covers_the_planted_chance(model: str) -> None:
+def test_intervals_of_pairwise_cover_the_planted_chances_but_for_the_one_in_twenty_that_may_miss() -> None:
     table = table_of(made("leaderboard", ranked()), "pairwise_accuracy")
-    assert covers(cell_of(table, model, "score"), PAIRWISE[model])
+    covered = [covers(cell_of(table, model, "score"), chance) for model, chance in PAIRWISE.items()]
+    assert len(PAIRWISE) - 1 <= sum(covered)
 
 
 def test_the_mean_is_the_plain_mean_over_conversations() -> None:
