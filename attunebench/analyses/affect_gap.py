@@ -234,7 +234,7 @@ class _Gap:
             return f"{label} is {means} a told diagnosis: too few conversations or participants for a claim."
         shown = common.with_interval(cell, sign=True)
         if not common.claimed(cell, self.settings):
-            return f"No difference on {label} is told from none: {means} a told diagnosis ({shown})."
+            return f"No difference on {label} is shown: {means} a told diagnosis ({shown})."
         lower = common.value_of(cell) < 0
         models = [c for c in self.cells[1 : 1 + len(self.study.groups)] if c.value is not None]
         same = sum((common.value_of(c) < 0) == lower for c in models)

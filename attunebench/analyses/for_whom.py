@@ -279,7 +279,7 @@ class _Look:
         if named := _largest(overall, digits, settings):
             said.append(f"Over all models {label} differs from the rest for {named}.")
         else:
-            said.append(f"Over all models no subgroup is told from the rest on {label}.")
+            said.append(f"Over all models no subgroup is shown to differ from the rest on {label}.")
         if named := _largest(single, digits, settings):
             said.append(f"Beyond what the other models gain or lose: {named}.")
         elif count > 1:

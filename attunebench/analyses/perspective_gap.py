@@ -242,7 +242,8 @@ def _shows(study: Study, gaps: list[Cell], settings: Settings) -> str:
     models = common.counted(len(usable), "model")
     if not claimed:
         return (
-            f"No gap is told from 0: {higher} of {models} score higher on what the reply did than on what was wanted."
+            f"No gap is shown to differ from 0: {higher} of {models} score higher on what the reply did than on what "
+            "was wanted."
         )
     said = []
     if ahead:

@@ -140,7 +140,7 @@ class Recovery:
             return f"On the turn after a misread {common.listed(said)} than after a hit."
         if single:
             return f"The turn after a misread differs from that after a hit for {common.listed(single)}."
-        return "The turn after a misread is not told from the turn after a hit."
+        return "The turn after a misread is not shown to differ from the turn after a hit."
 
 
 def after_means(misread: Sequence[float], values: Sequence[float]) -> tuple[float, float]:

@@ -220,7 +220,7 @@ def _summary(
             Column("step", "from → to", "text"),
             Column("n", "conversations", "count"),
             Column("falling", "models that fall", "text", "Models whose conversations fall on average."),
-            Column("apart", "told apart", "count", "Models whose rise or fall is told from none after correction."),
+            Column("apart", "told apart", "count", "Models whose rise or fall stands after correction."),
             Column("pooled", "over all turns", "share", "Later minus earlier mean of all turns, mean over models."),
             Column("paired", "per conversation", "share", "Later minus earlier mean of each conversation."),
             Column(
@@ -296,7 +296,7 @@ def _shows(
         else:
             said.append(f"{drift.label} {shape} (early to middle {value[0]}, middle to late {value[1]}).")
     if silent:
-        said.append(f"No drift is told from none on {common.listed(silent)}.")
+        said.append(f"No drift is shown on {common.listed(silent)}.")
     return " ".join(said) or "There are too few conversations of three turns for a claim."
 
 

@@ -170,7 +170,7 @@ def too_many_tests(tests: int, settings: Settings, *, permuted_together: bool = 
     if not holm or tests / (settings.resamples + 1) < settings.alpha:
         return ()
     return (
-        f"With {settings.resamples:,} permutations none of {tests} tests can be told after correction; "
+        f"With {settings.resamples:,} permutations none of {tests} tests can stand after correction; "
         "a larger number of resamples (--resamples) can.",
     )
 

@@ -92,7 +92,7 @@ def test_the_score_of_always_naming_none_stands_beside_with_its_own_gap() -> Non
 
 def test_binary_om_shows_no_gap_where_none_was_planted() -> None:
     made_of = analysis()
-    assert "No difference on Binary OM is told from none" in made_of.shows
+    assert "No difference on Binary OM is shown" in made_of.shows
 
 
 def test_few_conversations_of_a_group_support_no_claim() -> None:

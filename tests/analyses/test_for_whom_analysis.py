@@ -56,7 +56,7 @@ def test_n_participants_and_mean_are_those_of_the_subgroup() -> None:
 
 def test_nothing_is_claimed_where_nothing_was_planted() -> None:
     shows = made(NAME, people_study(), replace(SURE, metrics=("binary_om_accuracy",))).shows
-    assert "no subgroup is told from the rest" in shows
+    assert "no subgroup is shown to differ from the rest" in shows
     assert "No model is shown to do better or worse" in shows
 
 

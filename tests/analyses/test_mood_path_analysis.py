@@ -38,7 +38,9 @@ def test_models_without_a_deficit_show_none() -> None:
     table = table_of(analysis(), "recovery")
     for outcome in ("Binary OM", "Pairwise", "Emotion VA"):
         assert 0.05 < (cell_of(table, (outcome, "stumbling"), "difference").p_corrected or 0)
-    assert made(NAME, level()).shows.endswith("The turn after a misread is not told from the turn after a hit.")
+    assert made(NAME, level()).shows.endswith(
+        "The turn after a misread is not shown to differ from the turn after a hit."
+    )
 
 
 VALUES = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=3, max_size=5)

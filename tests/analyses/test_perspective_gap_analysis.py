@@ -82,7 +82,7 @@ def test_no_gap_is_claimed_where_none_was_planted() -> None:
             entry["metrics"]["binary_hp_accuracy"] = entry["metrics"]["binary_om_accuracy"] + noise
 
     analysis = made(NAME, changed(turns_scores(), alike))
-    assert "No gap is told from 0" in analysis.shows
+    assert "No gap is shown to differ from 0" in analysis.shows
 
 
 def test_a_model_that_is_better_at_wishes_is_named_apart() -> None:

@@ -71,7 +71,7 @@ def test_a_peak_in_the_middle_is_called_one() -> None:
 
 def test_no_drift_is_claimed_where_none_was_planted() -> None:
     shows = made(NAME, level()).shows
-    assert "No drift is told from none on Binary OM, Binary HP, Emotion VA, Emotion F1 and Pairwise." == shows
+    assert "No drift is shown on Binary OM, Binary HP, Emotion VA, Emotion F1 and Pairwise." == shows
 
 
 def test_talks_of_two_turns_have_no_thirds() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 import random
 from functools import cache
 from typing import Any
@@ -125,6 +125,6 @@ def entries_of(scores: Scores, model: str) -> list[Any]:
 
 def changed(scores: Scores, change: Any) -> Study:
     """The study of a copy of the scores that `change` has altered."""
-    copied = copy.deepcopy(scores)
+    copied: Scores = pickle.loads(pickle.dumps(scores))  # several times as quick as a deep copy
     change(copied)
     return make_study(copied)
