@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _DEFAULT_SCORES = Path("scores.json")
 _DEFAULT_PAGE = Path("report.html")
 _STDOUT = Path("-")
+_HEAD_BYTES = 1000
+_OURS = b'<meta name="generator" content="AttuneBench">'
 
 
 class _Format(str, Enum):
@@ -139,7 +141,9 @@ def _page(source: Path, output: Path, results: Path | None, conversations: Path 
     from attunebench.evidence.folders import FolderEvidence, folders_of
     from attunebench.reports.html import render_html
     from attunebench.scores import read_scores
+    from attunebench.text import printable
 
+    _refuse_foreign(output)
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
@@ -151,9 +155,19 @@ def _page(source: Path, output: Path, results: Path | None, conversations: Path 
         remarks = evidence.remarks
     emit(text, None if output == _STDOUT else output, protect=[source])
     for remark in remarks:
-        typer.echo(f"! {remark}", err=True)
+        typer.echo(f"! {printable(remark, 1000)}", err=True)
     if output != _STDOUT:
         typer.echo(f"Report written to {output}; open it in a browser.", err=True)
+
+
+def _refuse_foreign(output: Path) -> None:
+    """Raise where the page would take the place of a file that is none of ours: nobody may have meant that name."""
+    if output == _STDOUT or not output.is_file():
+        return
+    with output.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head and _OURS not in head:
+        raise UsageError(f"{output} is there and is no report of ours, so it is left as it is; name another with -o.")
 
 
 def _source(positional: Path | None, option: Path | None) -> Path:

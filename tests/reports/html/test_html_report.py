@@ -126,10 +126,12 @@ def test_foreign_text_is_never_markup(html_page: str) -> None:
 
 
 def test_names_in_tables_are_escaped_and_what_cannot_be_seen_is_made_visible(html_scores: Scores) -> None:
-    text = json.dumps(html_scores).replace('"weak"', json.dumps("<b>weak</b>\u202e\x1b"))
-    page = brief(json.loads(text))
-    assert "&lt;b&gt;weak&lt;/b&gt;‹U+202E›‹U+001B›" in page
-    assert [] == re.findall("<b>weak|[\u202e\x1b]", page)
+    named: Any = json.loads(json.dumps(html_scores).replace('"weak"', '"<b>weak</b>"'))
+    named["ground_truth"][0]["topics"] = ["<i>a</i>\u202e\x1b"]
+    page = brief(named)
+    assert "&lt;b&gt;weak&lt;/b&gt;" in page
+    assert "&lt;i&gt;a&lt;/i&gt;‹U+202E›‹U+001B›" in page
+    assert [] == re.findall("<b>weak|<i>a|[\u202e\x1b]", page)
 
 
 def test_invisible_characters_are_shown_and_joiners_of_scripts_and_emoji_stay() -> None:
