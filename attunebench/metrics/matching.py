@@ -48,13 +48,23 @@ def _solved(similarity: Sequence[Sequence[float]]) -> float:
 
 
 def best_matching(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The (row, column) pairs of the matching whose total `matched_total` gives, by row; [] where a side is empty.
+    """The (row, column) pairs of a matching whose total `matched_total` gives, by row; [] where a side is empty.
 
-    Of several matchings with the same total the one that the solver finds is taken.
+    Of several matchings with the same total the same one is taken every time.
     """
     if not similarity or not similarity[0]:
         return []
-    from scipy.optimize import linear_sum_assignment
+    rows, columns = len(similarity), len(similarity[0])
+    if rows > columns:
+        turned = list(zip(*similarity, strict=True))
+        return sorted((row, column) for column, row in best_matching(turned))
+    if perm(columns, rows) > _FEW:
+        from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(similarity, maximize=True)
-    return list(zip(rows.tolist(), columns.tolist(), strict=True))
+        found = linear_sum_assignment(similarity, maximize=True)[1].tolist()
+    else:
+        found = max(
+            _matchings(rows, columns),
+            key=lambda matching: sum([row[column] for row, column in zip(similarity, matching, strict=True)]),
+        )
+    return list(enumerate(found))
