@@ -79,6 +79,9 @@ def report(
             show_default="the one that was scored",
         ),
     ] = None,
+    no_texts: Annotated[
+        bool, typer.Option("--no-texts", help="html: labels and answers alone, without anybody's words.")
+    ] = False,
     by: Annotated[
         _By | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
     ] = None,
@@ -117,10 +120,14 @@ def report(
             raise UsageError(
                 "A page shows everything: --format html goes without --by, --all, --metric, --skill-against, --width."
             )
-        _page(source, output or _DEFAULT_PAGE, results, conversations)
+        if no_texts and (results is not None or conversations is not None):
+            raise UsageError("--no-texts leaves out what --results and --conversations are for; give one or the other.")
+        _page(source, output or _DEFAULT_PAGE, results, conversations, texts=not no_texts)
         return
-    if results is not None or conversations is not None:
-        raise UsageError("--results and --conversations are for --format html; other formats show scores alone.")
+    if results is not None or conversations is not None or no_texts:
+        raise UsageError(
+            "--results, --conversations and --no-texts are for --format html; other formats show scores alone."
+        )
     built = reports.build_report(
         read_scores(source),
         metrics=comma_list(metric),
@@ -136,7 +143,7 @@ def report(
         _say_warnings(built)
 
 
-def _page(source: Path, output: Path, results: Path | None, conversations: Path | None) -> None:
+def _page(source: Path, output: Path, results: Path | None, conversations: Path | None, *, texts: bool) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
     from attunebench.evidence.folders import FolderEvidence, folders_of
     from attunebench.reports.html import render_html
@@ -148,12 +155,16 @@ def _page(source: Path, output: Path, results: Path | None, conversations: Path 
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
     scores = read_scores(source)
-    metadata = scores["metadata"]
-    results, conversations = folders_of(metadata, source, results=results, conversations=conversations)
-    with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
-        text = render_html(scores, evidence=evidence)
-        remarks = evidence.remarks
-    emit(text, None if output == _STDOUT else output, protect=[source])
+    remarks: tuple[str, ...] = ()
+    if texts:
+        metadata = scores["metadata"]
+        results, conversations = folders_of(metadata, source, results=results, conversations=conversations)
+        with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
+            page = render_html(scores, evidence=evidence)
+            remarks = evidence.remarks
+    else:
+        page = render_html(scores)
+    emit(page, None if output == _STDOUT else output, protect=[source])
     for remark in remarks:
         typer.echo(f"! {printable(remark, 1000)}", err=True)
     if output != _STDOUT:

@@ -72,6 +72,13 @@ def test_without_the_folders_the_page_is_made_and_says_what_is_missing(scored_fo
     assert "Not in this file" in target.read_text("utf-8")
 
 
+def test_a_page_without_texts_has_labels_and_nobodys_words(scored_folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    run(scored_folder / "scores.json", "--format", "html", "--no-texts", "-o", target)
+    kept = {part for part in ("labels", "drafts", "talk", "replies") if f'id="c-{part}-' in target.read_text("utf-8")}
+    assert {"labels"} == kept
+
+
 def test_a_file_of_somebody_else_is_left_as_it_is(
     scored_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +101,7 @@ def test_the_scores_are_never_overwritten(scored_folder: Path) -> None:
         (("--format", "html", "--all"), "goes without"),
         (("--format", "html", "--results", "nowhere"), "no folder nowhere"),
         (("--results", os.curdir), "for --format html"),
+        (("--format", "html", "--no-texts", "--results", os.curdir), "one or the other"),
     ],
 )
 def test_what_does_not_go_together_is_refused(scored_folder: Path, words: tuple[str, ...], told: str) -> None:
