@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from planted_studies import cell_of, covers, level_scores, made, table_of
+from planted_studies import cell_of, covers, made, table_of
 from planted_within import BAD_TAGS, GOOD_TAGS, changed, people_scores, people_study
 
 from attunebench.analyses import Analysis, Settings
@@ -121,7 +121,7 @@ def test_without_any_diagnosis_told_it_says_so() -> None:
         for truth in scores["ground_truth"]:
             truth["diagnosis_groups"] = []
 
-    assert made(NAME, changed(level_scores(), silent)).missing
+    assert made(NAME, changed(people_scores(), silent)).missing
 
 
 def test_another_metric_can_be_asked_for() -> None:
