@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.palette import OUTLINES, Style
-from attunebench.figures.model import Look
+from attunebench.figures.model import INCHES, Look
 from attunebench.metrics.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ _SETTINGS: Any = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "text.color": INK,
+    # Unhinted widths grow evenly with the resolution, so that a layout holds in every format.
+    "text.hinting": "no_hinting",
     # A name with dollar signs is a name, not a formula.
     "text.parse_math": False,
     "xtick.labelsize": SMALL_TYPE,
@@ -265,11 +267,12 @@ def line_legend(figure: Figure, names: Sequence[str], meanings: Mapping[str, str
     from matplotlib.lines import Line2D
 
     wanted = list(dict.fromkeys(names))
+    columns = len(wanted) if figure.get_figwidth() >= INCHES["double"] else 1
     if wanted:
         handles = [
             Line2D([], [], color=FAINT, linewidth=0.9, linestyle=REFERENCE_DASHES.get(name, ":")) for name in wanted
         ]
-        figure.legend(handles, [meanings.get(name, name) for name in wanted], loc="outside lower right", ncols=3)
+        figure.legend(handles, [meanings.get(name, name) for name in wanted], loc="outside lower right", ncols=columns)
 
 
 def model_legend(

@@ -18,6 +18,7 @@ from attunebench.analyses import Settings, Subject, analyse
 from attunebench.analyses.palette import palette
 from attunebench.cli.main import app
 from attunebench.errors import DataError, UsageError
+from attunebench.figures.canvas import drawing
 from attunebench.figures.source import Points, Source, means, short_names
 from attunebench.scores import write_scores
 from attunebench.study import Study, make_study
@@ -113,6 +114,28 @@ def test_no_text_is_smaller_than_seven_points() -> None:
     for picture in drawn().values():
         for text in picture.figure.findobj(lambda artist: hasattr(artist, "get_fontsize")):
             assert 7 <= text.get_fontsize() or not text.get_text()
+
+
+def off_the_page(picture: figures.Picture, dpi: int) -> bool:
+    with drawing():
+        picture.figure.set_dpi(dpi)
+        box, (width, height) = picture.figure.get_tightbbox(), picture.figure.get_size_inches()
+    return bool(min(box.x0, box.y0) < 0 or box.x1 > width or box.y1 > height)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_nothing_is_cut_off_at_the_edge(name: str) -> None:
+    assert not off_the_page(drawn()[name], 72)
+
+
+def test_fifteen_long_names_fit_into_one_column() -> None:
+    names = [f"provider{i}/some-very-long-model-name-of-generation-{i}-instruct-preview" for i in range(15)]
+    many = make_study([planted_scores({name: Skill() for name in names}, Plan(conversations=2), resamples=100)])
+    pictures, _ = figures.draw(
+        many, SETTINGS, figures.Look("single", 72), ["leaderboard", "win-rates", "branch-errors"]
+    )
+    assert [3.5, 7.2, 3.5] == [round(float(picture.figure.get_size_inches()[0]), 1) for picture in pictures]
+    assert [False] * 3 == [off_the_page(picture, dpi) for picture, dpi in zip(pictures, (72, 72, 300), strict=True)]
 
 
 @pytest.mark.parametrize("format", ["svg", "png", "pdf"])
