@@ -57,19 +57,21 @@ class Grid:
     def width(self) -> int:
         return sum(column.width + GAP for column in self.columns) - GAP
 
-    def cut(self, width: int) -> list[Grid]:
+    def cut(self, width: int, *, lean: bool = False) -> list[Grid]:
         """The grid in pieces of at most `width`, each with the key columns; a piece has one other column at least.
 
         The last row is left out of a piece that says nothing in it (chance levels of metrics that have none).
+        `lean`: after the first piece the first key stands alone, where that is enough to tell the rows from each other.
         """
         keys = tuple(column for column in self.columns if column.key)
+        again = keys[:1] if lean and keys and len(set(keys[0].words)) == len(keys[0].words) else keys
         pieces: list[Grid] = []
         for column in (column for column in self.columns if not column.key):
             wider = replace(pieces[-1], columns=(*pieces[-1].columns, column)) if pieces else None
             if wider is not None and wider.width <= width:
                 pieces[-1] = wider
             else:
-                pieces.append(replace(self, columns=(*keys, column)))
+                pieces.append(replace(self, columns=(*(again if pieces else keys), column)))
         return [piece.without_silent_end() for piece in pieces]
 
     def without_silent_end(self) -> Grid:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NARROWEST = 60
+_PIECES = 3
+"""A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
 _KEY_SHARE = 0.4
-"""No more of the width than this is given to the longest name in a key column."""
+"""No more of the width than this is given to the names in the key columns."""
 
 
 def render(
@@ -58,21 +60,31 @@ def _analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
 def _table(console: Console, table: Table, rows: int | None) -> None:
     say(console, clean(table.title), "bold")
     shown = table.rows if rows is None else table.rows[:rows]
-    for grid in _grid(table, shown, console.width).cut(console.width):
+    pieces = _grid(table, shown, console.width).cut(console.width, lean=True)
+    drawn = pieces if rows is None else pieces[:_PIECES]
+    for grid in drawn:
         console.print()
         draw_grid(console, grid)
-    if len(shown) < len(table.rows):
-        rest = len(table.rows) - len(shown)
-        say(console, f"… and {rest} more rows; --all-rows or another --format shows them.", "dim", indent="  ")
+    more = [f"{count} more {what}" for count, what in _left_out(table, shown, pieces[len(drawn) :]) if count]
+    if more:
+        shows = f"… and {' and '.join(more)}; --all-rows or another --format shows them."
+        say(console, shows, "dim", indent="  ")
     for line in (table.caption, *table.notes, *([SMALL_LEGEND] if is_small(table) else [])):
         if line:
             say(console, clean(line), "dim", indent="  ")
+
+
+def _left_out(table: Table, shown: Sequence[tuple[Cell, ...]], pieces: Sequence[layout.Grid]) -> list[tuple[int, str]]:
+    """How many rows and columns are not drawn."""
+    columns = [column for piece in pieces for column in piece.columns if not column.key]
+    return [(len(table.rows) - len(shown), "rows"), (len(columns), "columns")]
 
 
 def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.Grid:
     keys = leading_keys(table)
     columns = []
     counts = [row_n(table, row) for row in rows]
+    limits = _limits(table, rows, keys, width)
     for index, column in enumerate(table.columns):
         words = [words_of(row[index], column, n) for row, n in zip(rows, counts, strict=True)]
         key = index < keys
@@ -82,10 +94,21 @@ def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.
                 words=tuple(clean(w.line) if key else _stacked(w.lines) for w in words),
                 key=key,
                 right=not key and column.unit != "text",
-                limit=int(width * _KEY_SHARE / keys) if key else None,
+                limit=limits[index] if key else None,
             )
         )
     return layout.Grid(tuple(columns))
+
+
+def _limits(table: Table, rows: Sequence[tuple[Cell, ...]], keys: int, width: int) -> list[int]:
+    """How wide the words of each key may be: the share that short ones (an ID) do not need goes to the long ones."""
+    needs = [max((len(words_of(row[i], table.columns[i], None).line) for row in rows), default=0) for i in range(keys)]
+    left = int(width * _KEY_SHARE) - layout.GAP * (keys - 1)
+    limits = [0] * keys
+    for count, index in enumerate(sorted(range(keys), key=lambda i: needs[i])):
+        limits[index] = max(min(needs[index], left // (keys - count)), 1)
+        left -= limits[index]
+    return limits
 
 
 def _stacked(text: str) -> str:
