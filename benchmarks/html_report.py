@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from attunebench.scorer import score_folders
 from attunebench.scores import read_scores, write_scores
 
 _VOCABULARY = 20_000
+_FREQUENCIES = list(accumulate(1 / (rank + 2.7) for rank in range(_VOCABULARY)))
 _KINDS = ("draft", "review", "binary_hp", "pairwise")
 
 
@@ -117,9 +119,8 @@ def _entry(number: int, conversation: dict[str, Any], model: str, turn: dict[str
 
 
 def _prose(rng: random.Random, vocabulary: list[str], words: int) -> str:
-    """Words with the frequencies of a language, so that they compress about as well as one."""
-    places = (min(_VOCABULARY - 1, int(rng.paretovariate(0.9))) for _ in range(int(words * rng.uniform(0.5, 1.6))))
-    return " ".join(vocabulary[place] for place in places)
+    """Words with the frequencies of a language (Zipf's law), so that they compress about as badly as one."""
+    return " ".join(rng.choices(vocabulary, cum_weights=_FREQUENCIES, k=int(words * rng.uniform(0.5, 1.6))))
 
 
 def _open(page: Path) -> None:

@@ -148,29 +148,10 @@ def _rows(
     numbers = [n for row in shown for place in values for n in _ends(row[place])] + ([0.0] if bars else [])
     drawn, outside = _references(chart, numbers)
     axis = axis_over([*numbers, *(value for value, _ in drawn)])
-    made = []
-    for row, label in zip(shown, labels, strict=False):
-        marks = []
-        for order, place in enumerate(values):
-            if (value := _number(row[place])) is None:
-                continue
-            low, high = row[place].low, row[place].high
-            marks.append(
-                Mark(
-                    axis.at(value),
-                    None if low is None else axis.at(low),
-                    None if high is None else axis.at(high),
-                    look=looks.get(label, "") if len(values) == 1 else _order_look(order),
-                    hollow=order % 2 == 1,
-                    title=f"{columns[place].label} {value_text(value, columns[place])}",
-                )
-            )
-        text = " · ".join(value_text(row[place].value, columns[place]) for place in values)
-        joined = bars or (chart.kind == "dumbbells" and len(marks) > 1)
-        ends = [mark.at for mark in marks] + ([axis.at(0.0)] if bars else [])
-        made.append(
-            Row(label, tuple(marks), looks.get(label, ""), (min(ends), max(ends)) if joined and ends else None, text)
-        )
+    made = [
+        _row(columns, row, label, values, axis, looks.get(label, ""), bars=bars, joined=chart.kind == "dumbbells")
+        for row, label in zip(shown, labels, strict=False)
+    ]
     legend = tuple((_order_look(order), order % 2 == 1, columns[p].label) for order, p in enumerate(values))
     return Picture(
         "rows",
@@ -182,6 +163,36 @@ def _rows(
         outside=outside,
         legend=legend if len(values) > 1 else (),
         more=len(rows) - len(shown),
+    )
+
+
+def _row(
+    columns: Sequence[Column],
+    row: Sequence[Cell],
+    label: str,
+    values: Sequence[int],
+    axis: Axis,
+    look: str,
+    *,
+    bars: bool,
+    joined: bool,
+) -> Row:
+    """The marks of one row; `bars` draws it from 0, `joined` from its lowest mark to its highest."""
+    marks = []
+    for order, place in enumerate(values):
+        if (value := _number(row[place])) is None:
+            continue
+        low, high = (None if end is None else axis.at(end) for end in (row[place].low, row[place].high))
+        title = f"{columns[place].label} {value_text(value, columns[place])}"
+        own = look if len(values) == 1 else _order_look(order)
+        marks.append(Mark(axis.at(value), low, high, look=own, hollow=order % 2 == 1, title=title))
+    ends = [mark.at for mark in marks] + ([axis.at(0.0)] if bars else [])
+    return Row(
+        label,
+        tuple(marks),
+        look,
+        bar=(min(ends), max(ends)) if bars or (joined and len(marks) > 1) else None,
+        text=" · ".join(value_text(row[place].value, columns[place]) for place in values),
     )
 
 

@@ -104,13 +104,11 @@ def render_html(
 
 
 def settings_of(study: Study) -> Settings:
-    """Settings with the seed, resamples and unit of resampling of the first scores file."""
-    made: Mapping[str, Any] = study.metadata[0].get("intervals") or {}
-    return Settings(
-        seed=int(made.get("seed", 0)),
-        resamples=int(made.get("resamples", 10_000)),
-        by_participant=made.get("unit") == "participant",
-    )
+    """Settings with the seed, resamples and unit of resampling of the first scores file, as far as it says them."""
+    made = study.metadata[0].get("intervals")
+    said: Mapping[str, Any] = made if isinstance(made, Mapping) else {}
+    counts = {name: said[name] for name in ("seed", "resamples") if type(said.get(name)) is int}
+    return Settings(**counts, by_participant=said.get("unit") == "participant")
 
 
 def _assemble(
@@ -173,7 +171,6 @@ def _about(
     metrics: Sequence[str],
 ) -> dict[str, Any]:
     """What the script must know: names, wordings, and what every drill stands for."""
-    book = default_codebook()
     return {
         "groups": [
             {"label": group.label, "mode": group.mode, "kind": group.kind, "look": looks[group.label][0]}
@@ -181,30 +178,31 @@ def _about(
         ],
         "primary": primary_mode(study),
         "talks": _talk_names(study),
-        "questions": [
-            {
-                "id": question,
-                "om": book.binary[question].observer_text if question in book.binary else question,
-                "hp": book.binary[question].text if question in book.binary else question,
-            }
-            for question in study.questions
-        ],
-        "pairwise": {key: text or key for key, text in book.pairwise.items()},
-        "metrics": {
-            metric_id: {
-                "label": REGISTRY[metric_id].label,
-                "meaning": REGISTRY[metric_id].meaning,
-                "level": REGISTRY[metric_id].level,
-                "better": REGISTRY[metric_id].higher_is_better,
-                "digits": 1 if REGISTRY[metric_id].unit == "points" else 3,
-            }
-            for metric_id in metrics
-        },
+        "questions": [_question(question) for question in study.questions],
+        "pairwise": {key: text or key for key, text in default_codebook().pairwise.items()},
+        "metrics": {metric_id: _card(metric_id) for metric_id in metrics},
         "drills": drills.for_page(),
         "tour": [
             {"row": s.row, "turn": s.turn, "why": s.why, "items": [[i.question, i.block] for i in s.items]}
             for s in stops
         ],
+    }
+
+
+def _question(question: str) -> dict[str, str]:
+    """A question's id and its wording for an observer."""
+    known = default_codebook().binary.get(question)
+    return {"id": question, "om": known.observer_text if known else question}
+
+
+def _card(metric_id: str) -> dict[str, Any]:
+    card = REGISTRY[metric_id]
+    return {
+        "label": card.label,
+        "meaning": card.meaning,
+        "level": card.level,
+        "better": card.higher_is_better,
+        "digits": 1 if card.unit == "points" else 3,
     }
 
 
