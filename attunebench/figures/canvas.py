@@ -259,7 +259,8 @@ def reference_lines(
         for name, at in lines.items()
         if name not in near
     ]
-    return list(near), ", ".join(far)
+    narrow = axes.figure.bbox.width / axes.figure.dpi < INCHES["double"]
+    return list(near), ("\n" if narrow else ", ").join(far)
 
 
 def line_legend(figure: Figure, names: Sequence[str], meanings: Mapping[str, str]) -> None:

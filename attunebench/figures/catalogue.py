@@ -105,4 +105,4 @@ def require_matplotlib() -> None:
     try:
         importlib.import_module("matplotlib")
     except ImportError:
-        raise UsageError('Figures need matplotlib: pip install "attunebench[analyses]".') from None
+        raise UsageError('Figures need matplotlib: pip install ".[analyses]" in the checkout of attunebench.') from None

@@ -65,7 +65,7 @@ def _grid(source: Source, study: Study, name: str, title: str, metrics: Sequence
         named, far = canvas.reference_lines(axes, values, lines, within=canvas.bounds(metric_id))
         drawn += named
         canvas.panel_title(axes, common.label_of(metric_id), source.look, across)
-        worse = "" if common.better(metric_id) else ", lower is better"
+        worse = "" if common.better(metric_id) else "\nlower is better"
         axes.set_xlabel(f"{canvas.unit_words(metric_id)}, {n_text(values.n, '')}{worse}" + (f"\n{far}" if far else ""))
     for axes in boxes[len(metrics) :]:
         axes.set_axis_off()

@@ -80,6 +80,6 @@ def _bars(axes: Axes, table: Table, metric_id: str, source: Source, *, named: bo
         axes.axvline(at, color=canvas.FAINT, linewidth=0.9, linestyle=canvas.REFERENCE_DASHES[name], zorder=1)
     axes.set_xlim(0, 1)
     canvas.panel_title(axes, common.label_of(metric_id), source.look, 3 if source.look.wide else 2)
-    worse = "" if common.better(metric_id) else ", lower is better"
+    worse = "" if common.better(metric_id) else "\nlower is better"
     axes.set_xlabel(f"share, {n_text(values.n, '')}{worse}")
     return list(lines)
