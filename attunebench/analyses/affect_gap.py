@@ -7,12 +7,12 @@ turns are neutral, how often these get an emotion, and how well tagged turns are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses import common, within
+from attunebench.analyses import common, coverage, within
 from attunebench.analyses.affect_parts import ALL, Parts
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
@@ -44,12 +44,14 @@ def analyse(subject: Subject) -> Analysis:
     settings = replace(settings, by_participant=True)
     sampling = Sampling.of(study, settings)
     gaps = {metric_id: _Gap(study, metric_id, table, members, settings) for metric_id, table in values.items()}
+    _correct_over_metrics(tuple(gaps.values()), settings)
     parts = Parts(study, members, (NONE, ANY), sampling)
     tables = [table for gap in gaps.values() for table in gap.tables(sampling)]
-    va = gaps.get("emotion_va")
-    said = [gap.sentence() for gap in gaps.values()]
-    if va is not None and common.claimed(va.cells[0], settings):
-        said.append(parts.sentence())
+    said = []
+    for metric_id, gap in gaps.items():
+        said.append(gap.sentence())
+        if metric_id == "emotion_va" and common.claimed(gap.cells[0], settings):
+            said.append(parts.sentence())
     return replace(
         begun,
         tables=(*tables, parts.of_groups(), *parts.of_models()),
@@ -57,8 +59,19 @@ def analyse(subject: Subject) -> Analysis:
         cannot="People with and without a diagnosis differ in much else: what they talk about, how they tag, with whom "
         "they talked. A gap says how models do on their talks, not that a diagnosis is its cause, and few participants "
         "carry each group.",
-        notes=(f"{_TOLD}. {common.small_text(settings)}",),
+        notes=(
+            f"{_TOLD}. {common.small_text(settings)}",
+            *filter(None, (coverage.coverage_text(next(iter(values.values()))),)),
+        ),
     )
+
+
+def _correct_over_metrics(gaps: Sequence[_Gap], settings: Settings) -> None:
+    """The sentence names every metric whose difference over all models may be claimed, so these are one family."""
+    p = np.array([gap.contrast.p[0] for gap in gaps])
+    for gap, corrected in zip(gaps, adjust(p, common.plain_correction(settings)), strict=True):
+        gap.cells[0] = replace(gap.cells[0], p_corrected=known(corrected))
+        gap.metrics = len(gaps)
 
 
 def _members(study: Study) -> dict[str, Mask]:
@@ -93,10 +106,11 @@ class _Gap:
         self.reference = common.reference_of(
             study, common.EMPTY_TAGS if metric_id.startswith("emotion") else common.BASE_RATE
         )
-        columns = [common.mean_over_models(values)[:, None], values]
+        columns = [coverage.level_over_models(values)[:, None], values]
         if self.reference is not None and metric_id in self.reference.values:
             columns.append(self.reference.values[metric_id][:, None])
         self.columns = np.concatenate(columns, axis=1)
+        self.metrics = 1
         inside, self.asked = members[ANY], members[ANY] | members[NONE]
         self.contrast: GroupContrast = within.group_contrast(
             study, self.columns, inside, self.asked, f"{_NAME}/{metric_id}", settings
@@ -155,8 +169,9 @@ class _Gap:
             rows,
             caption=f"None told: {_counted(sides[0])}; any told: {_counted(sides[1])}. {_TOLD}. "
             f"{100 * self.settings.level:g} % percentile bootstrap intervals and permutation p, both by participant; "
-            f"p of models corrected ({common.CORRECTIONS[common.plain_correction(self.settings)]}) over "
-            f"{common.counted(len(self.study.groups), 'model')}.",
+            f"p corrected ({common.CORRECTIONS[common.plain_correction(self.settings)]}) over "
+            f"{common.counted(len(self.study.groups), 'model')}, and that of all models together over "
+            f"{common.counted(self.metrics, 'metric')}.",
             chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by told diagnosis", label),
         )
 

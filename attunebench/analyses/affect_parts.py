@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from attunebench.analyses import common, within
+from attunebench.analyses import common, coverage, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Cell, Chart, Column, Table, text
 from attunebench.statistics.bootstrap import Floats
@@ -36,11 +36,11 @@ class Parts:
 
     def of_groups(self) -> Table:
         """A row per group: its data, and the mean over models beside."""
-        va = common.mean_over_models(self.va)[:, None]
+        va = self._over_models(self.va)
         over = {
             "neutral": 1 - self.tagged,
             "felt": self.felt,
-            "given": common.mean_over_models(self.given)[:, None],
+            "given": self._over_models(self.given),
             "va": va,
             "va_tagged": np.where(self.tagged == 1, va, np.nan),
             "false_alarm": np.where(self.tagged == 0, 1 - va, np.nan),
@@ -82,12 +82,20 @@ class Parts:
     def _group_cell(self, above: Floats, below: Floats, mask: Mask) -> Cell:
         return within.rate_cells(self.sampling, above * mask[:, None], below * mask[:, None])[0]
 
+    def _over_models(self, table: Floats) -> Floats:
+        """Level of each turn over all models, neutral and tagged turns apart, as models differ in each: (turns, 1)."""
+        found = np.full((len(table), 1), np.nan)
+        for kind in (0.0, 1.0):
+            turns = self.tagged[:, 0] == kind
+            found[turns, 0] = coverage.level_over_models(table[turns])
+        return found
+
     def of_models(self) -> tuple[Table, ...]:
         """How each model's difference splits; nothing where a group has no neutral or no tagged turn."""
         split = self.split(self.va)
         if split is None:
             return ()
-        all_models = self.split(common.mean_over_models(self.va)[:, None])
+        all_models = self.split(self._over_models(self.va))
         cells = [split, *([all_models] if all_models is not None else [])]
         labels = [group.label for group in self.study.groups]
         rows = [(text(ALL), *(column[0] for column in cells[1]))] if len(cells) > 1 else []
@@ -136,7 +144,7 @@ class Parts:
 
     def sentence(self) -> str:
         """Where the difference over all models comes from; nothing where it cannot be split."""
-        parts = self.split(common.mean_over_models(self.va)[:, None])
+        parts = self.split(self._over_models(self.va))
         if parts is None:
             return ""
         share, alarms, tagged = (common.with_interval(part[0], sign=True) for part in parts[1:])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses import common, within
+from attunebench.analyses import common, coverage, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.conversations.groups import GROUPS
@@ -70,7 +70,11 @@ def analyse(subject: Subject) -> Analysis:
         "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
         "survive the correction.",
         warnings=within.too_many_tests(tests, settings, permuted_together=False),
-        notes=(common.small_text(settings), *scale),
+        notes=(
+            common.small_text(settings),
+            *scale,
+            *filter(None, (coverage.coverage_text(next(iter(values.values()))),)),
+        ),
     )
 
 
@@ -152,7 +156,7 @@ class _Look:
             subgroups,
             sampling,
         )
-        self.pooled = common.mean_over_models(values)
+        self.pooled = coverage.level_over_models(values)
         count = len(study.groups)
         others = [_others(values, i) for i in range(count)] if count > 1 else []
         self.columns = np.column_stack([self.pooled, values, *(values[:, i] - o for i, o in enumerate(others))])
@@ -296,7 +300,7 @@ def _largest(cells: Iterable[tuple[Cell, str]], digits: int, settings: Settings)
 
 def _others(values: Floats, model: int) -> Floats:
     """Each conversation's mean over the other models."""
-    return common.mean_over_models(np.delete(values, model, axis=1))
+    return coverage.level_over_models(np.delete(values, model, axis=1))
 
 
 def _words(subgroup: _Subgroup) -> tuple[Cell, Cell]:
