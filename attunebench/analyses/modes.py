@@ -24,6 +24,7 @@ from attunebench.statistics.bootstrap import (
     resampled_ratios,
     sum_by_cluster,
 )
+from attunebench.statistics.rank_tests import rank_shift_p
 from attunebench.statistics.ranks import competition_ranks
 from attunebench.study import Study
 
@@ -61,7 +62,8 @@ def analyse(subject: Subject) -> Analysis:
             continue
         cells = _differences(pair, metrics, settings)
         family = max(family, len(metrics) * len(pair.base.groups))
-        ranks = {m: _ranks(pair, m, settings) for m in RANKED if m in metrics}
+        ranked = [m for m in RANKED if m in metrics]
+        ranks = {m: _ranks(pair, m, settings, len(ranked)) for m in ranked}
         tables.append(_difference_table(pair, metrics, cells, settings))
         if len(pair.base.groups) > 1:
             tables.append(_rank_table(pair, ranks, settings))
@@ -168,23 +170,28 @@ def _difference_table(
 
 @dataclass(frozen=True)
 class _Ranks:
-    """Ranks in both modes and the shift (positive: up), with its interval over resampled conversations."""
+    """Ranks in both modes and the shift (positive: up), with its interval over resampled conversations.
+
+    `p` is of the shifts, corrected over the models and metrics of the table; `small`: too little for a claim.
+    """
 
     before: Floats
     after: Floats
     low: Floats
     high: Floats
+    p: Floats
     n: int
+    small: bool
 
 
-def _ranks(pair: _Pair, metric_id: str, settings: Settings) -> _Ranks:
-    """Over the conversations in which every model is defined in both modes."""
+def _ranks(pair: _Pair, metric_id: str, settings: Settings, metrics: int) -> _Ranks:
+    """Over the conversations in which every model is defined in both modes; one of so many metrics."""
     base, other = pair.base.values(metric_id), pair.other.values(metric_id)
     whole = np.asarray(~np.isnan(base + other).any(axis=1))
     count = base.shape[1]
     if whole.sum() < 1:
         gap = np.full(count, np.nan)
-        return _Ranks(gap, gap, gap, gap, 0)
+        return _Ranks(gap, gap, gap, gap, gap, 0, small=False)
     shared = pair.base.with_conversations(_shared(pair, whole))
     sampling = Sampling.of(shared, settings)
     values = np.concatenate([base[whole], other[whole]], axis=1) * (1 if common.better(metric_id) else -1)
@@ -197,7 +204,15 @@ def _ranks(pair: _Pair, metric_id: str, settings: Settings) -> _Ranks:
     low, high = percentile_interval(shifts, settings.level)
     if len(above) < 2:
         low, high = np.full(count, np.nan), np.full(count, np.nan)
-    return _Ranks(before, after, low, high, int(whole.sum()))
+    p = rank_shift_p(
+        values[:, :count],
+        values[:, count:],
+        rng=settings.rng(f"rank shifts {pair.mode} {metric_id}"),
+        permutations=settings.resamples,
+        clusters=sampling.clusters,
+    )
+    n, people = int(whole.sum()), len(np.unique(sampling.people))
+    return _Ranks(before, after, low, high, np.minimum(p * metrics, 1.0), n, small=n < settings.small or people < 2)
 
 
 def _rank_table(pair: _Pair, ranks: Mapping[str, _Ranks], settings: Settings) -> Table:
@@ -213,13 +228,13 @@ def _rank_table(pair: _Pair, ranks: Mapping[str, _Ranks], settings: Settings) ->
     for i, group in enumerate(pair.base.groups):
         cells: list[Cell] = [text(group.label)]
         for found in ranks.values():
-            small = 0 < found.n < settings.small
             shift = Cell(
                 known(found.before[i] - found.after[i]),
                 known(found.low[i]),
                 known(found.high[i]),
                 n=found.n,
-                small=small,
+                p_corrected=known(found.p[i]),
+                small=found.small,
             )
             cells += [Cell(known(found.before[i])), Cell(known(found.after[i])), shift]
         rows.append(tuple(cells))
@@ -229,7 +244,8 @@ def _rank_table(pair: _Pair, ranks: Mapping[str, _Ranks], settings: Settings) ->
         tuple(columns),
         tuple(rows),
         caption="Over the conversations that every model has in both modes; equal means share the better rank. "
-        f"{common.intervals_text(settings)}: a shift whose interval holds 0 may be chance.",
+        f"{common.intervals_text(settings)}, which say how far places vary and not whether modes differ; p of a shift "
+        "by exchanging the modes of conversations, corrected over all models and both rankings.",
         chart=Chart(
             "dumbbells",
             "model",
@@ -273,12 +289,11 @@ def _moves(pair: _Pair, ranks: Mapping[str, _Ranks], settings: Settings) -> str:
         return ""
     moved = []
     for metric_id, found in ranks.items():
-        if found.n < settings.small:
+        if found.small:
             continue
         for i, label in enumerate(pair.base.labels):
             shift = found.before[i] - found.after[i]
-            sure = found.low[i] > 0 or found.high[i] < 0
-            if abs(shift) >= _SHIFT and sure:
+            if abs(shift) >= _SHIFT and found.p[i] <= settings.alpha:
                 way = "up" if shift > 0 else "down"
                 moved.append(f"{label} {way} {abs(shift):.0f} on {common.label_of(metric_id)}")
     if moved:
