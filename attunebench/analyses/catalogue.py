@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from attunebench.analyses.model import Analysis, Subject
+from attunebench.analyses.units import shared_people_text
 from attunebench.errors import StatisticsError, UsageError
 
 
@@ -195,6 +196,8 @@ _ENTRIES = (
 )
 ANALYSES: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """Name → entry, in the order in which they are shown."""
+_BY_PEOPLE = frozenset(("affect-gap", "for-whom"))
+"""Always by participant, as what they compare are facts about people."""
 
 
 def entry(name: str) -> Entry:
@@ -217,4 +220,6 @@ def analyse(name: str, subject: Subject) -> Analysis:
         made: Analysis = importlib.import_module(chosen.module).analyse(subject)
     except StatisticsError as error:
         return Analysis(chosen.name, chosen.title, chosen.question, missing=str(error))
-    return replace(made, tables=tuple(table for table in made.tables if table.rows))
+    tables = tuple(table for table in made.tables if table.rows)
+    alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
+    return replace(made, tables=tables, notes=(*made.notes, alike) if alike else made.notes)

@@ -171,7 +171,6 @@ def _correlated(one: _Set, metric_id: str, settings: Settings) -> _Correlated:
             sampling.weights,
             clusters=sampling.clusters,
             method=method,
-            models=False,
             rng=settings.rng(f"label-sets {method}"),
             level=settings.level,
         )
@@ -210,8 +209,8 @@ def _correlation_table(correlations: Sequence[_Correlated], settings: Settings) 
             )
             for row in correlations
         ),
-        caption=f"Over these models, resampling conversations: {common.intervals_text(settings)}. Under "
-        f"{FEWEST_MODELS} models there is no interval.",
+        caption=f"{common.intervals_text(settings)} and of models, as conversations alone give intervals that are too "
+        f"narrow where models are close. Under {FEWEST_MODELS} models there is no interval.",
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from attunebench.analyses.common import counted, digits_of, label_of, listed, number
 from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, text
+from attunebench.analyses.units import shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.modes import ModeEffects, mode_effects
 from attunebench.comparison.pairing import PairTable
@@ -81,7 +82,7 @@ def compare(
         for mode, part in by_mode.items()
         if _WEIGHTED in metric_ids and rankings[_WEIGHTED, mode].conversations
     }
-    warnings += _too_few(rankings, settings)
+    warnings += [*_too_few(rankings, settings), *filter(None, (shared_people_text(chosen, settings),))]
     analyses = [
         *([_overview(rankings, chosen.references, settings)] if rankings else []),
         *(_between_models(by_mode[mode], ranking, settings) for (_, mode), ranking in rankings.items()),
