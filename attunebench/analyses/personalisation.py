@@ -6,7 +6,7 @@ the conversation that it answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,17 +49,31 @@ def analyse(subject: Subject) -> Analysis:
     sampling = Sampling.of(study, settings)
     gains = _gains(study, values, reference, sampling)
     tables = [_gain_table(study, gains, reference, sampling), _skill_table(study, values, reference, sampling)]
+    tipped = _below_guessing(reference, values)
     questions = [found for block in _BLOCKS if (found := _questions(study, *block, sampling)) is not None]
     return replace(
         begun,
         tables=(*tables, *questions),
-        shows=_shows(study, gains, questions, settings),
+        shows=_shows(study, {m: cells for m, cells in gains.items() if m not in tipped}, questions, settings),
         cannot="The base rate knows the labels of other conversations, which models do not: a model below it may still "
         "read people, without knowing how answers are distributed here. Other conversations of the same person count "
         "among the others.",
-        warnings=common.too_few_draws(len(gains) * len(study.groups), settings),
+        warnings=(
+            *common.too_few_draws(len(gains) * len(study.groups), settings),
+            *(
+                f"On {common.label_of(m)} the base rate stands below blind guessing, as even answers and few "
+                "conversations make it: to be above it shows nothing, and nothing is claimed."
+                for m in tipped
+            ),
+        ),
         notes=(common.small_text(settings), f"{reference.label}: {reference.meaning}"),
     )
+
+
+def _below_guessing(reference: Reference, metric_ids: Iterable[str]) -> list[str]:
+    """Metrics on which leaving one out has put the base rate below blind guessing: to be above it shows nothing."""
+    chances = {m: chance for m in metric_ids if (chance := REGISTRY[m].chance) is not None}
+    return [m for m, chance in chances.items() if np.nanmean(reference.values[m]) < chance]
 
 
 def _gains(
@@ -184,7 +198,8 @@ def _questions(
         ),
         rows,
         caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {common.sample_text(study)}. The base "
-        "rate gives the more frequent answer of the other conversations, and half a point where they are even. "
+        "rate gives the more frequent answer of the other conversations, and half a point where they are even or one "
+        "conversation decides which it is. "
         f"{common.intervals_text(sampling.settings)}; "
         f"{common.correction_text(sampling.settings, common.counted(len(shown), 'question'))}.",
     )
@@ -206,18 +221,23 @@ def _by_conversation(turns: Floats, rows_of: Labels, conversations: int) -> Floa
 
 
 def _base_right(truth: Floats, rows_of: Labels, conversations: int) -> Floats:
-    """Whether the more frequent answer of the other conversations is right, ½ where even: (turns, questions)."""
+    """Whether the more frequent answer of the other conversations is right, ½ where even: (turns, questions).
+
+    ½ too where leaving out some one conversation turns round which answer that is: there each is held against what its
+    own labels tipped the others away from, and a model that guesses would beat the base rate.
+    """
     yes, n = np.zeros((conversations, truth.shape[1])), np.zeros((conversations, truth.shape[1]))
     np.add.at(yes, rows_of, np.nan_to_num(truth))
     np.add.at(n, rows_of, ~np.isnan(truth))
     others_yes, others = yes.sum(axis=0) - yes, n.sum(axis=0) - n
-    lean = np.sign(2 * others_yes - others)[rows_of]
-    right = (1 + lean * (2 * truth - 1)) / 2
+    lean = np.sign(2 * others_yes - others)
+    lean[:, (lean != lean[:1]).any(axis=0)] = 0.0
+    right = (1 + lean[rows_of] * (2 * truth - 1)) / 2
     return np.asarray(np.where((others > 0)[rows_of], right, np.nan))
 
 
 def _shows(study: Study, gains: Mapping[str, list[Cell]], questions: Sequence[Table], settings: Settings) -> str:
-    if all(cell.small or cell.value is None for cells in gains.values() for cell in cells):
+    if gains and all(cell.small or cell.value is None for cells in gains.values() for cell in cells):
         return f"Fewer than {settings.small} conversations: too few to tell a gain over the base rate."
     said = []
     for metric_id, cells in gains.items():

@@ -10,6 +10,7 @@ import pytest
 from planted import Plan, Skill, planted_scores
 from planted_studies import QUICK, cell_of, covers, made, older, table_of
 
+from attunebench.analyses.personalisation import _base_right
 from attunebench.scores import Scores
 from attunebench.study import Study, make_study
 
@@ -74,7 +75,8 @@ def test_skill_is_the_gain_over_the_room_that_is_left() -> None:
 def test_the_base_rate_of_a_question_leaves_its_own_conversation_out() -> None:
     some = study()
     truth, rows = some.truth_binary("observed"), some.clusters_of_turns()
-    question = 0
+    sums = np.stack([np.nansum(2 * truth[rows != c] - 1, axis=0) for c in range(len(some.ids))])
+    question = int(np.flatnonzero((np.sign(sums) == np.sign(sums[0])).all(axis=0) & (sums[0] != 0))[0])
     shares = []
     for conversation in range(len(some.ids)):
         mine = [v for v, row in zip(truth[:, question], rows, strict=True) if row == conversation and not np.isnan(v)]
@@ -109,3 +111,22 @@ def test_a_perfect_base_rate_leaves_no_skill() -> None:
     ceiling = [replace(r, values={**r.values, "q2_clarity": np.ones(len(some.ids))}) for r in some.references]
     table = table_of(made("personalisation", replace(some, references=tuple(ceiling)), SETTINGS), "skill")
     assert None is cell_of(table, "Q2 clarity", "best").value
+
+
+def test_nobody_beats_a_base_rate_that_its_own_labels_tipped() -> None:
+    """On even answers leaving one out makes the others lean the wrong way: a guesser seemed better in 99 % of studies.
+
+    A question whose majority one conversation decides counts half, in every conversation.
+    """
+    truth = np.array([[1.0], [0.0], [1.0], [0.0]])
+    assert [0.5] * 4 == _base_right(truth, np.arange(4), 4)[:, 0].tolist()
+    firm = np.array([[1.0], [1.0], [1.0], [1.0], [0.0]])
+    assert [1.0, 1.0, 1.0, 1.0, 0.0] == _base_right(firm, np.arange(5), 5)[:, 0].tolist()
+
+
+def test_nothing_is_claimed_over_a_base_rate_below_blind_guessing() -> None:
+    some = study()
+    low = [replace(r, values={**r.values, "q2_clarity": np.zeros(len(some.ids))}) for r in some.references]
+    made_of = made("personalisation", replace(some, references=tuple(low)), SETTINGS)
+    assert any("On Q2 clarity the base rate stands below blind guessing" in warning for warning in made_of.warnings)
+    assert "Q2 clarity" not in made_of.shows
