@@ -26,7 +26,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, emit_folder, terminal_width
+from attunebench.cli.emitting import emit, emit_folder, listing, terminal_width, working
 from attunebench.errors import UsageError
 
 
@@ -87,6 +87,9 @@ def analyze(
     chosen = _chosen(comma_list(names))
     if not chosen:
         emit(_listing(), output)
+        typer.echo(
+            "Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.", err=True
+        )
         return
     sources = scores_files(None, scores)
     settings = analyses.Settings(
@@ -103,7 +106,10 @@ def analyze(
     if mode is not None:
         study.of_mode(mode)
     subject = analyses.Subject(study, settings, read_studies(other_labels or ()))
-    made = [analyses.analyse(name, subject) for name in chosen]
+    made = []
+    for place, name in enumerate(chosen, 1):
+        with working(f"{name} ({place} of {len(chosen)})"):
+            made.append(analyses.analyse(name, subject))
     text = render(
         made,
         format.value,
@@ -132,6 +138,4 @@ def _listing() -> str:
     """Name and question of each analysis, a line each."""
     from attunebench.analyses import ANALYSES
 
-    widest = max(map(len, ANALYSES))
-    lines = [f"{entry.name:<{widest}}  {entry.question}" for entry in ANALYSES.values()]
-    return "\n".join(lines) + "\n"
+    return listing({entry.name: entry.question for entry in ANALYSES.values()})

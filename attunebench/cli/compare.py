@@ -27,7 +27,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, terminal_width
+from attunebench.cli.emitting import emit, terminal_width, working
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis
@@ -112,7 +112,8 @@ def compare(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    found = compared(read_study(sources), settings, models=names, force=force)
+    with working("comparing"):
+        found = compared(read_study(sources), settings, models=names, force=force)
     brief = format is _Format.terminal and output is None and not all_rows
     analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
     whole = [len(table.rows) for analysis in analyses for table in analysis.tables if table.id != "pairs"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -18,6 +21,26 @@ _FILE_WIDTH = 120
 def terminal_width(output: Path | None) -> int:
     """That of the terminal; a file gets one at which most tables are whole."""
     return _FILE_WIDTH if output is not None else shutil.get_terminal_size((80, 24)).columns
+
+
+def listing(entries: Mapping[str, str]) -> str:
+    """Names with what they are, a line each; in a terminal wrapped between words, beside the name."""
+    widest = max(map(len, entries)) + 2
+    room = max(shutil.get_terminal_size((80, 24)).columns, widest + 20) if sys.stdout.isatty() else 10_000
+    lines = (
+        textwrap.fill(f"{name:<{widest}}{said}", room, subsequent_indent=" " * widest, break_on_hyphens=False)
+        for name, said in entries.items()
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def working(what: str) -> AbstractContextManager[Any]:
+    """A sign of life on stderr while something takes long, gone when it ends; none where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False).status(what)
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:

@@ -23,6 +23,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
+from attunebench.cli.emitting import listing, working
 from attunebench.errors import UsageError
 
 
@@ -80,7 +81,8 @@ def figures(
     """Draw figures of scores for print: same numbers as `analyze` and `compare`, one colour per model throughout, and
     captions.md with n, intervals and controls of each.
 
-    A figure that the scores cannot give is named with the reason. Needs the extra: pip install "attunebench[analyses]".
+    A figure that the scores cannot give is named with the reason. Needs matplotlib: in the checkout, pip install
+    ".[analyses]".
     """
     from attunebench import figures as drawing
     from attunebench.analyses import Settings
@@ -108,7 +110,8 @@ def figures(
         study.of_mode(mode)
     warnings = warnings_or_refusal(study.models(baselines=baselines), force=force)
     look = drawing.Look(width.value, dpi)
-    pictures, skipped = drawing.draw(study, settings, look, chosen)
+    with working("drawing"):
+        pictures, skipped = drawing.draw(study, settings, look, chosen)
     written = drawing.write(
         {
             **{
@@ -134,5 +137,4 @@ def _listing() -> str:
     """Name, title and need of each figure, a line each."""
     from attunebench.figures import FIGURES
 
-    widest = max(map(len, FIGURES))
-    return "".join(f"{one.name:<{widest}}  {one.title}; needs {one.needs}\n" for one in FIGURES.values())
+    return listing({one.name: f"{one.title}; needs {one.needs}" for one in FIGURES.values()})

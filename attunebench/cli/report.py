@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.arguments import ScoresOption, comma_list
-from attunebench.cli.emitting import emit, terminal_width
+from attunebench.cli.emitting import emit, terminal_width, working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -160,10 +160,12 @@ def _page(source: Path, output: Path, results: Path | None, conversations: Path 
         metadata = scores["metadata"]
         results, conversations = folders_of(metadata, source, results=results, conversations=conversations)
         with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
-            page = render_html(scores, evidence=evidence)
+            with working("making the page"):
+                page = render_html(scores, evidence=evidence)
             remarks = evidence.remarks
     else:
-        page = render_html(scores)
+        with working("making the page"):
+            page = render_html(scores)
     emit(page, None if output == _STDOUT else output, protect=[source])
     for remark in remarks:
         typer.echo(f"! {printable(remark, 1000)}", err=True)
