@@ -127,13 +127,17 @@ def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, kee
 
 
 def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    models = len({(group.provider, group.model) for group in groups})
+    names = {(group.provider, group.model) for group in groups}
+    beside = {kind: sum(provider == kind for provider, _ in names) for kind in ("baseline", "human")}
+    models = len(names) - sum(beside.values())
+    # Baselines alone (the demonstration) are what is shown in the place of models.
+    who = [plural(models, "model"), *(plural(count, kind) for kind, count in beside.items() if count)]
     modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
     met = frozenset[str]().union(*(group.conversations for group in groups))
     conversations = len(met) or max(group.n for group in groups)
     people = participants_of(scores) or max(group.participants or 0 for group in groups)
     of_people = f" of {plural(people, 'participant')}" if people else ""
-    scope = f"{plural(models, 'model')} · mode {', '.join(modes.values())}"
+    scope = f"{', '.join(who) if models else plural(len(names), 'model')} · mode {', '.join(modes.values())}"
     what = f"{scope} · {plural(conversations, 'conversation')}{of_people}"
     origin = [f"{label} {metadata[key]}" for key, label in _ORIGIN.items() if isinstance(metadata.get(key), str)]
     return tuple(line for line in (what, _coverage(groups), " · ".join(origin)) if line)

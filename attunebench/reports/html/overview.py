@@ -129,15 +129,14 @@ def _line(
     return Line(
         label=group.label,
         look=looks.get(group.label, ""),
-        tier=_whole(ranking.tier[place]),
+        tier=_tier(ranking, place),
         places=_places(rank),
         places_sort=places.value,
         best=common.number(known(stability.p_best[place]), 2) if not np.isnan(stability.p_best[place]) else "–",
         main=_value(main, group, MAIN, drills),
         track=_track(main, axis),
         values=tuple(
-            _value(cells[m][place], group, m, drills, _whole(pairwise.tier[place]) if m == BESIDE[0] else "")
-            for m in BESIDE
+            _value(cells[m][place], group, m, drills, _tier(pairwise, place) if m == BESIDE[0] else "") for m in BESIDE
         ),
         n=str(int(ranking.n[place])),
         note=f"{100 * answered:.1f} %" if isinstance(answered, float) else "–",
@@ -260,5 +259,7 @@ def _sure(ranking: Ranking) -> str:
     return found
 
 
-def _whole(number: float) -> str:
-    return "–" if np.isnan(number) else str(int(number))
+def _tier(ranking: Ranking, place: int) -> str:
+    """The tier; "–" without a mean, and where so little was scored that a tier would be a claim."""
+    number = ranking.tier[place]
+    return "–" if ranking.small or np.isnan(number) else str(int(number))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,7 @@ from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.visible import visible
 from attunebench.scores import Scores
 from attunebench.study import Study, make_study
+from attunebench.text import clean
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,13 +96,21 @@ def render_html(
         "talks": _talks(study, settings),
         "looks": tuple(dict(looks.values()).items()),
         "symbols": _symbols(looks),
-        "created": study.metadata[0].get("created"),
+        "created": _minute(study.metadata[0].get("created")),
         "script": _script(),
         "style": _asset("style.css"),
         "script_hash": _hash(_script()),
         "settings": settings,
     }
     return _assemble(context, study, about, metrics, evidence, budget, [stop.row for stop in stops])
+
+
+def _minute(stamp: object) -> str:
+    """2026-01-31T09:05:31+00:00 as "2026-01-31 09:05 UTC"; what is no such stamp as it is, "" where there is none."""
+    if not isinstance(stamp, str):
+        return ""
+    found = re.match(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)[\d:.]*(?:Z|\+00:00)$", stamp)
+    return f"{found[1]} {found[2]} UTC" if found else clean(stamp)
 
 
 def settings_of(study: Study) -> Settings:
