@@ -83,8 +83,9 @@ def _by_model(
             ),
         ),
         tuple(rows),
-        caption=f"{common.sample_text(study)}. Blind guessing gives 1/4 on Q2 and Q3. “Felt off”: over people who said "
-        "that something did; false alarms: over those who did not, lower is better. "
+        caption=f"{common.sample_text(study)}. Blind guessing gives 1/4 on Q2 and Q3; who is above it: "
+        f"{common.correction_text(sampling.settings, 'all models and both questions')}. “Felt off”: over people who "
+        "said that something did; false alarms: over those who did not, lower is better. "
         f"{common.intervals_text(sampling.settings)}.",
         chart=Chart(
             "bars",

@@ -137,7 +137,8 @@ def _by_person(
         tuple(rows),
         caption=f"{common.sample_text(study)}, {common.counted(len(models.groups), 'model')}. “{RETEST}”: the person "
         f"answered about their own talk. {common.intervals_text(sampling.settings)}; p by sign-flip permutation, "
-        f"corrected over the {2 * len(people)} differences of a metric.",
+        f"corrected ({common.CORRECTIONS[common.plain_correction(sampling.settings)]}) over the {2 * len(people)} "
+        "differences of a metric.",
         chart=Chart("dumbbells", "annotator", ("person", "best"), "People against the best model", "score"),
     )
 

@@ -208,4 +208,7 @@ def _negative_tau(grid: Table, models: int) -> str:
     below = sum(common.value_of(cell) < 0 for cell in cells)
     sure = sum(cell.high is not None and cell.high < 0 for cell in cells)
     have = "has" if below == 1 else "have"
-    return f" {below} of {common.counted(models, 'model')} {have} a negative mean τ, {sure} with the whole interval."
+    return (
+        f" {below} of {common.counted(models, 'model')} {have} a negative mean τ, {sure} with the whole interval, "
+        "each for itself."
+    )

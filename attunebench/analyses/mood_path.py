@@ -212,4 +212,7 @@ def _followed(study: Study, correlations: Sequence[Sequence[Cell]]) -> str:
         )
     if not said:
         return "There are too few conversations to say whether models follow the mood."
-    return f"Models whose changes of mood go with the person's, by the whole interval: {'; '.join(said)}."
+    return (
+        "Models whose changes of mood go with the person's, by the whole interval of each for itself: "
+        f"{'; '.join(said)}."
+    )

@@ -269,5 +269,5 @@ def _chosen(table: Table | None) -> str:
     above = sum(cell.low is not None and cell.low > _HALF for cell in usable)
     return (
         f"On {PAIRWISE}, which reply answers possible risk better, {above} of {common.counted(len(usable), 'model')} "
-        f"{'is' if above == 1 else 'are'} above chance with the whole interval."
+        f"{'is' if above == 1 else 'are'} above chance with the whole interval, each for itself."
     )
