@@ -87,9 +87,7 @@ def analyze(
     chosen = _chosen(comma_list(names))
     if not chosen:
         emit(_listing(), output)
-        typer.echo(
-            "Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.", err=True
-        )
+        typer.echo("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.", err=True)
         return
     sources = scores_files(None, scores)
     settings = analyses.Settings(

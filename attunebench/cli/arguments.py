@@ -106,7 +106,7 @@ ScoresFilesOption = Annotated[
 ]
 ModeOption = Annotated[
     str | None,
-    typer.Option("--mode", help="The mode to look at.", show_default="the primary one"),
+    typer.Option("--mode", metavar="MODE", help="The mode to look at.", show_default="the primary one"),
 ]
 CorrectionOption = Annotated[
     Correction | None,
@@ -121,6 +121,7 @@ ClusterOption = Annotated[
     str | None,
     typer.Option(
         "--cluster",
+        metavar="participant",
         help="What is resampled; `participant` keeps a person's conversations together.",
         show_default="conversations",
     ),

@@ -66,7 +66,12 @@ def compare(
     ] = None,
     mode: Annotated[
         str | None,
-        typer.Option("--mode", help="Only this mode.", show_default="each for itself, and all with the primary one"),
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="Only this mode.",
+            show_default="each for itself, and all with the primary one",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,

@@ -29,12 +29,17 @@ def score(
     cluster: Annotated[
         str | None,
         typer.Option(
+            metavar="participant",
             help="What the bootstrap resamples; `participant` keeps a person's conversations together.",
             show_default="conversations",
         ),
     ] = None,
     ci: Annotated[
-        str, typer.Option(help="Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness.")
+        str,
+        typer.Option(
+            metavar="percentile|bca",
+            help="Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness.",
+        ),
     ] = "percentile",
     skip_invalid: SkipInvalidOption = False,
 ) -> None:

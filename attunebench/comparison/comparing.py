@@ -33,8 +33,8 @@ _SAID_AT_MOST = 4
 _FIRM = 0.95
 """The order of two is firm if it holds under so large a share of other weights."""
 _CANNOT = (
-    "That two models are equal: a pair that is not told apart may still differ by less than its MDE. Nor how models "
-    "would do with other people, topics or labels than these."
+    "That two models are equal: a pair that is not told apart may still differ by less than could have been found (the "
+    "MDE). Nor how models would do with other people, topics or labels than these."
 )
 
 
@@ -232,7 +232,7 @@ def _between_modes(effects: Sequence[ModeEffects], settings: Settings) -> Analys
         "Do reasons or knowledge of the person change what a model scores?",
         " ".join(_changed(effect) for effect in effects),
         "What in a mode makes the difference. A model that is not told apart from itself in another mode may still "
-        "change by less than its MDE.",
+        "change by less than could have been found (its MDE).",
         tuple(modes_table(effect, settings) for effect in effects),
     )
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _NARROWEST = 60
 _MORE = "More about a metric: attune-bench report --explain METRIC, with the name in round brackets."
+_NEXT = (
+    "Which models differ: attune-bench compare. For whom, when and where they fail: attune-bench analyze. All of it as "
+    "a page: attune-bench report --format html."
+)
 _MEANING_NEEDS = 45
 _NARROW_LABEL = 20
 _KEY_SHARE = 0.38
@@ -139,7 +143,7 @@ def _pieces(line: str, column: Column) -> list[str]:
 
 def _closing(console: Console, report: Report) -> None:
     console.print()
-    for note in (*report.notes, _MORE):
+    for note in (*report.notes, _MORE, _NEXT):
         say(console, clean(note), "dim", indent="  ")
 
 

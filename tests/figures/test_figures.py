@@ -270,7 +270,7 @@ def test_the_list_names_every_figure_with_what_it_needs() -> None:
 
 def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r'pip install "attunebench\[analyses\]"'):
+    with pytest.raises(UsageError, match=r'pip install "\.\[analyses\]"'):
         figures.draw(study())
 
 
