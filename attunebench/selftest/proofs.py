@@ -21,6 +21,8 @@ _OF_HITS = ("emotion_intensity_mae",)
 """Means over right answers alone: where nothing is answered there is nothing to be a mean of."""
 _NAMES = ("em_model", "source_file")
 """What tells two models' scores apart."""
+_TAKEN = ("usage", "api_cost", "duration_seconds")
+"""What a run took: faults take time and tokens."""
 MENDED = ("mended", "mended_rate", "calls.reasked", "reasked")
 """What tells how neatly answers were typed and how often they were asked for, and not what they say."""
 TOLERANCE = 1e-12
@@ -72,7 +74,7 @@ def same_scores(
     Both are one model's part of a scores file.
     """
     want, have = _scored(expected, values), _scored(found, values)
-    ignored = (*_NAMES, *(MENDED if mended else ()), *(() if values else _OF_HITS))
+    ignored = (*_NAMES, *_TAKEN, *(MENDED if mended else ()), *(() if values else _OF_HITS))
     yield from (f"scores: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have, ignored))
 
 
