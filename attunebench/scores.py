@@ -21,6 +21,8 @@ SCHEMA_VERSION = "1.1"
 """
 _FORMAT = "attunebench-scores"
 _HEAD_BYTES = 200
+BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
+"""Ids of `references`."""
 _MAX_BYTES = 2 << 30
 _ENCODER = json.JSONEncoder(allow_nan=False)
 

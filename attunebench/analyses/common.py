@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from attunebench.analyses.catalogue import ANALYSES
 from attunebench.analyses.model import Analysis, Cell, Drill, Settings, Subject, Unit, known
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores import BASE_RATE as BASE_RATE
+from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
 from attunebench.statistics.intervals import zero_inflated
@@ -26,7 +28,6 @@ from attunebench.study import Group, Reference, Study
 from attunebench.study.compatibility import findings
 
 PRIMARY = "default"
-BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 ZERO_INFLATED = "mostly one value"
@@ -139,18 +140,8 @@ class Sampling:
         """A cell for each column's mean; `flag` marks those whose values are mostly the same."""
         found, small = self.estimate(values), self.small(values)
         inflated = zero_inflated(values) if flag else np.zeros(values.shape[1], dtype=bool)
-        return [
-            Cell(
-                known(found.value[i]),
-                known(found.low[i]),
-                known(found.high[i]),
-                n=int(found.n[i]),
-                small=bool(small[i]) and found.n[i] > 0,
-                mark=ZERO_INFLATED if inflated[i] and not small[i] else "",
-                drill=drills[i] if drills else None,
-            )
-            for i in range(values.shape[1])
-        ]
+        marks = [ZERO_INFLATED if one and not few else "" for one, few in zip(inflated, small, strict=True)]
+        return cells_of(found.value, found.low, found.high, found.n, small, drills, marks)
 
     def skill_cells(self, values: Floats, baseline: Floats, ceiling: float) -> list[Cell]:
         """(mean − baseline's)/(ceiling − baseline's) over the conversations of both: 0 is the baseline, 1 the ceiling.
@@ -166,32 +157,11 @@ class Sampling:
             clusters=self.clusters,
             level=self.settings.level,
         )
-        small = self.small(values - baseline[:, None])
-        return [
-            Cell(
-                known(found.value[i]),
-                known(found.low[i]),
-                known(found.high[i]),
-                n=int(found.n[i]),
-                small=bool(small[i]) and found.n[i] > 0,
-            )
-            for i in range(values.shape[1])
-        ]
+        return cells_of(found.value, found.low, found.high, found.n, self.small(values - baseline[:, None]))
 
     def tests(self, name: str, a: Floats, b: Floats) -> PairedTests:
         """Paired tests of the columns of a against those of b; `name` is the use that the chance is for."""
-        settings = self.settings
-        return paired_tests(
-            a,
-            b,
-            rng=settings.rng(name),
-            resamples=settings.resamples,
-            permutations=settings.resamples,
-            clusters=self.clusters,
-            level=settings.level,
-            alpha=settings.alpha,
-            power=settings.power,
-        )
+        return tested_pairs(name, a, b, self.settings, self.clusters)
 
     def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
         """A cell for each column's mean difference, with p and corrected p."""
@@ -209,6 +179,30 @@ class Sampling:
             )
             for i in range(len(tests.difference))
         ]
+
+
+def cells_of(
+    value: Floats,
+    low: Floats,
+    high: Floats,
+    n: NDArray[np.int64],
+    small: NDArray[np.bool_],
+    drills: Sequence[Drill | None] | None = None,
+    marks: Sequence[str] | None = None,
+) -> list[Cell]:
+    """A cell for each entry; one over nothing is undefined and not too small."""
+    return [
+        Cell(
+            known(value[i]),
+            known(low[i]),
+            known(high[i]),
+            n=int(n[i]),
+            small=bool(small[i]) and n[i] > 0,
+            mark=marks[i] if marks else "",
+            drill=drills[i] if drills else None,
+        )
+        for i in range(len(value))
+    ]
 
 
 def mean_over_models(values: Floats) -> Floats:
@@ -235,6 +229,21 @@ def turned(cell: Cell) -> Cell:
 def value_of(cell: Cell) -> float:
     """A cell's number; NaN where it has none."""
     return float(cell.value) if isinstance(cell.value, (int, float)) else np.nan
+
+
+def tested_pairs(name: str, a: Floats, b: Floats, settings: Settings, clusters: Labels | None) -> PairedTests:
+    """Paired tests of the columns of a against those of b as the settings say; `name` is the use of the chance."""
+    return paired_tests(
+        a,
+        b,
+        rng=settings.rng(name),
+        resamples=settings.resamples,
+        permutations=settings.resamples,
+        clusters=clusters,
+        level=settings.level,
+        alpha=settings.alpha,
+        power=settings.power,
+    )
 
 
 def corrected_p(tests: PairedTests, settings: Settings) -> Floats:

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from attunebench.statistics.multiple import Correction
 from attunebench.study import Study
 
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
-Correction = Literal["holm", "bh", "maxt"]
 ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
 
 SMALL = 20

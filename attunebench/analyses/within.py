@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
+from attunebench.analyses.common import Sampling, cells_of
 from attunebench.analyses.model import Cell, Column, Drill, Settings, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.statistics import bootstrap
@@ -72,17 +72,7 @@ def rate_cells(
     """A cell for each column's rate over all its answers; n counts the conversations behind it."""
     found = estimate_rates(sampling, above, below)
     small = sampling.small(np.where(below > 0, above, np.nan))
-    return [
-        Cell(
-            known(found.value[i]),
-            known(found.low[i]),
-            known(found.high[i]),
-            n=int(found.n[i]),
-            small=bool(small[i]) and found.n[i] > 0,
-            drill=drills[i] if drills else None,
-        )
-        for i in range(above.shape[1])
-    ]
+    return cells_of(found.value, found.low, found.high, found.n, small, drills)
 
 
 def resampled_sums(sampling: Sampling, columns: Floats) -> Floats:
@@ -106,17 +96,7 @@ def function_cells(
     low[single] = high[single] = np.nan
     n = (support > 0).sum(axis=0)
     small = sampling.small(np.where(support > 0, 1.0, np.nan))
-    return [
-        Cell(
-            known(value[i]),
-            known(low[i]),
-            known(high[i]),
-            n=int(n[i]),
-            small=bool(small[i]) and n[i] > 0,
-            drill=drills[i] if drills else None,
-        )
-        for i in range(len(value))
-    ]
+    return cells_of(value, low, high, n, small, drills)
 
 
 def wilson_cells(

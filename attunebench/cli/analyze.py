@@ -6,7 +6,6 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 from __future__ import annotations
 
 import os
-import sys
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +25,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, emit_folder, listing, terminal_width, working
+from attunebench.cli.emitting import coloured, emit, emit_folder, listing, terminal_width, working
 from attunebench.errors import UsageError
 
 
@@ -112,7 +111,7 @@ def analyze(
         made,
         format.value,
         width=terminal_width(output),
-        colour=output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
+        colour=coloured(output),
         no_color=bool(os.environ.get("NO_COLOR")),
         rows=None if all_rows or output is not None else TERMINAL_ROWS,
     )

@@ -6,7 +6,6 @@ Parses, reads the scores, makes the comparison and writes; decides nothing about
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
@@ -27,7 +26,7 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, terminal_width, working
+from attunebench.cli.emitting import coloured, emit, terminal_width, working
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis
@@ -126,7 +125,7 @@ def compare(
         analyses,
         format.value,
         width=terminal_width(output),
-        colour=output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb",
+        colour=coloured(output),
         no_color=bool(os.environ.get("NO_COLOR")),
         rows=max(_LEAST_ROWS, *whole) if brief else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import textwrap
@@ -41,6 +42,11 @@ def working(what: str) -> AbstractContextManager[Any]:
     from rich.console import Console
 
     return Console(stderr=True, markup=False).status(what)
+
+
+def coloured(output: Path | None) -> bool:
+    """Whether the text goes to a terminal that knows escape codes."""
+    return output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:

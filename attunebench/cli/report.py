@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.arguments import ScoresOption, comma_list
-from attunebench.cli.emitting import emit, terminal_width, working
+from attunebench.cli.emitting import coloured, emit, terminal_width, working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def report(
         by=by.value if by else None,
         skill_against=skill_against,
     )
-    colour = output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    colour = coloured(output)
     no_color = bool(os.environ.get("NO_COLOR"))
     text = reports.draw(built, format.value, width=width or terminal_width(output), colour=colour, no_color=no_color)
     emit(text, output, protect=[source])

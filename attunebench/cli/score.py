@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import GroundTruthOption, SkipInvalidOption
+from attunebench.cli.arguments import GroundTruthOption, SkipInvalidOption, by_participant
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def score(
 
     if ground_truth is None:
         raise UsageError("The conversations folder is missing; give it with --ground-truth.")
-    if cluster not in (None, "participant"):
-        raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
+    participants = by_participant(cluster)
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
     scores = api.score_to_file(
@@ -63,7 +62,7 @@ def score(
         output,
         seed=seed,
         resamples=resamples,
-        cluster="participant" if cluster else None,
+        cluster="participant" if participants else None,
         ci="bca" if ci == "bca" else "percentile",
         skip_invalid=skip_invalid,
         processes=None,

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.common import primary_mode
+from attunebench.analyses.common import corrected_p, primary_mode, tested_pairs
 from attunebench.analyses.model import Settings
-from attunebench.comparison.pairing import Counts, Floats, Marks, corrected, people_behind
+from attunebench.comparison.pairing import Counts, Floats, Marks, people_behind
 from attunebench.metrics.registry import metric
-from attunebench.statistics.paired import paired_tests
 from attunebench.statistics.power import minimum_detectable_effect
 from attunebench.statistics.ranks import competition_ranks
 from attunebench.study import Group, Study
@@ -76,18 +75,8 @@ def _effects(
 ) -> ModeEffects:
     a, b = study.with_groups(after).values(metric_id), study.with_groups(before).values(metric_id)
     people = study.clusters
-    tests = paired_tests(
-        a,
-        b,
-        rng=settings.rng("modes"),
-        resamples=settings.resamples,
-        permutations=settings.resamples,
-        clusters=people if settings.by_participant else None,
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
-    )
-    p_corrected = corrected(tests, settings.correction)
+    tests = tested_pairs("modes", a, b, settings, people if settings.by_participant else None)
+    p_corrected = corrected_p(tests, settings)
     m = int((~np.isnan(tests.p)).sum())
     participants = people_behind(~np.isnan(a - b), people)
     small = (tests.n < settings.small) | (participants < 2)

@@ -11,10 +11,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.model import Correction, Settings
+from attunebench.analyses.common import corrected_p, tested_pairs
+from attunebench.analyses.model import Settings
 from attunebench.metrics.registry import metric
-from attunebench.statistics.multiple import adjust, max_t
-from attunebench.statistics.paired import PairedTests, paired_tests
+from attunebench.statistics.multiple import Correction
+from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.power import minimum_detectable_effect
 from attunebench.study import Group, Study
 
@@ -91,23 +92,8 @@ def pairs(study: Study, metric_id: str, settings: Settings | None = None) -> Pai
     if not len(values) or not len(index):
         return _untested(study, card.id, settings)
     a, b = values[:, index[:, 0]], values[:, index[:, 1]]
-    tests = paired_tests(
-        a,
-        b,
-        rng=settings.rng("pairs"),
-        resamples=settings.resamples,
-        permutations=settings.resamples,
-        clusters=people if settings.by_participant else None,
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
-    )
+    tests = tested_pairs("pairs", a, b, settings, people if settings.by_participant else None)
     return _table(study, card.id, settings, index, tests, people_behind(~np.isnan(a - b), people))
-
-
-def corrected(tests: PairedTests, correction: Correction) -> Floats:
-    """p of tests that were made together, corrected over all of them that are defined."""
-    return max_t(tests.observed, tests.null) if correction == "maxt" else adjust(tests.p, correction)
 
 
 def people_behind(defined: Marks, people: NDArray[np.intp]) -> Counts:
@@ -121,7 +107,7 @@ def people_behind(defined: Marks, people: NDArray[np.intp]) -> Counts:
 def _table(
     study: Study, metric_id: str, settings: Settings, index: NDArray[np.intp], tests: PairedTests, participants: Counts
 ) -> PairTable:
-    p_corrected = corrected(tests, settings.correction)
+    p_corrected = corrected_p(tests, settings)
     m = int((~np.isnan(tests.p)).sum())
     mde_corrected = np.full(len(index), np.nan)
     if m:

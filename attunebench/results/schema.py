@@ -12,6 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+BINARY_BLOCKS = {
+    "binary_om": "em_binary_om_assessment",
+    "binary_hp": "em_binary_human_prediction",
+    "binary_om_hp": "em_binary_om_assessment_hp",
+    "binary_hp_hp": "em_binary_human_prediction_hp",
+}
+"""Name of a pooled block → the key of its answers in a result file."""
+
 
 @dataclass(frozen=True, slots=True)
 class PredictedTag:

@@ -15,7 +15,7 @@ from attunebench.constants import BINARY_CATEGORY
 from attunebench.conversations.groups import diagnosis_groups
 from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
 from attunebench.metrics.emotion import as_tags
-from attunebench.results.schema import PredictedPanas, PredictedWide, Result, ResultTurn
+from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
 from attunebench.results.values import amount
 from attunebench.scores import (
     ConversationAnswers,
@@ -30,12 +30,6 @@ QUESTIONS = tuple(BINARY_CATEGORY)
 """The binary questions in the order of the strings of letters."""
 _LETTERS = {"yes": "y", "no": "n"}
 _NO_ANSWER, _NO_TRUTH = "-", "."
-_BLOCKS = {
-    "binary_om": "em_binary_om_assessment",
-    "binary_hp": "em_binary_human_prediction",
-    "binary_om_hp": "em_binary_om_assessment_hp",
-    "binary_hp_hp": "em_binary_human_prediction_hp",
-}
 _USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 
 
@@ -96,7 +90,7 @@ def _turn_answers(turn: ResultTurn, measured: frozenset[str], comparisons: int) 
     answers: TurnAnswers = {}
     if "em_emotion_tags" in measured:
         answers["tags"] = None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags)
-    for name, key in _BLOCKS.items():
+    for name, key in BINARY_BLOCKS.items():
         if key in measured:
             answers[name] = _letters(getattr(turn, name), _NO_ANSWER)  # type: ignore[literal-required]
     if "em_pairwise_selections" in measured:

@@ -17,7 +17,7 @@ from attunebench.metrics.composite import composite
 from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import REGISTRY
 from attunebench.metrics.text import tokens
-from attunebench.results.schema import Result, ResultTurn
+from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
 from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.tallies import Tallies, tallies_of
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
@@ -26,13 +26,6 @@ Values = dict[str, "float | None"]
 Pooled = Mapping[str, "Mapping[str, Confusion] | None"]
 
 TURN_METRICS = tuple(card.id for card in REGISTRY.values() if card.level == "turn")
-BINARY_BLOCKS = {
-    "binary_om": "em_binary_om_assessment",
-    "binary_hp": "em_binary_human_prediction",
-    "binary_om_hp": "em_binary_om_assessment_hp",
-    "binary_hp_hp": "em_binary_human_prediction_hp",
-}
-"""Name of a pooled block → the key of its answers in a result file."""
 _ACCURACIES = {
     "binary_om": "binary_om_accuracy",
     "binary_hp": "binary_hp_accuracy",

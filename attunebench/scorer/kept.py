@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from attunebench.constants import BINARY_CATEGORY
 from attunebench.metrics.binary import UNCATEGORISED, Confusion
 from attunebench.metrics.registry import REGISTRY
-from attunebench.results.schema import Observed, Result, RunOrder
-from attunebench.scorer.conversation import BINARY_BLOCKS, ConversationScore, Pooled
+from attunebench.results.schema import BINARY_BLOCKS, Observed, Result, RunOrder
+from attunebench.scorer.conversation import ConversationScore, Pooled
 from attunebench.scorer.tallies import Tallies
 from attunebench.scores import ConversationEntry
 

@@ -38,16 +38,13 @@ from attunebench.scorer.groups import Resampling, columns_of
 from attunebench.scorer.kept import keep
 from attunebench.scorer.tallies import RATES
 from attunebench.scorer.truth import Truth
-from attunebench.scores import GroundTruthEntry, Reference, TurnTruth
+from attunebench.scores import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference, TurnTruth
 
 T = TypeVar("T")
 Credits = NDArray[np.int64]
 """(conversations, items, candidates): what each candidate answer earns in a conversation, in whole units."""
 Choices = NDArray[np.intp]
 """(conversations, items): the chosen candidate, −1 where no other conversation says anything."""
-
-BASE_RATE = "base-rate"
-EMPTY_TAGS = "always-empty-tags"
 
 _UNITS = 10**9
 _PAIRS = tuple(combinations(VARIANTS, 2))
