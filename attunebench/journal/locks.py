@@ -16,14 +16,16 @@ from attunebench.errors import DataError
 
 
 @contextmanager
-def claim(folder: Path, provider: str, model: str, modes: Sequence[str], shard: str | None = None) -> Iterator[None]:
+def claim(
+    folder: Path, provider: str, model: str, modes: Sequence[str], shard: str | None = None, *, task: str = ""
+) -> Iterator[None]:
     """Hold the right to run this model in these modes into the folder. Raises DataError where another process has it.
 
-    Other models, modes and shards share the folder.
+    Other models, modes, shards and tasks share the folder.
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):
-            identity = [provider, model, mode, shard or ""]
+            identity = [provider, model, mode, shard or "", *filter(None, [task])]
             name = sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:16]
             path = folder / f".attunebench-run-{name}.lock"
             lock = try_lock(path)

@@ -61,8 +61,8 @@ class Job:
 
 
 class Engine:
-    """Runs jobs until they end or it is stopped. `done(job)` is called once for each job that ended, however; `open`
-    holds those that are begun and have not ended.
+    """Runs jobs until they end or it is stopped. Without a `model` all calls are for judges. `done(job)` is called
+    once for each job that ended, however; `open` holds those that are begun and have not ended.
 
     `may_open(calls of the open jobs that are still to make)` is asked before a job is begun. `patience`: seconds of
     nothing but failures after which the run ends instead of skipping one conversation after another; a fifth of that
@@ -72,7 +72,7 @@ class Engine:
     def __init__(
         self,
         jobs: Iterator[Job],
-        model: Asker,
+        model: Asker | None,
         judges: Sequence[Asker],
         *,
         workers: int,
@@ -84,6 +84,7 @@ class Engine:
         self._jobs = jobs
         self._model = model
         self._judges = judges
+        self._askers = (model, *judges) if model is not None else tuple(judges)
         self._size = workers
         self._done = done
         self._observer = observer
@@ -140,12 +141,12 @@ class Engine:
 
     def waiting_for(self) -> str:
         """What the engine is waiting for at this moment, in words."""
-        return "; ".join(filter(None, (asker.waiting_for() for asker in (self._model, *self._judges)))) or "nothing"
+        return "; ".join(filter(None, (asker.waiting_for() for asker in self._askers))) or "nothing"
 
     async def _mind_outages(self) -> None:
         while not self.stopped:
             await asyncio.sleep(OUTAGE_CHECK)
-            if self._is_down(self._model, answered=bool(self._answered)):
+            if self._model is not None and self._is_down(self._model, answered=bool(self._answered)):
                 self.stop("outage")
                 return
             for judge, asker in enumerate(self._judges):
@@ -159,15 +160,20 @@ class Engine:
 
     def _halt(self) -> None:
         """End what is not on the wire: workers without a call, and calls that wait for a turn, a pause or a retry."""
-        for asker in (self._model, *self._judges):
+        for asker in self._askers:
             asker.halted = True
         on_wire = self._on_wire()
         for worker in self._workers:
             if worker not in on_wire and worker not in self._ending and worker is not asyncio.current_task():
                 worker.cancel()
 
+    @property
+    def _halted(self) -> bool:
+        """Whether nothing more is to be sent: known first to whoever is asked first."""
+        return self._askers[0].halted
+
     def _on_wire(self) -> set[asyncio.Task[Any]]:
-        return {task for asker in (self._model, *self._judges) for task in asker.on_wire}
+        return {task for asker in self._askers for task in asker.on_wire}
 
     def _cancel(self) -> None:
         # Before Python 3.12 a cancellation is lost on a worker whose call has just ended; the flag ends that one.
@@ -198,7 +204,7 @@ class Engine:
             await self._make(job, call)
         except asyncio.CancelledError:
             given_up = self._given_up.get(call.judge) if call.judge is not None else None
-            if (job.failed is None and given_up is None) or self._cancelled or self._model.halted:
+            if (job.failed is None and given_up is None) or self._cancelled or self._halted:
                 raise
             if given_up is not None:
                 job.owed[call.id] = given_up
@@ -220,7 +226,7 @@ class Engine:
 
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
-        while not (self.stopped or self._cancelled or self._model.halted):
+        while not (self.stopped or self._cancelled or self._halted):
             if self._ready:
                 return self._ready.popleft()
             affordable = self._may_open(self._left)
@@ -275,6 +281,7 @@ class Engine:
         self._release(job, call, record)
 
     async def _answer(self, job: Job, call: Call) -> Record | None:
+        assert self._model is not None, f"{call.id} is for the evaluated model, which is not asked"
         try:
             return await self._model.ask(call, job.conversation)
         except TransientError as error:

@@ -16,6 +16,7 @@ from attunebench.protocol.calls import KINDS, Call, Kind
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.order import stratified_order
 from attunebench.runner.settings import RunSettings
+from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import Planner
 
 CHARACTERS_PER_TOKEN = 4
@@ -112,12 +113,15 @@ class Estimate:
         return sum(kind.calls for kind in self.kinds)
 
 
-def estimate_run(conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook) -> Estimate:
+def estimate_run(
+    conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: Task = BENCHMARK
+) -> Estimate:
     """The calls of a run with these settings that are not complete in its output folder, by kind.
 
     What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
     """
-    planner = Planner(settings, codebook, ResultFolder(settings.output))
+    folder = ResultFolder(settings.output, task.identity_of, task.result_name)
+    planner = Planner(settings, codebook, folder, task)
     counted = Counted()
     work = planner.survey(stratified_order(conversations, settings.order_seed)[: settings.limit], counted.add)
     return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted)

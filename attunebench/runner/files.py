@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,18 +49,46 @@ def prepare_folder(folder: Path) -> None:
         ) from error
 
 
-class ResultFolder:
-    """The result files of one folder by what they are, never by what they are called."""
+def identity_of(data: Mapping[str, Any]) -> Identity | None:
+    """Whose result this is, or None where the data is no result file."""
+    if "em_model" not in data or "conversationId" not in data:
+        return None
+    return (
+        str(data["conversationId"]),
+        str(data.get("provider", "unknown")),
+        str(data["em_model"]),
+        str(data.get("mode", "default")),
+    )
 
-    def __init__(self, folder: Path) -> None:
+
+def result_name(identity: Identity) -> str:
+    """`<conversationId>_<provider>_<model>_<mode>.json`, each part cleaned of what file systems or shells dislike."""
+    # A leading "_" marks what is private to a run, "." hides a file, and shells take "-" for an option.
+    stem = "_".join(clean_name(part) for part in identity).lstrip("._-")
+    return f"{short_name(stem, *identity)}.json"
+
+
+class ResultFolder:
+    """The result files of one folder by what they are, never by what they are called.
+
+    `identify` tells whose result a file's content is (None: none of these), `name` what a new one is called.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        identify: Callable[[Mapping[str, Any]], Identity | None] = identity_of,
+        name: Callable[[Identity], str] = result_name,
+    ) -> None:
         self.folder = folder
+        self._name = name
         self._paths: dict[Identity, Path] = {}
         self._found: dict[Identity, Found] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             self._names[path.name.casefold()] = None
             data = read_object(path)
-            if data is not None and (identity := identity_of(data)) is not None:
+            if data is not None and (identity := identify(data)) is not None:
                 if identity not in self._paths:
                     self._paths[identity], self._found[identity] = path, found_in(data)
                 self._names[path.name.casefold()] = identity
@@ -82,18 +110,11 @@ class ResultFolder:
         return path
 
     def _free_name(self, identity: Identity) -> str:
-        name = result_name(identity)
+        name = self._name(identity)
         # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
         if self._names.get(name.casefold(), identity) == identity:
             return name
         return f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"
-
-
-def result_name(identity: Identity) -> str:
-    """`<conversationId>_<provider>_<model>_<mode>.json`, each part cleaned of what file systems or shells dislike."""
-    # A leading "_" marks what is private to a run, "." hides a file, and shells take "-" for an option.
-    stem = "_".join(clean_name(part) for part in identity).lstrip("._-")
-    return f"{short_name(stem, *identity)}.json"
 
 
 def short_name(stem: str, *of: str) -> str:
@@ -104,18 +125,6 @@ def short_name(stem: str, *of: str) -> str:
 def clean_name(part: str) -> str:
     """One part of a file name: letters, digits and `._+@-`; anything else becomes `-`."""
     return _DISLIKED.sub("-", part).strip(".") or "-"
-
-
-def identity_of(data: Mapping[str, Any]) -> Identity | None:
-    """Whose result this is, or None where the data is no result file."""
-    if "em_model" not in data or "conversationId" not in data:
-        return None
-    return (
-        str(data["conversationId"]),
-        str(data.get("provider", "unknown")),
-        str(data["em_model"]),
-        str(data.get("mode", "default")),
-    )
 
 
 def _short_hash(identity: Iterable[str]) -> str:

@@ -6,44 +6,36 @@ Prints nothing: an observer hears of everything. What a result is worth is the s
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from attunebench._version import __version__
-from attunebench.backends import open_backend
-from attunebench.backends.base import Backend
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
-from attunebench.journal import Journal, claim
-from attunebench.protocol.assemble import RunFacts, add_votes, assemble, with_votes_of
-from attunebench.protocol.plan import plan_warnings
+from attunebench.journal import claim
+from attunebench.protocol.assemble import RunFacts, add_votes, with_votes_of
 from attunebench.protocol.read import expected_items
 from attunebench.results.served import worth_telling
-from attunebench.runner.asking import Asker, hasher
-from attunebench.runner.budget import Budget, Purse, check_bound
+from attunebench.runner.crew import Crew
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder, write_json
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
-from attunebench.runner.pacing import Pace
-from attunebench.runner.pricing import KnownPrices, prices_of
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.settings import RunSettings
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.spending import Spending
 from attunebench.runner.stamps import Stamp, stamped
-from attunebench.runner.watchdog import Watchdog
+from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
-    from attunebench.journal import Hasher
+    from attunebench.journal import Hasher, Journal
     from attunebench.protocol.calls import Call, Record
 
 QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
@@ -55,6 +47,7 @@ def run_conversations(
     settings: RunSettings,
     codebook: Codebook,
     *,
+    task: Task = BENCHMARK,
     observer: Observer | None = None,
     quick_scores: QuickScores | None = None,
     run_again: str = "",
@@ -62,13 +55,15 @@ def run_conversations(
 ) -> RunSummary:
     """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
 
+    `task` says what is asked and how a result is made of it: the benchmark, unless something else is given.
+
     What is complete is passed over; what cannot be had from the line is skipped and listed in `_skipped_<model>.json`
     with `run_again`, the command to go on with. `interruptible` takes Ctrl-C: once lets calls under way finish, twice
     stops them. Raises UsageError, DataError (results of other settings) and ConfigurationError; what is written by
     then stays.
     """
     return asyncio.run(
-        _Run(settings, codebook, observer or Silent(), quick_scores, run_again).run(conversations, interruptible)
+        _Run(settings, codebook, task, observer or Silent(), quick_scores, run_again).run(conversations, interruptible)
     )
 
 
@@ -139,152 +134,72 @@ class _Run:
         self,
         settings: RunSettings,
         codebook: Codebook,
+        task: Task,
         observer: Observer,
         quick_scores: QuickScores | None,
         run_again: str,
     ) -> None:
         self._settings = settings
         self._codebook = codebook
+        self._task = task
         self._observer = observer
         self._quick_scores = quick_scores
         self._run_again = run_again
         self._totals = _Totals()
-        self._spending = Spending()
         self._stamps: dict[tuple[str, str], Stamp] = {}
         self._positions: dict[str, int] = {}
         self._n_all = 0
 
     async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
-        settings, started = self._settings, time.monotonic()
+        settings, task, started = self._settings, self._task, time.monotonic()
         judges = [judge.model for judge in settings.judges]
         if len(set(judges)) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
         self._chosen = chosen = choose(conversations, settings)
         self._n_all = len(conversations)
         self._positions = {conversation.conversation_id: i for i, conversation in enumerate(chosen)}
-        opened = [self._open(each) for each in (settings.em, *settings.judges)]  # tells of keys that are missing
+        self._crew = crew = Crew(settings, self._codebook, self._observer)  # tells of keys that are missing
         prepare_folder(settings.output)
         async with AsyncExitStack() as stack:
             em = settings.em
-            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes))
-            journal = stack.enter_context(Journal.open(settings.output)) if self._needs_journal else None
-            backends = [self._remembering(backend, number, journal) for number, backend in enumerate(opened)]
-            for backend in backends:
-                stack.push_async_callback(backend.aclose)
-            self._folder = ResultFolder(settings.output)
-            self._skipped = SkippedFile(settings.output, em.provider, em.model)
-            planner = Planner(settings, self._codebook, self._folder)
-            seen = _Seen(journal, hasher(backends[0], settings))
+            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, task=task.name))
+            await crew.settle_in(stack, settings.output)
+            self._folder = ResultFolder(settings.output, task.identity_of, task.result_name)
+            self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name)
+            planner = Planner(settings, self._codebook, self._folder, task)
+            seen = _Seen(crew.journal, crew.hasher())
             work = planner.survey(chosen, seen.add)
-            engine = await self._run_engine(planner, work, seen, backends, journal, stack, interruptible)
+            engine = await self._run_engine(planner, work, seen, interruptible)
         summary = self._summary(work, engine, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
 
-    async def _run_engine(
-        self,
-        planner: Planner,
-        work: Work,
-        seen: _Seen,
-        backends: Sequence[Backend],
-        journal: Journal | None,
-        stack: AsyncExitStack,
-        interruptible: bool,
-    ) -> Engine:
-        settings = self._settings
-        watchdog = Watchdog(self._observer, lambda: engine.waiting_for())
-        known = await self._prices(backends) if work.todos else KnownPrices()
-        budget = Budget(settings.max_cost, known.prices)
-        askers = self._askers(backends, journal, Purse(budget), watchdog.touch)
-        engine = Engine(
-            planner.jobs(work.todos),
-            askers[0],
-            askers[1:],
-            workers=2 * settings.concurrency,
-            done=self._done,
-            observer=self._observer,
-            may_open=budget.may_open,
-            patience=settings.total_timeout,
-        )
+    async def _run_engine(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Engine:
+        crew = self._crew
+        if work.todos:
+            await crew.set_prices()
+        engine = crew.engine(planner.jobs(work.todos), self._done)
         self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
-        for warning in plan_warnings(self._chosen, self._codebook):
+        for warning in self._task.warnings(self._chosen, self._codebook):
             self._observer.warned(warning)
-        self._observer.started(self._plan(work, seen, backends, known))
-        await stack.enter_async_context(watchdog)
-        with _interrupts(engine, interruptible):
-            await engine.run()
+        self._observer.started(self._plan(work, seen))
+        await crew.work(engine, interruptible=interruptible)
         return engine
 
-    @property
-    def _needs_journal(self) -> bool:
-        """Whether anything of this run costs something to ask again: what is built in does not."""
-        return any(each.provider != "baseline" for each in (self._settings.em, *self._settings.judges))
-
-    def _open(self, model: ModelSettings, memory: Mapping[str, Any] | None = None) -> Backend:
-        settings = self._settings
-        return open_backend(model, structured=settings.structured, concurrency=settings.concurrency, memory=memory)
-
-    def _remembering(self, backend: Backend, number: int, journal: Journal | None) -> Backend:
-        """The backend with what an earlier run learned of its server."""
-        memory = journal.terms(backend.provider, backend.base_url, backend.model) if journal is not None else {}
-        return self._open((self._settings.em, *self._settings.judges)[number], memory) if memory else backend
-
-    def _askers(
-        self, backends: Sequence[Backend], journal: Journal | None, purse: Purse, touch: Callable[[], None]
-    ) -> list[Asker]:
-        """One asker for each model; models that are the same one behind the same address share one line."""
-        settings = self._settings
-        paces: dict[tuple[str, str, str], Pace] = {}
-        askers = []
-        for number, backend in enumerate(backends):
-            line = (backend.provider, backend.base_url, backend.model)
-            if line not in paces:
-                paces[line] = Pace(
-                    backend.model, settings.concurrency, observer=self._observer, rpm=settings.rpm, tpm=settings.tpm
-                )
-            askers.append(
-                Asker(
-                    backend,
-                    settings,
-                    self._codebook,
-                    self._observer,
-                    pace=paces[line],
-                    purse=purse,
-                    spending=self._spending,
-                    journal=journal if backend.provider != "baseline" else None,
-                    who=number,
-                    touch=touch,
-                )
-            )
-        return askers
-
-    async def _prices(self, backends: Sequence[Backend]) -> KnownPrices:
-        """What those who are asked cost. Raises what `check_bound` and `prices_of` raise."""
-        known = await prices_of(self._settings, backends)
-        check_bound(self._settings, known.prices)
-        return known
-
-    def _plan(
-        self,
-        work: Work,
-        seen: _Seen,
-        backends: Sequence[Backend],
-        known: KnownPrices,
-    ) -> RunPlan:
-        settings = self._settings
-        costs = self._needs_journal and bool(work.todos)
-        payers = dict.fromkeys(f"At {backend.provider} {backend.payer}." for backend in backends if backend.payer)
+    def _plan(self, work: Work, seen: _Seen) -> RunPlan:
+        settings, crew = self._settings, self._crew
+        costs = crew.costs and bool(work.todos)
         return RunPlan(
             jobs=len(work.todos) + work.complete,
             complete=work.complete,
             calls=sum(todo.n_calls for todo in work.todos),
             order=order_words(len(self._chosen), self._n_all, settings.order_seed),
-            spending=self._spending,
+            spending=crew.spending,
             prompt_tokens=seen.counted.prompt_tokens if costs else None,
-            price=seen.counted.price(known.prices, settings.max_tokens) if costs else None,
-            price_source=known.source,
+            price=seen.counted.price(crew.prices.prices, settings.max_tokens) if costs else None,
+            price_source=crew.prices.source,
             journalled=seen.novelty.journalled if seen.novelty else 0,
-            notes=[*(seen.novelty.sentences() if seen.novelty else ()), *payers],
+            notes=[*(seen.novelty.sentences() if seen.novelty else ()), *crew.payers],
         )
 
     async def _done(self, job: Job) -> None:
@@ -318,7 +233,7 @@ class _Run:
         if job.earlier is not None:
             result = add_votes(job.earlier, job.records.values(), judges)
         else:
-            result = assemble(job.conversation, job.mode, job.records, self._facts(judges))
+            result = self._task.assemble(job.conversation, job.mode, job.records, self._facts(judges))
             order = {"seed": self._settings.order_seed, "position": self._positions[name], "of": self._n_all}
             result["run_order"] = order
             if job.before is not None:
@@ -344,7 +259,7 @@ class _Run:
     def _summary(self, work: Work, engine: Engine, seconds: float) -> RunSummary:
         for job in engine.open:  # what was answered of the conversations that a stop has left unfinished
             self._count(job)
-        totals, usage, modes = self._totals, self._spending.usage, len(self._settings.modes)
+        totals, spending, modes = self._totals, self._crew.spending, len(self._settings.modes)
         jobs = len(work.todos) + work.complete
         unreached = len(work.todos) - totals.written - len(totals.skipped)
         reached = (jobs - unreached - len(totals.skipped)) // modes
@@ -359,38 +274,20 @@ class _Run:
             retries=totals.retries,
             answered_items=totals.answered_items,
             expected_items=totals.expected_items,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=self._spending.cost,
+            prompt_tokens=spending.usage.prompt_tokens,
+            completion_tokens=spending.usage.completion_tokens,
+            cost=spending.cost,
             seconds=seconds,
             interrupted=engine.stopped == "interrupted",
             output=self._settings.output,
             stopped=engine.stopped,
             unreached=unreached,
             sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped and reached else "",
-            spending=self._spending,
+            spending=spending,
             adapted=totals.adapted,
             unanswered=totals.unanswered,
             served=totals.served,
         )
-
-
-@contextmanager
-def _interrupts(engine: Engine, wanted: bool) -> Iterator[None]:
-    """Ctrl-C once: send nothing more. Twice: stop what is under way."""
-    if not wanted:
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, engine.interrupt)
-    except (NotImplementedError, RuntimeError):  # Windows' loops, or not the main thread: Ctrl-C stops at once there.
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 def _now() -> str:

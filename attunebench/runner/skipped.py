@@ -14,10 +14,14 @@ _KEY = ("provider", "model", "conversationId", "mode")
 
 
 class SkippedFile:
-    """The entries of one model; each change is on disk before the call returns."""
+    """The entries of one model; each change is on disk before the call returns.
 
-    def __init__(self, folder: Path, provider: str, model: str) -> None:
-        self.path = folder / f"_skipped_{short_name(clean_name(model), model)}.json"
+    `task` keeps the lists of others than the benchmark apart, under a name that scoring does not look at.
+    """
+
+    def __init__(self, folder: Path, provider: str, model: str, task: str = "") -> None:
+        of_task = f"_{clean_name(task)}" if task else ""
+        self.path = folder / f"{of_task}_skipped_{short_name(clean_name(model), model)}.json"
         self._provider = provider
         self._model = model
         # Names of different models may be cleaned to the same one, so the model is part of the key.

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call, Mode
-from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.engine import Job
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.stamps import Found, Planning, Stamp, calls_sha256, differences, missing_votes
+from attunebench.runner.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,16 @@ class Work:
 
 
 class Planner:
-    """Plans conversations under one run's settings."""
+    """Plans conversations for one task under one run's settings."""
 
-    def __init__(self, settings: RunSettings, codebook: Codebook, folder: ResultFolder) -> None:
+    def __init__(self, settings: RunSettings, codebook: Codebook, folder: ResultFolder, task: Task) -> None:
         self._settings = settings
         self._codebook = codebook
         self._folder = folder
-        self._prompt_set = prompt_set_sha256()
+        self._task = task
+        self._prompt_set = task.prompt_set_sha256
         self._judges = tuple(judge.model for judge in settings.judges)
-        self._planning = Planning(self._prompt_set, codebook.sha256, settings.panas_strategy)
+        self._planning = Planning(self._prompt_set, codebook.sha256, settings.panas_strategy, *task.plan_inputs)
 
     def survey(
         self, conversations: Sequence[Conversation], seen: Callable[[Sequence[Call]], None] = lambda _: None
@@ -109,13 +109,7 @@ class Planner:
 
     def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         """All calls of one conversation in one mode."""
-        return plan_conversation(
-            conversation,
-            mode,
-            self._codebook,
-            judges=len(self._judges),
-            panas_strategy=self._settings.panas_strategy,
-        )
+        return self._task.plan(conversation, mode, self._codebook, self._settings)
 
     def _is_complete_unplanned(self, existing: Found, conversation: Conversation) -> bool:
         """Whether there is nothing to do, as far as that shows without the calls: most of a repeated command."""
