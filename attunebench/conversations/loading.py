@@ -68,10 +68,16 @@ class ConversationSet:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """Every error and warning of a folder. `n_conversations` counts the files that can be used as they are."""
+    """Every error and warning of a folder. `n_conversations` counts the files that can be used as they are.
+
+    `files`: all conversation files, relative to the folder, in order. `conversations`: of those that could be read,
+    also the ones that share an id.
+    """
 
     folder: str
     n_conversations: int
+    files: tuple[str, ...]
+    conversations: tuple[Conversation, ...]
     errors: tuple[Issue, ...]
     warnings: tuple[Issue, ...]
     passed_over: tuple[PassedOver, ...]
@@ -109,7 +115,7 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
         warnings=(*_warnings(valid), *_letter_warnings(conversations)),
         skipped=tuple(SkippedFile(file.notes.file, _reasons(file.notes)) for file in invalid),
         passed_over=scan.passed_over,
-        ground_truth_sha256=_digest(conversations),
+        ground_truth_sha256=digest_of((c.source_file, c.source_sha256) for c in conversations),
     )
 
 
@@ -123,6 +129,8 @@ def validate_folder(folder: str | Path) -> ValidationReport:
     return ValidationReport(
         folder=str(scan.folder),
         n_conversations=sum(not file.notes.errors for file in scan.files),
+        files=tuple(file.notes.file for file in scan.files),
+        conversations=conversations,
         errors=tuple(issue for file in scan.files for issue in file.notes.errors),
         warnings=(*_warnings(scan.files), *_letter_warnings(conversations)),
         passed_over=scan.passed_over,
@@ -251,8 +259,9 @@ def _letter_warnings(conversations: Iterable[Conversation]) -> list[Issue]:
     return found
 
 
-def _digest(conversations: Iterable[Conversation]) -> str:
-    pairs = sorted((Path(c.source_file).name, c.source_sha256) for c in conversations)
+def digest_of(files: Iterable[tuple[str, str]]) -> str:
+    """The SHA-256 of a set of (file name or path, SHA-256): what `scores.json` calls `ground_truth_sha256`."""
+    pairs = sorted((Path(name).name, sha256) for name, sha256 in files)
     return hashlib.sha256(
         "".join(f"{name}\0{digest}\n" for name, digest in pairs).encode("utf-8", "surrogateescape")
     ).hexdigest()
