@@ -69,7 +69,8 @@ class Cell:
     """One value of a table, with its doubt. None is undefined and shown as "–".
 
     `n` counts what the value is over, `p` is corrected where `corrected` says so. `small`: too little for a claim.
-    `mark` is a short word beside the number ("best", "screener").
+    `mark` is a short word beside the number ("best", "screener"), `link` the URL of a file that a reader's screen can
+    open.
     """
 
     value: float | int | str | None
@@ -81,6 +82,7 @@ class Cell:
     small: bool = False
     mark: str = ""
     drill: Drill | None = None
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

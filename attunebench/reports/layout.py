@@ -25,6 +25,7 @@ class Column:
     """A column of a grid. `key` columns say what a row is; keys and `prose` may wrap, other words may not.
 
     A line break in `head` or in a word is one on the page. `limit`: the width that the words of a key may take at most.
+    `links`: a URL for each word, "" for none; () where no word has one.
     """
 
     head: str
@@ -33,6 +34,7 @@ class Column:
     right: bool = False
     prose: bool = False
     limit: int | None = None
+    links: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:

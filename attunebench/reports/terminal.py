@@ -124,16 +124,19 @@ def draw_grid(console: Console, grid: Grid) -> None:
     for index, words in enumerate(grid.rows):
         if index in grid.rules:
             table.add_section()
-        table.add_row(*(_wrapped(word, column) for word, column in zip(words, grid.columns, strict=True)))
+        cells = zip(words, grid.columns, strict=True)
+        table.add_row(*(_wrapped(word, column, column.links[index] if column.links else "") for word, column in cells))
     console.print(table)
 
 
-def _wrapped(word: str, column: Column) -> Text:
+def _wrapped(word: str, column: Column, link: str = "") -> Text:
     """Broken here and not by rich, which would break an interval as readily as a name."""
+    from rich.style import Style
     from rich.text import Text
 
     lines = [word] if column.prose else [piece for line in word.split("\n") for piece in _pieces(line, column)]
-    return Text("\n".join(line.rstrip() for line in lines).replace(layout.NO_BREAK, " "))
+    shown = "\n".join(line.rstrip() for line in lines).replace(layout.NO_BREAK, " ")
+    return Text(shown, Style(link=link) if link else "")
 
 
 def _pieces(line: str, column: Column) -> list[str]:

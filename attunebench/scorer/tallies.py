@@ -26,13 +26,18 @@ Pairs = Sequence[tuple[TruthTurn, ResultTurn]]
 
 @dataclass(frozen=True, slots=True)
 class Tallies:
-    """Counts of one result; None is unknown. Judges and reasoning are not among them."""
+    """Counts of one result; None is unknown. Judges and reasoning are not among them.
+
+    `reasked`: calls that were asked again at least once; `truncated`: calls cut at the limit of tokens for good.
+    """
 
     answered: float | None = None
     expected: float | None = None
     made: float | None = None
     refused: float | None = None
     mended: float | None = None
+    reasked: float | None = None
+    truncated: float | None = None
 
     def as_json(self) -> dict[str, float | None]:
         """The counts by name, in the order of the fields."""
@@ -52,7 +57,8 @@ def tallies_of(result: Result, pairs: Pairs) -> Tallies:
     if answered is None or not expected or answered > expected:
         answered, expected = _counted(result, pairs)
     made = amount(calls.get("made"))
-    return Tallies(answered, expected, made, _part(calls.get("refused"), made), _part(calls.get("mended"), made))
+    parts = {name: _part(calls.get(name), made) for name in ("refused", "mended", "reasked", "truncated")}
+    return Tallies(answered, expected, made, **parts)
 
 
 def _part(value: object, whole: float | None) -> float | None:

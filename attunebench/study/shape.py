@@ -39,6 +39,7 @@ _Number = Annotated[float, Field(ge=-_MOST, le=_MOST)]
 _Values = dict[str, "_Number | None"]
 _Known = dict[str, _Number]
 _Count = Annotated[int, Field(ge=0, le=10**9)]
+_Counts = dict[str, "_Count"]
 _Answered = Annotated[str, Field(pattern=r"^[yn-]*\z")]
 _Labelled = Annotated[str, Field(pattern=r"^[yn.]*\z")]
 _Choices = Annotated[str, Field(pattern=r"^[AB-]*\z")]
@@ -88,6 +89,8 @@ class _Group(TypedDict):
 class _Conversation(_Group):
     conversationId: str
     participant_id: str | None
+    source_file: NotRequired[str]
+    calls: NotRequired[_Values | None]
     epoch: NotRequired[int | None]
     metrics: _Values
     turns: list[_Turn]
@@ -104,9 +107,18 @@ class _Estimate(TypedDict):
     n: NotRequired[_Count]
 
 
+class _Coverage(TypedDict):
+    expected: NotRequired[_Count]
+    skipped: NotRequired[list[str]]
+    duplicated: NotRequired[list[str]]
+    missing: NotRequired[list[str]]
+
+
 class _Aggregate(_Group):
     metrics: dict[str, _Estimate]
     n_conversations: NotRequired[_Count]
+    composite_incomplete: NotRequired[_Count]
+    coverage: NotRequired[_Coverage | None]
 
 
 class _TurnTruth(TypedDict):
@@ -148,12 +160,16 @@ class _Reference(TypedDict):
 
 
 class _Variant(TypedDict):
+    n_results: NotRequired[_Count]
     judge_models: NotRequired[list[str] | None]
     parameters: NotRequired[dict[str, Any] | None]
 
 
 class _Observed(TypedDict):
-    models_reported: NotRequired[dict[str, Any] | None]
+    models_reported: NotRequired[_Counts | None]
+    providers_reported: NotRequired[_Counts | None]
+    structured_used: NotRequired[_Counts | None]
+    adapted: NotRequired[dict[str, _Counts] | None]
 
 
 class _Settings(_Group):
@@ -165,6 +181,7 @@ class _Intervals(TypedDict):
     seed: NotRequired[_Count]
     resamples: NotRequired[Annotated[int, Field(ge=1, le=10**6)]]
     unit: NotRequired[str]
+    method: NotRequired[str]
 
 
 class _Metadata(TypedDict):

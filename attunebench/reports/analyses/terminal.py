@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NARROWEST = 60
+_LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
+"""Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
 _KEY_SHARE = 0.4
@@ -33,7 +36,7 @@ def render(
             console.print()
         _analysis(console, analysis, rows)
     assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().split("\n"))
+    return "\n".join(line.rstrip() for line in _LINK_ID.sub("", console.file.getvalue()).split("\n"))
 
 
 def _analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
@@ -95,6 +98,7 @@ def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.
                 key=key,
                 right=not key and column.unit != "text",
                 limit=limits[index] if key else None,
+                links=tuple(row[index].link for row in rows) if any(row[index].link for row in rows) else (),
             )
         )
     return layout.Grid(tuple(columns))
