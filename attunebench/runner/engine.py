@@ -61,8 +61,9 @@ class Job:
 
 
 class Engine:
-    """Runs jobs until they end or it is stopped. Without a `model` all calls are for judges. `done(job)` is called
-    once for each job that ended, however; `open` holds those that are begun and have not ended.
+    """Runs jobs until they end or it is stopped. Without a `model` all calls are for judges, and a judge that cannot be
+    asked ends the rest. `done(job)` is called once for each job that ended, however; `open` holds those that are begun
+    and have not ended.
 
     `may_open(calls of the open jobs that are still to make)` is asked before a job is begun. `patience`: seconds of
     nothing but failures after which the run ends instead of skipping one conversation after another; a fifth of that
@@ -103,7 +104,8 @@ class Engine:
         self.stopped: Stop = ""
 
     async def run(self) -> None:
-        """All jobs. The first ConfigurationError of a call to the model (or a bug) ends the rest and is raised."""
+        """All jobs. The first ConfigurationError of a call to the model (or of any call where there is no model), or a bug,
+        ends the rest and is raised."""
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._size)]
         minding = asyncio.create_task(self._mind_outages())
         try:
@@ -299,6 +301,8 @@ class Engine:
                 job.owed[call.id] = str(error)
                 return None
             except ConfigurationError as error:
+                if self._model is None:
+                    raise
                 self._give_up(judge, str(error))
         job.owed[call.id] = self._given_up[judge]
         return None

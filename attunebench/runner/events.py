@@ -37,6 +37,8 @@ class RunPlan:
     """Of `calls`, those whose first reply the journal has."""
     notes: Sequence[str] = ()
     """What else the user should know before anything is sent (why calls are new, whose wallet pays)."""
+    headline: str = ""
+    """What is about to be done, in words, where it is no run of a model over conversations."""
 
 
 @dataclass(frozen=True, slots=True)

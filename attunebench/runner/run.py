@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,6 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.journal import claim
 from attunebench.protocol.assemble import RunFacts, add_votes, with_votes_of
-from attunebench.protocol.read import expected_items
-from attunebench.results.served import worth_telling
 from attunebench.runner.crew import Crew
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted
@@ -32,11 +29,12 @@ from attunebench.runner.settings import RunSettings
 from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.stamps import Stamp, stamped
 from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.totals import Totals
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, Journal
-    from attunebench.protocol.calls import Call, Record
+    from attunebench.protocol.calls import Call
 
 QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
 """(conversation, result) → metric id → value, for the `scores` block of a result file."""
@@ -73,47 +71,6 @@ def choose(conversations: Sequence[Conversation], settings: RunSettings) -> Sequ
     return stratified_order(conversations, settings.order_seed)[: settings.limit]
 
 
-@dataclass(slots=True)
-class _Totals:
-    """What the run has done so far."""
-
-    written: int = 0
-    skipped: dict[str, str] = field(default_factory=dict)
-    votes_owed: int = 0
-    calls: int = 0
-    reasks: int = 0
-    retries: int = 0
-    answered_items: int = 0
-    expected_items: int = 0
-    adapted: dict[str, str] = field(default_factory=dict)
-    unanswered: dict[str, int] = field(default_factory=dict)
-    models: dict[str, list[str]] = field(default_factory=dict)
-    providers: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def served(self) -> dict[str, list[str]]:
-        """Model asked → the names that answered, where it was another one, several, or by several providers."""
-        named = {model: worth_telling(model, names) for model, names in self.models.items()}
-        several = {model: names if len(names) > 1 else [] for model, names in self.providers.items()}
-        return {model: [*named[model], *several[model]] for model in named if named[model] or several[model]}
-
-    def add(self, record: Record, model: str) -> None:
-        self.calls += 1
-        self.reasks += record.reasks
-        self.retries += max(0, record.requests - 1 - record.reasks)
-        self.adapted.update(record.adapted)
-        for names, seen in ((record.models, self.models), (record.providers, self.providers)):
-            known = seen.setdefault(model, [])
-            known += [name for name in names if name not in known]
-        if record.call.judge is None:
-            expected = len(expected_items(record.call.asked))
-            self.expected_items += expected
-            self.answered_items += expected - len(record.answer.missing)
-            if record.answer.missing:
-                outcome = record.answer.outcome
-                self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
-
-
 class _Seen:
     """What the survey's calls come to: how much they are, and which of them are new."""
 
@@ -145,7 +102,7 @@ class _Run:
         self._observer = observer
         self._quick_scores = quick_scores
         self._run_again = run_again
-        self._totals = _Totals()
+        self._totals = Totals()
         self._stamps: dict[tuple[str, str], Stamp] = {}
         self._positions: dict[str, int] = {}
         self._n_all = 0

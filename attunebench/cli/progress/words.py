@@ -163,20 +163,24 @@ def reason(text: str) -> str:
 
 def opening(plan: RunPlan, settings: RunSettings) -> list[str]:
     """What is about to be done and what it is expected to take, before anything is sent."""
-    em = settings.em
-    judges = ", ".join(printable(judge.model) for judge in settings.judges)
-    lines = [
-        f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
-        f"{plural(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
-        f"{plan.calls:,} {'call' if plan.calls == 1 else 'calls'}"
-        + (f", judged by {judges}" if judges else "")
-        + f", into {printable(str(settings.output))}"
-    ]
+    lines = [printable(plan.headline) if plan.headline else _of_a_run(plan, settings)]
     if plan.journalled:
         lines.append(f"{plan.journalled:,} of the calls have an answer in the journal and are not sent again.")
     if expected := _expected(plan):
         lines.append(expected)
     return [*lines, *map(printable, plan.notes)]
+
+
+def _of_a_run(plan: RunPlan, settings: RunSettings) -> str:
+    em = settings.em
+    judges = ", ".join(printable(judge.model) for judge in settings.judges)
+    return (
+        f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
+        f"{plural(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
+        f"{plan.calls:,} {'call' if plan.calls == 1 else 'calls'}"
+        + (f", judged by {judges}" if judges else "")
+        + f", into {printable(str(settings.output))}"
+    )
 
 
 def _expected(plan: RunPlan) -> str:
