@@ -87,6 +87,8 @@ def _tell(scores: Scores) -> int:
         _say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
     for invalid in left_out["invalid_conversations"]:
         _say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
+    if profiles := left_out.get("profiles"):
+        _say(f"Passed over: {len(profiles)} predicted profiles, which are no results of the benchmark.")
     for group in scores["aggregates"]:
         coverage = group["coverage"]
         if coverage["scored"] < coverage["expected"]:
@@ -94,7 +96,7 @@ def _tell(scores: Scores) -> int:
                 f"{printable(group['em_model'])} ({group['mode']}): {coverage['scored']} of {coverage['expected']} "
                 f"conversations scored, {len(coverage['skipped'])} skipped by the run."
             )
-    return sum(map(len, (left_out[name] for name in left_out if name != "skipped")))
+    return sum(map(len, (left_out[name] for name in left_out if name not in ("skipped", "profiles"))))
 
 
 def _say(text: str) -> None:

@@ -47,10 +47,13 @@ def fence(tag: str, text: str) -> str:
 
 
 @cache
-def prompt_set_sha256() -> str:
-    """One digest over the names and texts of all templates; line endings do not matter."""
+def prompt_set_sha256(names: tuple[str, ...] = ()) -> str:
+    """One digest over the names and texts of these templates, without any of the benchmark's own.
+
+    Line endings do not matter.
+    """
     digest = hashlib.sha256()
-    for name in template_names():
+    for name in names or template_names():
         for part in (name.encode(), _text(name).encode()):
             digest.update(f"{len(part)}:".encode() + part)
     return digest.hexdigest()
@@ -58,7 +61,7 @@ def prompt_set_sha256() -> str:
 
 @cache
 def template_names() -> tuple[str, ...]:
-    """The names of all templates, sorted."""
+    """The names of the benchmark's templates, sorted: those of other tasks are in folders, `task/name`."""
     files = (entry.name for entry in resources.files(__package__ or "").iterdir())
     return tuple(sorted(file.removesuffix(".txt") for file in files if file.endswith(".txt")))
 

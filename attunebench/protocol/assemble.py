@@ -52,33 +52,47 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
     found = _Found(conversation, mode, records)
     own = [record for record in records.values() if record.call.judge is None]
     result: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "provider": facts.provider,
-        # The name alone: where the folder lay on somebody's disk is nobody's business.
-        "source_file": PurePath(conversation.source_file).name,
-        "source_sha256": conversation.source_sha256,
-        "em_model_reported": ", ".join(dict.fromkeys(name for record in own for name in record.models)) or None,
-        "providers_reported": sorted({name for record in own for name in record.providers}),
-        "run_timestamp": facts.run_timestamp,
-        "attunebench_version": facts.attunebench_version,
-        "prompt_set_sha256": facts.prompt_set_sha256,
-        "codebook_sha256": facts.codebook_sha256,
-        "parameters": dict(facts.parameters),
-        "structured_used": sorted({record.structured for record in own if record.structured}),
-        "adapted": {name: how for record in own for name, how in record.adapted.items()},
-        "judge_models": [],
-        "epoch": facts.epoch,
+        **provenance(conversation, own, facts),
         "conversationId": conversation.conversation_id,
         "em_model": facts.em_model,
         "mode": mode,
         "turns": [_turn_block(conversation, turn, found) for turn in conversation.turns],
         "post_conversation": post_block(conversation, found.post),
         "scores": dict(facts.scores),
-        "calls": _counts(own),
-        **_spent(own),
-        "duration_seconds": round(sum(record.seconds for record in own), 3),
+        **taken(own),
     }
     return add_votes(result, records.values(), facts.judge_models)
+
+
+def provenance(conversation: Conversation, records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
+    """How a result came about: the first keys of its file. `records` are the evaluated model's own."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "provider": facts.provider,
+        # The name alone: where the folder lay on somebody's disk is nobody's business.
+        "source_file": PurePath(conversation.source_file).name,
+        "source_sha256": conversation.source_sha256,
+        "em_model_reported": ", ".join(dict.fromkeys(name for record in records for name in record.models)) or None,
+        "providers_reported": sorted({name for record in records for name in record.providers}),
+        "run_timestamp": facts.run_timestamp,
+        "attunebench_version": facts.attunebench_version,
+        "prompt_set_sha256": facts.prompt_set_sha256,
+        "codebook_sha256": facts.codebook_sha256,
+        "parameters": dict(facts.parameters),
+        "structured_used": sorted({record.structured for record in records if record.structured}),
+        "adapted": {name: how for record in records for name, how in record.adapted.items()},
+        "judge_models": [],
+        "epoch": facts.epoch,
+    }
+
+
+def taken(records: Sequence[Record]) -> dict[str, Any]:
+    """What a result took: the last keys of its file. `records` are the evaluated model's own."""
+    return {
+        "calls": _counts(records),
+        **_spent(records),
+        "duration_seconds": round(sum(record.seconds for record in records), 3),
+    }
 
 
 def add_votes(result: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str]) -> dict[str, Any]:

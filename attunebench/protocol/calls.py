@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from attunebench.conversations.traits import Trait
 
 Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
-Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post"]
+Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post", "profile"]
 PanasStrategy = Literal["absolute", "delta", "blind_delta"]
 Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"]
 YesNo = Literal["yes", "no"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind != "profile")
+"""The calls of the benchmark itself; `profile` belongs to a task of its own."""
 RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 """What a judge rates 1–7 where there is a reference."""
+PROFILE_TASK = "profile"
+"""The value of `task` in the result of a `profile` call; results of the benchmark have no such key."""
+PREDICTED_PROFILE = "predicted_profile"
+"""The key under which a `profile` call is answered, and its result holds the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,8 @@ class Asked:
     `questions`: binary question IDs in the order shown (`review`, `binary_hp`, `judge`), with their shown texts.
     `comparisons`: index ("0" … "11") → the two reply labels behind A and B, e.g. ("Reply 2", "Reply 1") (`pairwise`).
     `panas`: how `post` asks for the mood afterwards. `rated`: whether a `judge` has a reference to rate against.
-    `verbose`: whether reasoning is asked for beside the answer (it never counts as an item).
+    `verbose`: whether reasoning is asked for beside the answer (it never counts as an item). `traits`: what a `profile`
+    call asks for, with the answers that there are.
     """
 
     kind: Kind
@@ -44,13 +54,14 @@ class Asked:
     panas: PanasStrategy = "absolute"
     rated: bool = True
     verbose: bool = False
+    traits: tuple[Trait, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One question to one model.
 
-    `id` is `conversation/mode/turn/kind`, with `/judge index` behind it for judges; a `post` call has turn 0.
+    `id` is `conversation/mode/turn/kind`, with `/judge index` behind it for judges; `post` and `profile` have turn 0.
     A judge's call names the draft it waits for in `needs`; until `plan.with_draft` has put the draft in, its last
     message lacks it at the character offset `slot`. All other calls are complete as planned.
     """

@@ -15,7 +15,7 @@ from attunebench.conversations.schema import Conversation, Turn
 from attunebench.errors import UsageError
 from attunebench.prompts import fence, render
 from attunebench.protocol import messages as show
-from attunebench.protocol.calls import Asked, Call, Kind, Message, Mode, PanasStrategy
+from attunebench.protocol.calls import PREDICTED_PROFILE, Asked, Call, Kind, Message, Mode, PanasStrategy
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import schema_for
@@ -219,6 +219,7 @@ def _readable(asked: Asked, missing: Sequence[str]) -> str:
         "binary_human_prediction": len(asked.questions),
         "draft_binary_assessment": len(asked.questions),
         "pairwise_selections": len(asked.comparisons),
+        PREDICTED_PROFILE: len(asked.traits),
     }
     return "; ".join(
         group if items == [""] or len(items) == sizes.get(group, 0) else f"{group} ({', '.join(items)})"

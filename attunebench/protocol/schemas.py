@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import RATINGS, Asked, Kind, PanasStrategy
+from attunebench.conversations.traits import CANNOT_TELL, Trait
+from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
 
 _Schema = dict[str, Any]
 _INTEGER: _Schema = {"type": "integer"}
@@ -27,6 +28,7 @@ def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
         asked.panas,
         asked.rated,
         asked.verbose,
+        asked.traits,
         codebook,
     )
 
@@ -39,6 +41,7 @@ def _schema(
     panas: PanasStrategy,
     rated: bool,
     verbose: bool,
+    traits: tuple[Trait, ...],
     codebook: Codebook,
 ) -> _Schema:
     fields: dict[str, _Schema] = {}
@@ -54,6 +57,8 @@ def _schema(
         fields["pairwise_selections"] = _map(comparisons, _choice(("A", "B")))
     elif kind == "post":
         fields |= _post(panas, codebook)
+    elif kind == "profile":
+        fields[PREDICTED_PROFILE] = _object({trait.id: _answer(trait) for trait in traits})
     elif kind == "judge":
         fields |= dict.fromkeys(RATINGS if rated else (), _INTEGER)
         if questions:
@@ -81,6 +86,13 @@ def _post(panas: PanasStrategy, codebook: Codebook) -> dict[str, _Schema]:
             }
         ),
     }
+
+
+def _answer(trait: Trait) -> _Schema:
+    """Numbers as texts: "cannot tell" stands in their place, and an alternative of types is not common to all."""
+    numbers = map(str, range(trait.low, trait.high + 1)) if trait.form in ("scale", "age") else ()
+    one = _choice((*trait.options, *numbers, CANNOT_TELL))
+    return _list_of(one) if trait.form == "groups" else one
 
 
 def _object(fields: Mapping[str, _Schema]) -> _Schema:

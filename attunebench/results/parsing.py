@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS
+from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.results import values
 from attunebench.results.schema import (
     Observed,
@@ -48,10 +49,13 @@ _NUMBER_KEYS = ("turnNumber", "turn_number", "turn")
 
 
 def kind_of(content: Any) -> Literal["result", "other"]:
-    """Whether a file's JSON is meant to be a result: it names an `em_model`, or its turns hold predictions."""
+    """Whether a file's JSON is meant to be a result: it names an `em_model`, or its turns hold predictions.
+
+    A predicted profile is the result of another task, and no result of the benchmark.
+    """
     if not isinstance(content, dict):
         return "other"
-    if "aggregates" in content:
+    if "aggregates" in content or content.get("task") == PROFILE_TASK:
         return "other"
     if "em_model" in content or "post_conversation" in content:
         return "result"

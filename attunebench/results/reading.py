@@ -14,6 +14,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import MAX_BYTES, parse_json
+from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.results import values
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result
@@ -31,9 +32,10 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A file that is no result and does not mean to be one."""
+    """A file that is no result and does not mean to be one; `task`: whose result it is, where it is another task's."""
 
     file: str
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Findings:
     unreadable: list[Unreadable] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
+    profiles: list[str] = field(default_factory=list)
+    """Those of `passed_over` that are predicted profiles."""
 
     def add(self, found: Unreadable | PassedOver) -> None:
         """Note a file in which there was no result."""
@@ -69,6 +73,8 @@ class Findings:
             self.unreadable.append(found)
         else:
             self.passed_over.append(found.file)
+            if found.task == PROFILE_TASK:
+                self.profiles.append(found.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +144,8 @@ def read_result(path: Path, name: str) -> Result | Unreadable | PassedOver:
             return parse_result(content, source_file=name)
     except ValueError as error:
         return Unreadable(name, str(error))
-    return PassedOver(name)
+    task = content.get("task") if isinstance(content, dict) else None
+    return PassedOver(name, task if task == PROFILE_TASK else "")
 
 
 def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.protocol.calls import KINDS, Call, Kind
+from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.order import stratified_order
 from attunebench.runner.settings import RunSettings
@@ -32,6 +32,7 @@ EXPECTED_REPLY: dict[Kind, int] = {
     "binary_hp": 290,
     "pairwise": 90,
     "post": 300,
+    "profile": 180,
 }
 """Tokens of a usual reply: a paragraph for a draft; for the others the JSON of a turn's questions at about seven tokens
 an answer. Models that think before they answer take more, often several times as much."""
@@ -74,9 +75,9 @@ class Counted:
         return round(sum(characters for _, characters, _ in self._sums.values()) / CHARACTERS_PER_TOKEN)
 
     def kinds(self) -> tuple[KindEstimate, ...]:
-        """The sums by kind, in the order of `KINDS`."""
+        """The sums by kind, in the order of `ALL_KINDS`."""
         estimates = []
-        for kind in KINDS:
+        for kind in ALL_KINDS:
             rows = [sums for (_, of), sums in self._sums.items() if of == kind]
             if rows:
                 calls, characters, replies = (sum(column) for column in zip(*rows, strict=True))

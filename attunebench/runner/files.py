@@ -15,6 +15,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
+from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.runner.stamps import Found, found_in
 from attunebench.wholefile import whole_file
 
@@ -50,8 +51,8 @@ def prepare_folder(folder: Path) -> None:
 
 
 def identity_of(data: Mapping[str, Any]) -> Identity | None:
-    """Whose result this is, or None where the data is no result file."""
-    if "em_model" not in data or "conversationId" not in data:
+    """Whose result this is, or None where the data is no result file of the benchmark."""
+    if "em_model" not in data or "conversationId" not in data or data.get("task") == PROFILE_TASK:
         return None
     return (
         str(data["conversationId"]),

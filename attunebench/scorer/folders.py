@@ -105,6 +105,8 @@ def _finished(
 ) -> Scores:
     """The scores with what only the folders tell; DataError where nothing was scored."""
     scores["left_out"]["unreadable"] = [asdict(file) for file in findings.unreadable]
+    if findings.profiles:
+        scores["left_out"]["profiles"] = [{"file": file} for file in findings.profiles]
     scores["left_out"]["invalid_conversations"] = [asdict(file) for file in truth.skipped]
     if not scores["metadata"]["n_results"]:
         raise DataError(_nothing(Path(results), Path(ground_truth), scores))
@@ -141,4 +143,9 @@ def _nothing(results: Path, ground_truth: Path, scores: Scores) -> str:
     if unreadable := left_out["unreadable"]:
         first = unreadable[0]
         return f"No result in {results} can be read: {first['file']} {first['reason']}."
+    if profiles := left_out.get("profiles"):
+        return (
+            f"{results} holds {len(profiles)} predicted profiles, which `attune-bench predict-profile --score-only` "
+            "scores, and no result of the benchmark."
+        )
     return f"There is no result in {results}; name the folder that `attune-bench run` wrote to."

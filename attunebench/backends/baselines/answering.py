@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.base import Reply
 from attunebench.backends.prices import Prices
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
-from attunebench.protocol.calls import RATINGS
+from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
     from attunebench.conversations.schema import Conversation, Letter, Panas, Turn
+    from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import Asked, YesNo
 
 
@@ -80,6 +81,10 @@ class Baseline(ABC):
     def rating(self, scene: Scene, name: str) -> int:
         """A judge's rating of a draft against the reference, 1–7."""
 
+    @abstractmethod
+    def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
+        """One trait of the participant's profile: an answer of it, a list of them for groups, a number."""
+
     def answer(self, scene: Scene) -> dict[str, Any]:
         """The answer object of the call, in the keys of the answer format (spec 3.2)."""
         asked = scene.asked
@@ -100,6 +105,8 @@ class Baseline(ABC):
             return {"pairwise_selections": {index: self.winner(scene, index) for index in asked.comparisons}}
         if asked.kind == "post":
             return {**self._panas(scene), "conversation_wide": self.wide(scene)}
+        if asked.kind == "profile":
+            return {PREDICTED_PROFILE: {trait.id: self.trait(scene, trait) for trait in asked.traits}}
         ratings = {name: self.rating(scene, name) for name in RATINGS} if asked.rated else {}
         # A judge looks at a draft, which none of the baselines reads: what would be liked is the best guess.
         binary = {question: self.judgement(scene, question, wanted=True) for question in asked.questions}

@@ -18,9 +18,11 @@ from attunebench.constants import (
     Q3_NEGATIVE,
     Q3_OPTIONS,
 )
+from attunebench.conversations.groups import NONE
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter
+    from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
 
 LETTERS: tuple[Letter, Letter] = ("A", "B")
@@ -81,6 +83,14 @@ class Random(Baseline):
 
     def rating(self, scene: Scene, name: str) -> int:
         return _generator(scene, name).randint(1, 7)
+
+    def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
+        rng = _generator(scene, f"trait/{trait.id}")
+        if trait.form == "groups":
+            # No group, or any of the sets of groups: as likely as each other.
+            groups = [option for option in trait.options if option != NONE and rng.random() < 0.5]
+            return groups or [NONE]
+        return rng.choice(trait.options) if trait.options else rng.randint(trait.low, trait.high)
 
 
 def _generator(scene: Scene, item: str) -> random.Random:

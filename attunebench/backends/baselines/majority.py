@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.baselines.answering import Baseline, Scene
 from attunebench.constants import BRANCHES, PANAS_ITEMS
+from attunebench.conversations.groups import NONE
+from attunebench.conversations.traits import BANDS, DIAGNOSES, EDUCATION, ENGLISH, GENDERS, NEGATIVE, NOT_POOR
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter
+    from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
 
 OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
@@ -25,6 +28,24 @@ MIDDLE = 4
 """The middle of every 1–7 scale."""
 GOOD = 5
 """People rate the model they talked with a little above the middle."""
+
+TRAITS: dict[str, str | list[str] | int] = {
+    DIAGNOSES: [NONE],
+    "who_5": NOT_POOR,
+    **dict.fromkeys(("promis_anxiety", "promis_depression", "promis_sleep"), BANDS[0]),
+    **dict.fromkeys(("aq_10", "asrs_6"), NEGATIVE),
+    "tipi_extraversion": 9,
+    "tipi_agreeableness": 10,
+    "tipi_conscientiousness": 11,
+    "tipi_stability": 10,
+    "tipi_openness": 11,
+    "age": 30,
+    "gender": GENDERS[0],
+    "education": EDUCATION[2],
+    "english_proficiency": ENGLISH[0],
+}
+"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The rest
+is who takes part in studies on the web most often."""
 
 DRAFT = (
     "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
@@ -65,3 +86,6 @@ class Majority(Baseline):
 
     def rating(self, scene: Scene, name: str) -> int:
         return MIDDLE
+
+    def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
+        return TRAITS[trait.id]

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.baselines.answering import Scene, mood_levels
 from attunebench.backends.baselines.majority import MIDDLE, Majority
 from attunebench.constants import PANAS_ITEMS
+from attunebench.conversations.traits import Span, truth_of
 
 if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter
+    from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
 
 
@@ -67,6 +69,17 @@ class Oracle(Majority):
         }
         known = {key: value for key, value in texts.items() if value is not None}
         return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
+
+    def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
+        truth = truth_of(trait, scene.conversation.profile) if scene.conversation else None
+        if truth is None:
+            return super().trait(scene, trait)
+        if isinstance(truth, Span):
+            # Any year of the range is right; that nearest to what can be answered is.
+            return int(min(max(truth.low, trait.low), truth.high))
+        if isinstance(truth, frozenset):
+            return [option for option in trait.options if option in truth]
+        return truth if isinstance(truth, str) else round(truth)
 
 
 def _or(value: float | None, other: float) -> float:

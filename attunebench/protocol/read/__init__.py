@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import RATINGS, Answer, Asked, Outcome
+from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Answer, Asked, Outcome
 from attunebench.protocol.read import items, names, values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
@@ -36,6 +36,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "binary_hp": items.BINARY_MAPS,
     "pairwise": ("pairwise_selections",),
     "post": ("predicted_post_panas", "predicted_panas_delta", items.WIDE),
+    "profile": (PREDICTED_PROFILE,),
 }
 _FLAT_POST = (items.Q1, items.Q2, items.Q3, items.FOLLOW_UP, items.FOUR_BRANCH)
 
@@ -60,7 +61,7 @@ def read_text(
     if refusal or finish_reason == "content_filter":
         return _answer(asked, Reading(asked, codebook, ()), "refused")
     knows = _knower(asked, codebook)
-    flat_list = asked.kind in ("pairwise", "judge", "post")
+    flat_list = asked.kind in ("pairwise", "judge", "post", "profile")
     found = find(text or "", interest(knows, flat_list, _KEYS[asked.kind]))
     reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, finish_reason))
     return _answer(asked, reading, None, found, cut=found.reasoning_open or finish_reason == "length")
@@ -121,6 +122,8 @@ def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
         namers = [names.questions(asked.questions)]
     elif asked.kind == "post":
         namers = [names.words((*codebook.panas, *codebook.branches, "items"))]
+    elif asked.kind == "profile":
+        namers = [names.keys(trait.id for trait in asked.traits)]
 
     def knows(value: Obj) -> bool:
         return any(key_name(key) in keys or any(namer(key) for namer in namers) for key, _ in value)

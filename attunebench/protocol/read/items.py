@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import RATINGS, Asked
+from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked
 
 BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
 JUDGE_MAP = "draft_binary_assessment"
@@ -39,6 +39,8 @@ def paths(asked: Asked, codebook: Codebook) -> tuple[Path, ...]:
             *((WIDE, key) for key in (Q1, Q2, Q3, FOLLOW_UP)),
             *((WIDE, FOUR_BRANCH, branch) for branch in codebook.branches),
         )
+    if asked.kind == "profile":
+        return tuple((PREDICTED_PROFILE, trait.id) for trait in asked.traits)
     if asked.kind == "judge":
         rated: tuple[Path, ...] = tuple((key,) for key in RATINGS) if asked.rated else ()
         return (*rated, *((JUDGE_MAP, question) for question in asked.questions))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import RATINGS, Asked
+from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked
 from attunebench.protocol.read import items as names_of
 from attunebench.protocol.read import names, values
 from attunebench.protocol.read.decode import Obj, is_cut
@@ -29,6 +29,7 @@ from attunebench.protocol.read.shapes import (
     key_name,
 )
 from attunebench.protocol.read.tags import tags
+from attunebench.protocol.read.traits import trait_answer
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
@@ -229,6 +230,18 @@ def _texts(raw: Any, trusted: Callable[[str], bool]) -> list[str] | None:
     return [text for entry in texts if (text := values.prose(entry)) is not None] or None
 
 
+def profile(reading: Reading) -> dict[str, Any]:
+    """`predicted_profile`: trait → one of its answers, a list of them for groups, a number for scales and age."""
+    traits = {trait.id: trait for trait in reading.asked.traits}
+    predicted = reading.choices(
+        inside_or_flat(reading.groups, key_name(PREDICTED_PROFILE)),
+        names.keys(traits),
+        traits,
+        lambda name, raw: trait_answer(traits[name], raw),
+    )
+    return {PREDICTED_PROFILE: predicted}
+
+
 READERS: dict[str, Callable[[Reading], dict[str, Any]]] = {
     "draft": draft,
     "judge": judge,
@@ -236,4 +249,5 @@ READERS: dict[str, Callable[[Reading], dict[str, Any]]] = {
     "binary_hp": binary,
     "pairwise": pairwise,
     "post": post,
+    "profile": profile,
 }

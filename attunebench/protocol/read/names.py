@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from attunebench.protocol.read.shapes import Namer
+from attunebench.protocol.read.shapes import Namer, key_name
 from attunebench.protocol.read.values import plain
 
 _COMPARISON = re.compile(r"\s*(?:(?:comparison|pair|item|index)[\s_\-#:]*|#)?([0-9]{1,4})[\s.:]*", re.IGNORECASE)
@@ -19,6 +19,12 @@ def words(names: Iterable[str]) -> Namer:
     """Names that are plain words ("Proud", "perceiving")."""
     table = {plain(name): name for name in names}
     return lambda key: table.get(plain(key))
+
+
+def keys(names: Iterable[str]) -> Namer:
+    """Names that are keys of an answer format ("who_5"), however they are punctuated ("WHO-5")."""
+    table = {key_name(name): name for name in names}
+    return lambda key: table.get(key_name(key))
 
 
 def comparisons(indices: Iterable[str]) -> Namer:

@@ -1,0 +1,221 @@
+"""What a participant's profile says, trait by trait, as answers from a fixed list: what a profile is predicted in.
+
+Owns the traits, their answers, and how a profile's free words and scale values become one of them (cut-offs: spec 08).
+The lists are constants: they depend on no data, so that nothing of a profile can show in them. Traits are what people
+told of themselves, and scales are screeners: no value here is a finding about anybody. Knows no prompt and no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from attunebench.conversations.groups import ANXIETY_DEPRESSION, ASD_ADHD, NONE, OTHER, diagnosis_groups
+
+if TYPE_CHECKING:
+    from attunebench.conversations.schema import Conversation, ParticipantProfile
+
+CANNOT_TELL = "cannot tell"
+"""The answer of somebody who declines to say; no truth is ever this."""
+
+DIAGNOSES = "diagnosis_groups"
+ASRS = "asrs_6"
+ASRS_COUNT_TOP = 6
+"""A value above this says that the data's ASRS-6 are sums of 0–24 and no counts of 0–6."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A truth that is known as a range alone, both ends included; an open end is infinite."""
+
+    low: float
+    high: float
+
+
+Truth = str | frozenset[str] | float | Span
+"""Of a choice, of groups, of a scale, of an age."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """One thing that a profile may say.
+
+    `form`: one of `options` (a choice), one or several of them (groups), a whole number from `low` to `high` (a scale,
+    an age). `cut` is the lowest value that screens positive, where that depends on the data's form.
+    """
+
+    id: str
+    label: str
+    form: Literal["choice", "groups", "scale", "age"]
+    options: tuple[str, ...] = ()
+    low: int = 0
+    high: int = 0
+    screener: bool = False
+    cut: float | None = None
+
+
+POOR, NOT_POOR = "poor", "not poor"
+POSITIVE, NEGATIVE = "screen-positive", "screen-negative"
+BANDS = ("normal", "mild", "moderate", "severe")
+GENDERS = ("woman", "man", "another gender")
+EDUCATION = (
+    "secondary school or less",
+    "vocational training or some college",
+    "bachelor's degree",
+    "master's degree or doctorate",
+)
+ENGLISH = ("native", "fluent", "intermediate or less")
+
+_WHO_5_POOR_BELOW = 13
+_AQ_10_FROM = 6
+_ASRS_FROM = {"count": 4, "sum": 14}
+_T_BANDS_FROM = (55, 60, 70)
+_TIPI = {
+    "tipi_extraversion": "Extraversion (TIPI)",
+    "tipi_agreeableness": "Agreeableness (TIPI)",
+    "tipi_conscientiousness": "Conscientiousness (TIPI)",
+    "tipi_stability": "Emotional stability (TIPI)",
+    "tipi_openness": "Openness (TIPI)",
+}
+
+TRAITS: tuple[Trait, ...] = (
+    Trait(DIAGNOSES, "Diagnosis groups", "groups", (NONE, ANXIETY_DEPRESSION, ASD_ADHD, OTHER)),
+    Trait("who_5", "Well-being (WHO-5)", "choice", (POOR, NOT_POOR), screener=True),
+    Trait("promis_anxiety", "Anxiety (PROMIS)", "choice", BANDS, screener=True),
+    Trait("promis_depression", "Depression (PROMIS)", "choice", BANDS, screener=True),
+    Trait("promis_sleep", "Sleep disturbance (PROMIS)", "choice", BANDS, screener=True),
+    Trait("aq_10", "Autistic traits (AQ-10)", "choice", (POSITIVE, NEGATIVE), screener=True),
+    Trait(ASRS, "ADHD symptoms (ASRS-6)", "choice", (POSITIVE, NEGATIVE), screener=True, cut=_ASRS_FROM["count"]),
+    *(Trait(name, label, "scale", low=2, high=14) for name, label in _TIPI.items()),
+    Trait("age", "Age", "age", low=18, high=99),
+    Trait("gender", "Gender", "choice", GENDERS),
+    Trait("education", "Education", "choice", EDUCATION),
+    Trait("english_proficiency", "English", "choice", ENGLISH),
+)
+"""In the order in which they are asked and shown."""
+
+
+def traits_of(conversations: Iterable[Conversation]) -> tuple[Trait, ...]:
+    """`TRAITS` with the cut-off of ASRS-6 in the form that these data have; ids, options and ranges are the same."""
+    form = "sum" if asrs_is_sum(conversations) else "count"
+    return tuple(replace(trait, cut=_ASRS_FROM[form]) if trait.id == ASRS else trait for trait in TRAITS)
+
+
+def asrs_is_sum(conversations: Iterable[Conversation]) -> bool:
+    """Whether the ASRS-6 of these data are sums of 0–24: one of them is above the top of a count."""
+    scores = (c.profile.computed_scores.get(ASRS, 0) for c in conversations if c.profile is not None)
+    return any(score > ASRS_COUNT_TOP for score in scores)
+
+
+def truth_of(trait: Trait, profile: ParticipantProfile | None) -> Truth | None:
+    """What the profile says; None where it says nothing, or nothing that fits one answer."""
+    if profile is None:
+        return None
+    if trait.id == DIAGNOSES:
+        groups = frozenset(diagnosis_groups(profile.demographics.diagnoses)) & frozenset(trait.options)
+        return groups or None
+    if trait.id in _TOLD:
+        words = _told(profile, trait.id)
+        return _TOLD[trait.id](words) if words else None
+    name = f"{trait.id}_t" if trait.id.startswith("promis_") else trait.id
+    value = profile.computed_scores.get(name)
+    return None if value is None else _of_scale(trait, value)
+
+
+def untold(trait: Trait, profile: ParticipantProfile | None) -> str | None:
+    """The profile's words about a trait where they fit none of its answers; None where they do, or there are none."""
+    if profile is None or trait.id not in _TOLD or truth_of(trait, profile) is not None:
+        return None
+    return _told(profile, trait.id)
+
+
+def _of_scale(trait: Trait, value: float) -> Truth | None:
+    if trait.form == "scale":
+        return float(value) if trait.low <= value <= trait.high else None
+    if trait.id == "who_5":
+        return POOR if value < _WHO_5_POOR_BELOW else NOT_POOR
+    if trait.options is BANDS:
+        return BANDS[sum(value >= start for start in _T_BANDS_FROM)]
+    cut = _AQ_10_FROM if trait.cut is None else trait.cut
+    return POSITIVE if value >= cut else NEGATIVE
+
+
+_NOT_SAID = frozenset({"", "n/a", "prefer not to say", "prefer not to answer", "not stated", "unknown"})
+
+
+def _told(profile: ParticipantProfile, trait_id: str) -> str | None:
+    field = "age_range" if trait_id == "age" else trait_id
+    value = getattr(profile.demographics, field)
+    words = " ".join(str(value or "").replace("’", "'").casefold().split())
+    return None if words in _NOT_SAID else words
+
+
+_NUMBERS = re.compile(r"\d{1,3}")
+_OPEN_ABOVE = re.compile(r"\+|\b(?:over|above|older|more|up)\b")
+_OPEN_BELOW = re.compile(r"\b(?:under|below|less than)\b|^<")
+
+
+def _age(words: str) -> Span | None:
+    """ "25-34", "65+", "under 25", "41": the years between which an age lies."""
+    years = [float(number) for number in _NUMBERS.findall(words)]
+    if len(years) == 2 and years[0] <= years[1]:
+        return Span(years[0], years[1])
+    if len(years) != 1:
+        return None
+    if _OPEN_ABOVE.search(words):
+        return Span(years[0], float("inf"))
+    if _OPEN_BELOW.search(words):
+        return Span(0.0, years[0] - 1)
+    return Span(years[0], years[0])
+
+
+def _gender(words: str) -> str:
+    """What names neither a woman nor a man alone is another gender, in whatever words it was told."""
+    said = set(re.findall(r"[a-z]+", words))
+    named = [bool(said & names) for names in ({"woman", "female", "f"}, {"man", "male", "m"})]
+    if sum(named) != 1 or said & {"non", "nonbinary", "binary", "genderqueer", "genderfluid"}:
+        return GENDERS[2]
+    return GENDERS[0] if named[0] else GENDERS[1]
+
+
+def _education(words: str) -> str | None:
+    return _first_named(
+        words,
+        (
+            (("master", "doctor", "phd", "ph.d", "mba", "postgraduate", "professional degree"), EDUCATION[3]),
+            (("post-secondary", "postsecondary"), EDUCATION[1]),
+            (("high school", "secondary", "a-level", "a level", "gcse", "primary", "no formal"), EDUCATION[0]),
+            (("bachelor", "undergraduate degree", "university degree", "college degree"), EDUCATION[2]),
+            (("some college", "some university", "vocational", "associate", "trade", "technical", "apprentic",
+              "certificate", "diploma"), EDUCATION[1]),
+            (("graduate degree", "graduate school"), EDUCATION[3]),
+        ),
+    )  # fmt: skip
+
+
+def _english(words: str) -> str | None:
+    if "non-native" in words or "near-native" in words or "non native" in words:
+        words = words.replace("native", "")
+    return _first_named(
+        words,
+        (
+            (("native", "mother tongue", "first language", "bilingual"), ENGLISH[0]),
+            (("fluent", "advanced", "proficient", "c1", "c2"), ENGLISH[1]),
+            (("intermediate", "basic", "beginner", "elementary", "limited", "conversational", "a1", "a2", "b1", "b2"),
+             ENGLISH[2]),
+        ),
+    )  # fmt: skip
+
+
+def _first_named(words: str, answers: Iterable[tuple[tuple[str, ...], str]]) -> str | None:
+    return next((answer for parts, answer in answers if any(part in words for part in parts)), None)
+
+
+_TOLD: Mapping[str, Callable[[str], Truth | None]] = {
+    "age": _age,
+    "gender": _gender,
+    "education": _education,
+    "english_proficiency": _english,
+}
