@@ -30,6 +30,7 @@ COMMANDS = (
     "figures",
     "demo",
     "validate",
+    "data",
     "prompts",
     "doctor",
     "selftest",

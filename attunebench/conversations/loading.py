@@ -21,6 +21,8 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 
+MANIFEST_NAME = "attunebench-manifest.json"
+"""What `datasets.manifest` writes into a data folder: never looked at here, whatever it holds."""
 LETTER_LIMIT = 0.9
 _ERRORS_NAMED = 3
 
@@ -186,7 +188,11 @@ def _walk(folder: Path) -> Iterator[Path]:
             continue
         seen.add((status.st_dev, status.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in names if name.endswith(".json") and not name.startswith("."))
+        yield from (Path(place, name) for name in names if _is_looked_at(name))
+
+
+def _is_looked_at(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".") and name != MANIFEST_NAME
 
 
 def _refuse_folder(error: OSError) -> NoReturn:

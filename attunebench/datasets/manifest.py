@@ -16,13 +16,13 @@ from typing import Any
 from attunebench._version import __version__
 from attunebench.codebook import FILE_NAME as CODEBOOK_NAME
 from attunebench.conversations import ValidationReport, validate_folder
+from attunebench.conversations.loading import MANIFEST_NAME as MANIFEST_NAME
 from attunebench.conversations.loading import digest_of
 from attunebench.conversations.subsets import recognise
 from attunebench.errors import DataError
 from attunebench.jsonfile import read_json
 from attunebench.wholefile import whole_file
 
-MANIFEST_NAME = "attunebench-manifest.json"
 _FORMAT = "attunebench-manifest"
 _VERSION = 1
 _CHUNK = 1 << 20

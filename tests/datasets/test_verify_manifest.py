@@ -12,8 +12,8 @@ import pytest
 from factory import write_conversations
 
 from attunebench.conversations import load_conversations, validate_folder
+from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.manifest import (
-    MANIFEST_NAME,
     Changes,
     compare,
     entries_of,
@@ -63,7 +63,8 @@ def test_the_loader_passes_over_a_manifest_without_a_warning(folder: Path) -> No
     after = load_conversations(folder)
     assert before.conversations == after.conversations
     assert (before.warnings, before.ground_truth_sha256) == (after.warnings, after.ground_truth_sha256)
-    assert [MANIFEST_NAME] == [passed.file for passed in after.passed_over]
+    (folder / MANIFEST_NAME).write_text("{ damaged")
+    assert () == load_conversations(folder).passed_over == before.passed_over
 
 
 def test_what_is_written_is_what_is_read(folder: Path) -> None:
