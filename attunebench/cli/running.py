@@ -1,10 +1,13 @@
-"""What `run` does once its options are read: load, plan, show, ask, say how it ended. Imported by `run` alone."""
+"""What commands that ask a model do once their options are read: load, plan, show, ask, say how it ended.
+
+Imported inside those commands alone: it brings the engine along.
+"""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,10 @@ from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.cli.progress.words import usd
+from attunebench.codebook import Codebook
+from attunebench.conversations import ConversationSet
 from attunebench.errors import UsageError
-from attunebench.runner import Estimate, KnownPrices, ModelSettings, RunSettings, estimate_run, known_prices
+from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run, known_prices
 from attunebench.runner.budget import options_for_prices
 from attunebench.text import printable
 
@@ -68,11 +73,21 @@ def main(
     """The whole of `run`; leaves by typer.Exit where the status is not 0."""
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
-        estimate = estimate_run(loaded.conversations, settings, book)
-        _show_estimate(estimate, settings, known_prices(settings))
+        show_estimate(estimate_run(loaded.conversations, settings, book), settings)
         return
+    summary = ask(api.run, loaded, settings, book, quiet=quiet)
+    if not (quiet or summary.interrupted or summary.stopped or summary.skipped):
+        results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
+        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
+    leave(summary, loaded)
+
+
+def ask(
+    run: Callable[..., RunSummary], loaded: ConversationSet, settings: RunSettings, book: Codebook, *, quiet: bool
+) -> RunSummary:
+    """Run with its progress shown, and say how it ended and how to go on. `run` takes what `api.run` takes."""
     with shown(settings, quiet=quiet) as observer:
-        summary = api.run(
+        summary = run(
             loaded.conversations,
             settings,
             codebook=book,
@@ -85,9 +100,11 @@ def main(
         _say(folded(line))
     if command := going_on(summary, run_again(sys.argv)):
         _say(command)
-    if not (quiet or summary.interrupted or summary.stopped or summary.skipped):
-        results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
-        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
+    return summary
+
+
+def leave(summary: RunSummary, loaded: ConversationSet) -> None:
+    """End the command by typer.Exit where its status is not 0 (spec 5.1)."""
     if summary.interrupted:
         raise typer.Exit(130)
     if summary.stopped == "max-cost":
@@ -110,8 +127,9 @@ def run_again(argv: Sequence[str]) -> str:
     return shlex.join(["attune-bench", *words])
 
 
-def _show_estimate(estimate: Estimate, settings: RunSettings, known: KnownPrices) -> None:
-    """Counts on stdout: a table that is also easy to cut."""
+def show_estimate(estimate: Estimate, settings: RunSettings) -> None:
+    """Counts on stdout: a table that is also easy to cut. Prices are asked for."""
+    known = known_prices(settings)
     typer.echo(
         f"{estimate.jobs} to do, {estimate.complete} complete (conversations x modes), "
         f"{estimate.calls} calls, nothing asked."

@@ -44,8 +44,8 @@ TRAITS: dict[str, str | list[str] | int] = {
     "education": EDUCATION[2],
     "english_proficiency": ENGLISH[0],
 }
-"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The rest
-is who takes part in studies on the web most often."""
+"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
+rest is who takes part in studies on the web most often."""
 
 DRAFT = (
     "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
