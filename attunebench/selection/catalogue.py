@@ -180,9 +180,9 @@ def _conversation() -> Iterable[Field]:
     yield _about("topic", "topic", "Topic category.", _field("topics"), kind="list", aliases=("topics", "category"))
     yield _about("subtopic", "subtopic", "Subtopic.", _field("subtopic"))
     meaning = "The person's attitude towards the topic."
-    yield _about("attitude", "attitude", meaning, _field("attitude"), aliases=("conversation_topic_attitude",))
+    yield _about("attitude", "attitude", meaning, _field("attitude"), match="whole")
     meaning = "The original model (OM), with which the person talked."
-    yield _about("om_model", "chat model", meaning, _field("om_model"), aliases=("om", "model"))
+    yield _about("om_model", "chat model", meaning, _field("om_model"), match="whole", aliases=("om",))
     yield Field(
         "turns",
         "number",

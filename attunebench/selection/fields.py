@@ -79,7 +79,7 @@ class Field:
 
     `low`, `high`: the range of a number, None where it has no end. `of_person`: it says something of the person, so
     that it is the same in all of their talks. `aliases`: other names under which `--where` takes it. `cutoff`: a test
-    and a bound that are of use (where there is one, the literature's), for examples. `bands`: it names stretches of another field.
+    and a bound for examples, those of the literature where there are any. `bands`: it names stretches of another field.
     """
 
     name: str

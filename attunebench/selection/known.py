@@ -6,26 +6,39 @@ facts that no catalogue knows, and answers what values there are. Knows no condi
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from attunebench.errors import UsageError
 from attunebench.selection import catalogue
-from attunebench.selection.catalogue import ASRS, ASRS_COUNT, ASRS_CUTS, ASRS_SUM, CATALOGUE, FURTHER
+from attunebench.selection.catalogue import (
+    ASRS,
+    ASRS_COUNT,
+    ASRS_CUTS,
+    ASRS_SUM,
+    CATALOGUE,
+    FURTHER,
+    PERSONALITY,
+    SCREENING,
+)
 from attunebench.selection.fields import Bands, Field, fold
 from attunebench.text import clean, printable
 
 if TYPE_CHECKING:
     from attunebench.scores import GroundTruthEntry
 
-_KNOWN_SCORES = frozenset(field.name for field in CATALOGUE)
+_Made = TypeVar("_Made")
+_KNOWN_SCORES = frozenset(
+    field.name for field in CATALOGUE if field.kind == "number" and field.group in (SCREENING, PERSONALITY)
+)
 _KNOWN_TOLD = frozenset(
     ("country", "education", "work_edu_background", "gender", "age_range", "english_proficiency", "diagnoses")
 )
@@ -38,6 +51,7 @@ class Fields:
 
     entries: tuple[GroundTruthEntry, ...]
     by_name: Mapping[str, Field]
+    _made: dict[tuple[str, str], object] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Field]:
         return iter(self.by_name.values())
@@ -67,24 +81,22 @@ class Fields:
 
         Spellings that are the same (see `fields.fold`) count under the one that comes first.
         """
-        return self._counts(field.name)
+        return self._once("counts", field, _count)
 
     def shown(self, field: Field) -> Mapping[str, str]:
         """Folded value → the spelling that is shown, of a text or list field."""
-        return {fold(value): value for value in self._counts(field.name)}
+        return self._once("shown", field, lambda *_: {fold(value): value for value in self.counts(field)})
 
-    def numbers(self, field: Field) -> list[float]:
+    def numbers(self, field: Field) -> Sequence[float]:
         """The values of a number field, of those conversations that have one."""
-        return [number for entry in self.entries if (number := field.number(entry)) is not None]
+        return self._once("numbers", field, _numbers)
 
-    @cached_property
-    def _counted(self) -> dict[str, Mapping[str, int]]:
-        return {}
-
-    def _counts(self, name: str) -> Mapping[str, int]:
-        if name not in self._counted:
-            self._counted[name] = _count(self.by_name[name], self.entries)
-        return self._counted[name]
+    def _once(self, what: str, field: Field, make: Callable[[Field, tuple[GroundTruthEntry, ...]], _Made]) -> _Made:
+        """What is made of a field's values, made when it is first asked for."""
+        key = (what, field.name)
+        if key not in self._made:
+            self._made[key] = make(field, self.entries)
+        return cast(_Made, self._made[key])
 
 
 def fields_of(entries: Iterable[GroundTruthEntry]) -> Fields:
@@ -133,7 +145,7 @@ def _nearest_to_a_third(sizes: Sequence[int]) -> int:
 
 def _asrs(field: Field, entries: Sequence[GroundTruthEntry]) -> Field:
     """ASRS-6 in the form that the data has: a value above 6 somewhere means sums."""
-    largest = max((number for entry in entries if (number := field.number(entry)) is not None), default=0.0)
+    largest = max(_numbers(field, entries), default=0.0)
     high, label = (
         (ASRS_SUM, "ASRS-6 (read as a sum of 0–24, as a value above 6 occurs)")
         if largest > ASRS_COUNT
@@ -144,7 +156,7 @@ def _asrs(field: Field, entries: Sequence[GroundTruthEntry]) -> Field:
 
 def _ranged(field: Field, entries: Sequence[GroundTruthEntry]) -> Field:
     """A field whose range holds the data, should those go beyond it."""
-    numbers = [number for entry in entries if (number := field.number(entry)) is not None]
+    numbers = _numbers(field, entries)
     if not numbers:
         return field
     low = None if field.low is None else min(field.low, *numbers)
@@ -196,6 +208,10 @@ def _add(found: dict[str, Field], taken: Mapping[str, Field], key: str, kind: An
 def _key(name: str) -> str:
     """A name as it is typed: lower case, with underscores for whatever is no letter or digit."""
     return re.sub(r"\W+", "_", clean(name).replace("-", "_").casefold()).strip("_")
+
+
+def _numbers(field: Field, entries: Iterable[GroundTruthEntry]) -> Sequence[float]:
+    return [number for entry in entries if (number := field.number(entry)) is not None]
 
 
 def _count(field: Field, entries: Iterable[GroundTruthEntry]) -> Mapping[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ class FieldOverview:
 
     `values` of texts and lists, the most frequent first (bands in their order); of numbers the least, the median and
     the largest over conversations, and where the middle and the high third begin (None where all are equal).
-    `example` is an option, or a `--where`, that chooses some of the conversations.
+    `example` is an option, or a `--where`, that goes by it.
     """
 
     field: Field
@@ -85,7 +85,7 @@ def _values(
     )
 
 
-def _example(field: Field, values: tuple[ValueCount, ...], numbers: list[float]) -> str:
+def _example(field: Field, values: tuple[ValueCount, ...], numbers: Sequence[float]) -> str:
     if field.kind == "number":
         test, bound = field.cutoff or ("min", plain(median(numbers)))
         if field.option:

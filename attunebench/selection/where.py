@@ -7,7 +7,7 @@
                 field "between" number "and" number
                 field ["not"] "in" "(" value ("," value)* ")"
                 field ["not"] "contains" value
-                field "is" ["not"] ( "known" | "missing" | value )
+                field "is" ["not"] ( "known" | "missing" | value | "in" "(" value ("," value)* ")" )
 
 A value is a word, a number or a text in quotes; words of the language mean themselves in quotes. Nothing is evaluated:
 there are fields, comparisons and no more. Every error is a UsageError that names the column (from 1).
@@ -187,7 +187,7 @@ class _Parser:
                 # `gender = Man or Woman`: the second value stands where a test is expected.
                 raise UsageError(
                     f"expected a test such as who_5 < 13, found {name.shown}; several values are written as "
-                    "gender in (Man, Woman)."
+                    "gender in (Man, Woman), and a text of several words in quotes."
                 ) from None
         return self._comparison(field)
 
@@ -226,6 +226,8 @@ class _Parser:
             found: Condition = Known(field)
         elif self._taken(lambda token: token.is_word("missing")):
             found = Not(Known(field))
+        elif self._next.is_word("in"):
+            found = self._listing(field, self._take(), "in")
         else:
             found = self._equal(field)
         return Not(found) if negated else found
