@@ -70,6 +70,14 @@ def scores_files(positional: Sequence[Path] | None, option: Sequence[Path] | Non
     return list(dict.fromkeys([*(positional or ()), *(option or ())])) or [Path("scores.json")]
 
 
+def files_and_models(files: Sequence[Path], models: tuple[str, ...]) -> tuple[list[Path], tuple[str, ...]]:
+    """Words behind `--models A` that are no files are further models: `--models A B`."""
+    if not models:
+        return list(files), models
+    further = [file for file in files if file.suffix != ".json" and not file.exists()]
+    return [file for file in files if file not in further], (*models, *map(str, further))
+
+
 def by_participant(cluster: str | None) -> bool:
     """Whether `--cluster participant` was given; UsageError for another cluster."""
     if cluster not in (None, "participant"):

@@ -24,6 +24,7 @@ from attunebench.cli.arguments import (
     SeedOption,
     by_participant,
     comma_list,
+    files_and_models,
     scores_files,
 )
 from attunebench.cli.emitting import coloured, emit, terminal_width, working
@@ -103,7 +104,7 @@ def compare(
     from attunebench.study import read_study
     from attunebench.text import clean
 
-    files, names = _files_and_models(files or [], comma_list(models))
+    files, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(files, scores)
     settings = Settings(
         mode=mode,
@@ -150,11 +151,3 @@ def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:
             analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
         shown.append(analysis)
     return tuple(shown)
-
-
-def _files_and_models(files: list[Path], models: tuple[str, ...]) -> tuple[list[Path], tuple[str, ...]]:
-    """Words behind `--models A` that are no files are further models: `--models A B`."""
-    if not models:
-        return files, models
-    further = [file for file in files if file.suffix != ".json" and not file.exists()]
-    return [file for file in files if file not in further], (*models, *map(str, further))

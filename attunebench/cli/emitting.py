@@ -17,6 +17,10 @@ from attunebench.errors import DataError, UsageError
 from attunebench.wholefile import whole_file
 
 _FILE_WIDTH = 120
+_VTE_WITH_LINKS = 5000
+_PROGRAMS_WITH_LINKS = frozenset(("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"))
+_SIGNS_OF_LINKS = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+"""What terminals that open OSC 8 links set; others may show the address as noise."""
 
 
 def terminal_width(output: Path | None) -> int:
@@ -47,6 +51,20 @@ def working(what: str) -> AbstractContextManager[Any]:
 def coloured(output: Path | None) -> bool:
     """Whether the text goes to a terminal that knows escape codes."""
     return output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def hyperlinked(output: Path | None) -> bool:
+    """Whether the text goes to a terminal that is known to open links; FORCE_HYPERLINK=0 or 1 decides it."""
+    if not coloured(output):
+        return False
+    if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
+        return forced not in ("", "0")
+    vte = os.environ.get("VTE_VERSION", "")
+    return (
+        (vte.isdigit() and int(vte) >= _VTE_WITH_LINKS)
+        or os.environ.get("TERM_PROGRAM") in _PROGRAMS_WITH_LINKS
+        or any(os.environ.get(name) for name in _SIGNS_OF_LINKS)
+    )
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:

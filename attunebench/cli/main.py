@@ -27,6 +27,7 @@ COMMANDS = (
     "report",
     "compare",
     "analyze",
+    "stats",
     "figures",
     "demo",
     "validate",

@@ -24,7 +24,7 @@ _WIDEST_MODE = 18
 class Column:
     """A column of a grid. `key` columns say what a row is; keys and `prose` may wrap, other words may not.
 
-    A line break in `head` or in a word is one on the page. `limit`: the width that the words of a key may take at most.
+    A line break in `head` or in a word is one on the page. `limit`: the width that its words may take at most.
     `links`: a URL for each word, "" for none; () where no word has one.
     """
 

@@ -88,6 +88,7 @@ def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.
     columns = []
     counts = [row_n(table, row) for row in rows]
     limits = _limits(table, rows, keys, width)
+    room = max(width - sum(limits) - layout.GAP * keys, _NARROWEST // 3)
     for index, column in enumerate(table.columns):
         words = [words_of(row[index], column, n) for row, n in zip(rows, counts, strict=True)]
         key = index < keys
@@ -97,7 +98,7 @@ def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.
                 words=tuple(clean(w.line) if key else _stacked(w.lines) for w in words),
                 key=key,
                 right=not key and column.unit != "text",
-                limit=limits[index] if key else None,
+                limit=limits[index] if key else room if column.unit == "text" else None,
                 links=tuple(row[index].link for row in rows) if any(row[index].link for row in rows) else (),
             )
         )

@@ -1,0 +1,210 @@
+"""`attune-bench stats`: what scores hold about a model, looked up.
+
+Parses, reads the scores, looks where result files lie and writes; decides nothing about what is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    BaselinesOption,
+    ScoresFilesOption,
+    comma_list,
+    files_and_models,
+    scores_files,
+)
+from attunebench.cli.emitting import coloured, emit, hyperlinked, terminal_width, working
+from attunebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from attunebench.analyses.model import Analysis, Table
+    from attunebench.analyses.stats import Files
+    from attunebench.study import Study
+
+_ROOM_FOR_QUARTILES = 110
+_QUARTILES = ("quarter", "median", "three_quarters")
+_BEFORE_QUARTILES = f"Median and quartiles: --all-rows, another --format or {_ROOM_FOR_QUARTILES} columns."
+_BEFORE_ROWS = "Best and worst conversations of the other metrics: --all-rows or another --format."
+_BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --all-rows or another --format."
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("stats", short_help="Look up what scores hold about a model, down to its best and worst files.")(stats)
+
+
+def stats(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "--models",
+            metavar="MODEL",
+            help="Only this model; repeat or use commas.",
+            show_default="an overview of all",
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.", show_default="each for itself")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", metavar="METRIC", help="Only these metrics; repeat or use commas.", show_default="all"
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--results",
+            "-r",
+            metavar="DIR",
+            help="The results folder, where it has moved.",
+            show_default="the one that was scored",
+        ),
+    ] = None,
+    baselines: BaselinesOption = False,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show everything in the terminal.")] = False,
+) -> None:
+    """Look up a model: every metric with n, mean, interval and spread, its best and worst conversations with their
+    result files, what was answered, mended and refused, cost, time and tokens, who served it, and with which settings.
+
+    Needs no network and asks no model.
+    """
+    from attunebench.analyses.model import Settings
+    from attunebench.analyses.stats import model_stats
+    from attunebench.metrics.registry import metric as card_of
+    from attunebench.reports.analyses import TERMINAL_ROWS, render
+    from attunebench.study import read_study
+    from attunebench.text import clean
+
+    if results is not None and not results.exists():
+        raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
+    given, names = files_and_models(files or [], comma_list(models))
+    sources = scores_files(given, scores)
+    settings = Settings(
+        mode=mode, metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)), baselines=baselines
+    )
+    with working("reading"):
+        study = read_study(sources)
+        places = _Places(study, results, links=format is _Format.terminal and hyperlinked(output))
+        analyses = model_stats(study, settings, names, places)
+    brief = format is _Format.terminal and output is None and not all_rows
+    width = terminal_width(output)
+    if brief:
+        analyses = _first_screen(analyses, width, links=places.links, asked=bool(names))
+    text = render(
+        analyses,
+        format.value,
+        width=width,
+        colour=coloured(output),
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=TERMINAL_ROWS if brief else None,
+    )
+    emit(text, output, protect=sources)
+    if format is _Format.csv:
+        for warning in dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings):
+            typer.echo(f"! {clean(warning)}", err=True)
+    places.tell()
+
+
+class _Places:
+    """Where result files are: in the folder that is given, else in those that the scores were made from."""
+
+    def __init__(self, study: Study, results: Path | None, *, links: bool) -> None:
+        from attunebench.evidence.folders import folders_of
+
+        named = [
+            folders_of(metadata, Path(file), results=results, conversations=None)[0]
+            for metadata, file in zip(study.metadata, study.files, strict=True)
+        ]
+        self.links = links
+        self._folders = [folder.parent if folder is not None and folder.is_file() else folder for folder in named]
+        self._gone: dict[Path, set[str]] = {}
+
+    def __call__(self, source: int, name: str) -> Files:
+        """The place of a result file; a name that leads out of its folder is shown as it is."""
+        from attunebench.analyses.stats import Files, as_named
+        from attunebench.text import printable
+
+        folder = self._folders[source]
+        if folder is None:
+            return as_named(source, name)
+        path = folder / name
+        try:
+            target = path.resolve()
+            if not target.is_relative_to(folder.resolve()):
+                return as_named(source, name)
+            if not target.is_file():
+                self._gone.setdefault(folder, set()).add(name)
+                return Files(printable(str(path)))
+            return Files(printable(str(path)), target.as_uri() if self.links else "")
+        except (OSError, ValueError):
+            return as_named(source, name)
+
+    def tell(self) -> None:
+        """Say which folders lack result files that were named."""
+        from attunebench.text import clean
+
+        for folder, names in self._gone.items():
+            typer.echo(
+                f"! {len(names)} of the result files named are not in {clean(str(folder))}; --results DIR says where "
+                "they are now.",
+                err=True,
+            )
+
+
+def _first_screen(analyses: Sequence[Analysis], width: int, *, links: bool, asked: bool) -> tuple[Analysis, ...]:
+    """What a terminal shows: the overview where there are several models, else the model without the finest detail."""
+    overview, *each = analyses
+    if len(each) > 1 and not asked:
+        return (replace(overview, notes=(*overview.notes, _BEFORE_MODELS)),)
+    narrow = width < _ROOM_FOR_QUARTILES
+    hidden = {"id", *(("file",) if links else ()), *(_QUARTILES if narrow else ())}
+    shown = [_brief(analysis, hidden, (_BEFORE_QUARTILES,) if narrow else ()) for analysis in each]
+    return (overview, *shown) if len(each) > 1 else tuple(shown)
+
+
+def _brief(analysis: Analysis, hidden: set[str], notes: tuple[str, ...]) -> Analysis:
+    tables = []
+    for table in analysis.tables:
+        if table.id == "extremes":
+            lead = table.rows[0][0].value
+            rows = tuple(row for row in table.rows if row[0].value == lead)
+            table = replace(table, rows=rows, notes=(_BEFORE_ROWS,) if rows != table.rows else ())
+        # Cost has a median of its own, and room for it.
+        tables.append(_without(table, hidden if table.columns[0].id == "metric" else set()))
+    return replace(analysis, tables=tuple(tables), notes=(*analysis.notes, *notes))
+
+
+def _without(table: Table, hidden: set[str]) -> Table:
+    kept = [place for place, column in enumerate(table.columns) if column.id not in hidden]
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in kept),
+        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
+    )
