@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from attunebench.cli.data import checking
+from attunebench.cli.data import checking, getting
 
-_app = typer.Typer(help="Check, cut and describe sets of conversations.", no_args_is_help=True, rich_markup_mode=None)
+_app = typer.Typer(
+    help="List, get, check, cut and describe sets of conversations.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -16,7 +18,8 @@ def register(app: typer.Typer) -> None:
 
 @_app.callback()
 def _group() -> None:
-    """Check, cut and describe sets of conversations."""
+    """List, get, check, cut and describe sets of conversations."""
 
 
+getting.register(_app)
 checking.register(_app)

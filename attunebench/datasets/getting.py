@@ -1,0 +1,197 @@
+"""A published subset from a folder, an archive or an address into a folder of its own: whole, checked, or not at all.
+
+Joins the steps: where from, which files, are they valid, into place. Each is a module of its own; nothing is printed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from attunebench.conversations import ValidationReport, validate_folder
+from attunebench.conversations.loading import digest_of
+from attunebench.conversations.subsets import published_subsets
+from attunebench.datasets.choosing import conversation_number
+from attunebench.datasets.downloading import Pause, download
+from attunebench.datasets.entries import shown
+from attunebench.datasets.known import ALL, DEFAULT_PARENT, subsets_named
+from attunebench.datasets.partfile import PartFile
+from attunebench.datasets.placing import Workplace, check_target, workplace
+from attunebench.datasets.sources import PUBLISHED, Address, open_source, parse_source
+from attunebench.datasets.staging import Offer, Staged, stage
+from attunebench.datasets.watching import Unwatched, Watcher
+from attunebench.errors import DataError, UsageError
+
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A subset in its place. `digest` is the one that `scores.json` gives for these conversations.
+
+    `fetched`: False where it was there already, complete and valid, and was left alone. `missing`: numbers that the
+    source does not have. `invalid`: files that were left out, each with the reason. `companions`: what lies beside.
+    """
+
+    subset: str
+    folder: Path
+    n_conversations: int
+    digest: str
+    fetched: bool = True
+    missing: tuple[int, ...] = ()
+    invalid: tuple[str, ...] = ()
+    n_warnings: int = 0
+    companions: tuple[str, ...] = ()
+
+
+def get(
+    name: str,
+    *,
+    source: str | None = None,
+    to: Path | None = None,
+    sha256: str | None = None,
+    replace: bool = False,
+    partial: bool = False,
+    watcher: Watcher | None = None,
+    pause: Pause = asyncio.sleep,
+) -> tuple[Got, ...]:
+    """Bring the subset called `name` (`all`: each of them) from `source` into the folder `to`.
+
+    `source`: a folder, a zip, a tar or an http(s) address of one; None is the published repository. `to`: the folder
+    itself, and for `all` the one that theirs are made in; None is `./data/<name>`. `sha256`: of the archive, in hex.
+    `replace`: an older folder gives way. `partial`: what is missing or invalid is left out and named.
+    Raises UsageError and DataError; then every target is as it was.
+    """
+    watcher = watcher or Unwatched()
+    subsets = subsets_named(name)
+    targets = _targets(subsets, name, to)
+    origin = parse_source(PUBLISHED if source is None else source)
+    expected = _checksum(sha256, origin)
+    there = {} if replace else {subset: got for subset in subsets if (got := _there(subset, targets[subset]))}
+    wanted = {subset: numbers for subset, numbers in subsets.items() if subset not in there}
+    for subset in wanted:
+        check_target(targets[subset], replace=replace)
+    fetched = _fetch(wanted, targets, origin, expected, partial, watcher, pause) if wanted else {}
+    return tuple((there | fetched)[subset] for subset in subsets)
+
+
+def _fetch(
+    wanted: Mapping[str, frozenset[int]],
+    targets: Mapping[str, Path],
+    origin: Path | Address,
+    expected: str | None,
+    partial: bool,
+    watcher: Watcher,
+    pause: Pause,
+) -> dict[str, Got]:
+    """All of `wanted` staged, and only then all of them placed."""
+    parent = next(iter(targets.values())).parent
+    with workplace(parent) as work:
+        offer = _offer(origin, expected, work, watcher, pause)
+        with _writing(work):
+            folders = {subset: work.new(targets[subset].name) for subset in wanted}
+            staged = {
+                subset: stage(offer, subset, wanted[subset], folder, partial=partial, watcher=watcher)
+                for subset, folder in folders.items()
+            }
+            for subset, folder in folders.items():
+                work.place(folder, targets[subset])
+        work.keep = False
+    return {subset: _got(subset, targets[subset], built) for subset, built in staged.items()}
+
+
+def _targets(subsets: Mapping[str, frozenset[int]], name: str, to: Path | None) -> dict[str, Path]:
+    if name.strip().lower() == ALL or to is None:
+        return {subset: (to or DEFAULT_PARENT) / subset for subset in subsets}
+    if not to.name or to.name == "..":
+        # The parent of such a name is not the folder above.
+        to = to.resolve()
+    return dict.fromkeys(subsets, to)
+
+
+def _checksum(sha256: str | None, origin: Path | Address) -> str | None:
+    if sha256 is None:
+        return None
+    digits = sha256.strip().lower().removeprefix("sha256:")
+    if not re.fullmatch(r"[0-9a-f]{64}", digits):
+        raise UsageError("A SHA-256 has 64 hexadecimal digits; check what is given to --sha256.")
+    if isinstance(origin, Path) and origin.is_dir():
+        raise UsageError("--sha256 is of an archive, and --from names a folder; leave one of them out.")
+    return digits
+
+
+def _there(subset: str, target: Path) -> Got | None:
+    """The subset where it lies at its place already, complete and valid."""
+    if not target.is_dir():
+        return None
+    try:
+        report = validate_folder(target)
+    except DataError:
+        return None
+    numbers = [conversation_number(Path(name).name) for name in report.files]
+    if report.errors or sorted(n for n in numbers if n is not None) != sorted(published_subsets()[subset]):
+        return None
+    return Got(subset, target, report.n_conversations, _digest(report), fetched=False, n_warnings=len(report.warnings))
+
+
+def _offer(origin: Path | Address, expected: str | None, work: Workplace, watcher: Watcher, pause: Pause) -> Offer:
+    """The source with what it lists. A downloaded archive that is unusable goes; one that is sound stays for later."""
+    if isinstance(origin, Path):
+        work.keep = False
+        return _listed(origin, shown(str(origin)), expected)
+    part = PartFile(work.folder, origin)
+    download(origin, part, watcher, pause=pause)
+    try:
+        return _listed(part.path, str(origin), expected)
+    except DataError:
+        work.keep = False
+        raise
+
+
+def _listed(path: Path, label: str, expected: str | None) -> Offer:
+    if expected is not None and path.is_file():
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        if digest.hexdigest() != expected:
+            raise DataError(
+                f"{label} has the SHA-256 {digest.hexdigest()} and not {expected}; nothing was unpacked. It is another "
+                "file than the one that was meant, or was damaged on its way."
+            )
+    source = open_source(path, label)
+    return Offer(source, source.entries())
+
+
+@contextmanager
+def _writing(work: Workplace) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        kept = " What was downloaded is kept there for the next time." if work.keep else ""
+        raise DataError(
+            f"The data cannot be written to {work.folder.parent} ({error.strerror or error}); make room, or name "
+            f"another place with --to. Nothing was left half done.{kept}"
+        ) from None
+
+
+def _digest(report: ValidationReport) -> str:
+    return digest_of((Path(c.source_file).name, c.source_sha256) for c in report.conversations)
+
+
+def _got(subset: str, target: Path, staged: Staged) -> Got:
+    return Got(
+        subset,
+        target,
+        staged.manifest.n_conversations,
+        staged.manifest.ground_truth_sha256,
+        missing=staged.missing,
+        invalid=staged.invalid,
+        n_warnings=staged.n_warnings,
+        companions=staged.companions,
+    )
