@@ -19,14 +19,25 @@ from typing import TYPE_CHECKING, Any
 from attunebench._version import __version__
 
 if TYPE_CHECKING:
-    from attunebench.api import load_conversations, plan_calls, reparse, run, score
+    from attunebench.api import load_conversations, plan_calls, rejudge, reparse, run, score
     from attunebench.runner import ModelSettings, RunSettings
 
-__all__ = ["ModelSettings", "RunSettings", "__version__", "load_conversations", "plan_calls", "reparse", "run", "score"]
+__all__ = [
+    "ModelSettings",
+    "RunSettings",
+    "__version__",
+    "load_conversations",
+    "plan_calls",
+    "rejudge",
+    "reparse",
+    "run",
+    "score",
+]
 
 _HOMES = {
     "load_conversations": "attunebench.api",
     "plan_calls": "attunebench.api",
+    "rejudge": "attunebench.api",
     "reparse": "attunebench.api",
     "run": "attunebench.api",
     "score": "attunebench.api",

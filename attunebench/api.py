@@ -16,14 +16,17 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
+from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
 from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
 from attunebench.scorer import score_to_file as _score_to_file
+from attunebench.scorer.closeness import Progress
+from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
 
-__all__ = ["load_conversations", "plan_calls", "reparse", "run", "score", "score_to_file"]
+__all__ = ["load_conversations", "plan_calls", "rejudge", "reparse", "run", "score", "score_to_file"]
 
 
 def plan_calls(
@@ -89,6 +92,37 @@ def reparse(
     return reparse_results(Path(results), conversations, _codebook(codebook), quick_scores=quick_scores)
 
 
+def rejudge(
+    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    settings: RunSettings,
+    *,
+    models: Sequence[str] = (),
+    modes: Sequence[Mode] = (),
+    codebook: Codebook | Path | None = None,
+    observer: Observer | None = None,
+    interruptible: bool = False,
+) -> RejudgeSummary:
+    """Have judges rate the drafts of results that are there, and add their votes to the result files.
+
+    `settings` come from `attunebench.runner.rejudge.rejudge_settings(results, judges, …)`; the evaluated models are not
+    asked. Votes that are there stay, unless `settings.replace`. `models` and `modes` narrow. Raises UsageError,
+    DataError and ConfigurationError as `run` does. What the votes say is told by `attunebench.judges`.
+    """
+    if isinstance(conversations, (str, Path)):
+        codebook = codebook or codebook_for(Path(conversations))
+        conversations = load_conversations(conversations)
+    return rejudge_results(
+        list(conversations),
+        settings,
+        _codebook(codebook),
+        models=models,
+        modes=modes,
+        observer=observer,
+        quick_scores=quick_scores,
+        interruptible=interruptible,
+    )
+
+
 def score(
     results: str | Path,
     ground_truth: str | Path,
@@ -99,13 +133,16 @@ def score(
     ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
+    bertscore: BertScoreSettings | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
 
     `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca") are the
     bootstrap's. Results that could not be scored are named in `left_out`. Write it with
-    `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. Raises DataError: nothing
-    to score, or conversations that are not valid.
+    `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. `bertscore` also compares drafts by
+    BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read. Raises
+    DataError: nothing to score, conversations that are not valid, no such model; UsageError: the extra is missing.
     """
     return score_folders(
         results,
@@ -116,6 +153,8 @@ def score(
         ci=ci,
         skip_invalid=skip_invalid,
         now=now,
+        bertscore=bertscore,
+        progress=progress,
     )
 
 
@@ -130,6 +169,8 @@ def score_to_file(
     ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
+    bertscore: BertScoreSettings | None = None,
+    progress: Progress | None = None,
     processes: int | None = 1,
 ) -> Scores:
     """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
@@ -148,6 +189,8 @@ def score_to_file(
         ci=ci,
         skip_invalid=skip_invalid,
         now=now,
+        bertscore=bertscore,
+        progress=progress,
         processes=processes,
     )
 

@@ -104,7 +104,7 @@ class Engine:
         self.stopped: Stop = ""
 
     async def run(self) -> None:
-        """All jobs. The first ConfigurationError of a call to the model (or of any call where there is no model), or a bug,
+        """All jobs. The first ConfigurationError of a call to the model (of any call where there is none), or a bug,
         ends the rest and is raised."""
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._size)]
         minding = asyncio.create_task(self._mind_outages())
