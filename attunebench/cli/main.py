@@ -28,6 +28,8 @@ COMMANDS = (
     "compare",
     "analyze",
     "stats",
+    "subset_report",
+    "predict_profile",
     "figures",
     "demo",
     "validate",

@@ -1,0 +1,242 @@
+"""`attune-bench subset-report`: scores over the conversations that match, and beside those that do not.
+
+Parses, reads the scores and the facts, chooses, makes the report and writes; decides nothing about what it says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    AlphaOption,
+    BaselinesOption,
+    ClusterOption,
+    CorrectionOption,
+    PowerOption,
+    ResamplesOption,
+    ScoresFilesOption,
+    SeedOption,
+    SkipInvalidOption,
+    by_participant,
+    comma_list,
+    scores_files,
+)
+from attunebench.cli.emitting import coloured, emit, terminal_width, working
+from attunebench.cli.filtering import FilterCommand, given_filters
+from attunebench.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from attunebench.analyses.model import Analysis, Settings
+    from attunebench.selection import Selection
+    from attunebench.selection.facts import Facts
+    from attunebench.study import Study
+
+
+_ROWS = 40
+_DETAILS = ("beside-turn", "beside-talk")
+_DETAIL_ROWS = 12
+"""Tables of single metrics with more rows are left out of a comparison on a terminal, until they are asked for."""
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command(
+        "subset-report",
+        cls=FilterCommand,
+        short_help="Report scores over the conversations that match, beside the rest.",
+    )(subset_report)
+
+
+def subset_report(
+    ctx: typer.Context,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            help="Folder of the conversations, for what is known of them.",
+            show_default="what the scores hold",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="EXPR",
+            help='Also by an expression over the same fields: "who_5 < 13 and not diagnosis contains adhd". Repeat it '
+            "for several that all hold.",
+        ),
+    ] = None,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Beside the conversations that do not match, with differences.")
+    ] = False,
+    list_fields: Annotated[
+        bool, typer.Option("--list-fields", help="Show what the data has to choose by, with counts, and end.")
+    ] = False,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="These metrics; repeat or use commas.",
+            show_default="the Composite, its pillars and their metrics",
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.", show_default="each for itself")
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--models", metavar="MODEL", help="Only these models; repeat or use commas."),
+    ] = None,
+    correction: CorrectionOption = None,
+    cluster: ClusterOption = None,
+    baselines: BaselinesOption = False,
+    alpha: AlphaOption = 0.05,
+    power: PowerOption = 0.8,
+    resamples: ResamplesOption = 10_000,
+    seed: SeedOption = 0,
+    skip_invalid: SkipInvalidOption = False,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+) -> None:
+    """Report scores over the conversations that match: by what their participants told of themselves, by topic, scales,
+    mood or answers. With --compare beside the conversations that do not match.
+
+    Needs no network and asks no model.
+    """
+    from attunebench.analyses.model import Settings
+    from attunebench.comparison.choosing import chosen_groups
+    from attunebench.metrics.registry import metric as card_of
+    from attunebench.study import read_study
+
+    sources = scores_files(files, scores)
+    settings = Settings(
+        mode=mode,
+        metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)),
+        seed=seed,
+        resamples=resamples,
+        alpha=alpha,
+        power=power,
+        correction=correction.value if correction else "holm",
+        by_participant=by_participant(cluster),
+        baselines=baselines,
+    )
+    study = chosen_groups(read_study(sources), settings, comma_list(models))
+    facts = _facts(study, conversations, skip_invalid=skip_invalid)
+    brief = format is _Format.terminal and output is None and not all_rows
+    if list_fields:
+        made: Sequence[Analysis] = (_listing(facts, brief=brief),)
+    else:
+        selection = _selected(facts, given_filters(ctx), where or (), compare=compare)
+        made = _made(facts, selection, settings, compare=compare)
+    _write(
+        _shortened(made) if brief else made, format, output, sources, rows=_ROWS if brief and not list_fields else None
+    )
+
+
+def _facts(study: Study, folder: Path | None, *, skip_invalid: bool) -> Facts:
+    from attunebench.cli.loading import load
+    from attunebench.scorer.answers import truth_entry
+    from attunebench.selection.facts import facts_of
+
+    if folder is None:
+        return facts_of(study)
+    loaded, _ = load(folder, None, skip_invalid=skip_invalid, quiet=True)
+    return facts_of(study, [truth_entry(conversation) for conversation in loaded], folder=str(folder))
+
+
+def _selected(facts: Facts, filters: Mapping[str, Sequence[str]], where: Sequence[str], *, compare: bool) -> Selection:
+    from attunebench.selection import EVERYTHING, choose, condition_from, fields_of
+
+    condition = condition_from(filters, fields_of(facts.entries), where)
+    if compare and condition == EVERYTHING:
+        raise UsageError(
+            "--compare needs a subset to compare; give an option such as --diagnosis or --where. --list-fields shows "
+            "what the data has."
+        )
+    selection = choose(facts.entries, condition)
+    if not selection.chosen:
+        raise DataError(_nothing(selection))
+    return selection
+
+
+def _nothing(selection: Selection) -> str:
+    lacking = ", ".join(f"{name} in {count}" for name, count in selection.lacking.items())
+    unknown = f", and of {len(selection.unknown)} it is not known (missing: {lacking})" if selection.unknown else ""
+    return (
+        f"No conversation matches: {selection.words}. {len(selection.others)} do not{unknown}. Leave out or widen an "
+        "option; --list-fields shows what the data has."
+    )
+
+
+def _made(facts: Facts, selection: Selection, settings: Settings, *, compare: bool) -> Sequence[Analysis]:
+    from attunebench.selection.report import subset_report
+
+    with working("computing"):
+        head, *rest = subset_report(facts.study, selection, settings, compare=compare)
+    warnings, notes = (*facts.warnings, *head.warnings), (*facts.notes, *head.notes)
+    return (replace(head, warnings=warnings, notes=notes), *rest)
+
+
+def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
+    """What a screen shows first: of a comparison the Composite, its pillars and whatever else is short."""
+    shown = []
+    for analysis in made:
+        kept = tuple(table for table in analysis.tables if table.id not in _DETAILS or len(table.rows) <= _DETAIL_ROWS)
+        if left := [table.title for table in analysis.tables if table not in kept]:
+            note = f"Not shown: {'; '.join(left)}: --all-rows, --metric or another --format has them."
+            analysis = replace(analysis, tables=kept, notes=(*analysis.notes, note))
+        shown.append(analysis)
+    return shown
+
+
+def _listing(facts: Facts, *, brief: bool) -> Analysis:
+    from attunebench.selection import overview
+    from attunebench.selection.listing import fields_listed
+
+    found = fields_listed(overview(facts.entries), conversations=len(facts.entries), brief=brief)
+    return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes))
+
+
+def _write(
+    made: Sequence[Analysis], format: _Format, output: Path | None, sources: Sequence[Path], *, rows: int | None
+) -> None:
+    from attunebench.reports.analyses import render
+    from attunebench.text import clean
+
+    text = render(
+        made,
+        format.value,
+        width=terminal_width(output),
+        colour=coloured(output),
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=rows,
+    )
+    emit(text, output, protect=sources)
+    if format is _Format.csv:
+        for warning in (*made[0].warnings, *made[0].notes):
+            typer.echo(f"! {clean(warning)}", err=True)
