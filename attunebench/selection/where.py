@@ -9,8 +9,9 @@
                 field ["not"] "contains" value
                 field "is" ["not"] ( "known" | "missing" | value | "in" "(" value ("," value)* ")" )
 
-A value is a word, a number or a text in quotes; words of the language mean themselves in quotes. Nothing is evaluated:
-there are fields, comparisons and no more. Every error is a UsageError that names the column (from 1).
+A value is a number, a text in quotes, or words up to the next word or sign of the language, which mean themselves in
+quotes. Nothing is evaluated: there are fields, comparisons and no more. Every error is a UsageError that names the
+column (from 1).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from attunebench.errors import UsageError
 from attunebench.selection import checked
 from attunebench.selection.conditions import Condition, Known, Not, Operator, all_of, any_of
-from attunebench.selection.fields import Field
+from attunebench.selection.fields import Field, fold
 from attunebench.selection.known import Fields
 from attunebench.text import printable
 
@@ -45,6 +46,7 @@ _SPACE = re.compile(r"\s*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SIGNS = {"==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">="}
 _COMPARISONS = ("<", "<=", "=", "!=", ">=", ">")
+_LANGUAGE = ("and", "or", "not", "in", "contains", "between", "is")
 _TESTS = "<, <=, =, !=, >=, >, between, in, contains or is"
 
 
@@ -122,9 +124,7 @@ class _Parser:
         if token.is_sign(")"):
             raise _error(token.column, "this “)” closes nothing.")
         if token.kind != "end":
-            before = self._tokens[self._place - 1]
-            hint = "; put a text of several words in quotes" if before.kind == token.kind == "word" else ""
-            raise _expected("and, or, or the end", token, hint)
+            raise _expected("and, or, or the end", token)
 
     @property
     def _next(self) -> _Token:
@@ -187,7 +187,7 @@ class _Parser:
                 # `gender = Man or Woman`: the second value stands where a test is expected.
                 raise UsageError(
                     f"expected a test such as who_5 < 13, found {name.shown}; several values are written as "
-                    "gender in (Man, Woman), and a text of several words in quotes."
+                    "gender in (Man, Woman), and a text with “and” or “or” in quotes."
                 ) from None
         return self._comparison(field)
 
@@ -199,7 +199,7 @@ class _Parser:
             return Not(self._equal(field))
         if token.is_sign(*_COMPARISONS):
             operator: Operator = token.text  # type: ignore[assignment]
-            return self._made(lambda value: checked.compared(field, operator, value, self._fields))
+            return self._made(field, lambda value: checked.compared(field, operator, value, self._fields))
         if token.is_word("is"):
             return self._is(field)
         if token.is_word("between"):
@@ -210,7 +210,7 @@ class _Parser:
 
     def _listing(self, field: Field, token: _Token, expected: str) -> Condition:
         if token.is_word("contains"):
-            return self._made(lambda value: checked.contains(self._fields, field, value))
+            return self._made(field, lambda value: checked.contains(self._fields, field, value))
         if not token.is_word("in"):
             raise _expected(expected, token, f" after {field.name}", where_first=True)
         self._sign("(", "“(”")
@@ -240,22 +240,39 @@ class _Parser:
             return checked.between(field, low.text, self._value().text, self._fields)
 
     def _equal(self, field: Field) -> Condition:
-        return self._made(lambda value: checked.equal(self._fields, field, (value,)))
+        return self._made(field, lambda value: checked.equal(self._fields, field, (value,)))
 
-    def _made(self, make: Callable[[str], Condition]) -> Condition:
+    def _made(self, field: Field, make: Callable[[str], Condition]) -> Condition:
         value = self._value()
-        with _at(value):
+        try:
             return make(value.text)
+        except UsageError as error:
+            hint = " A text with “and” or “or” in it stands in quotes." if self._cut_short(field, value) else ""
+            raise _error(value.column, f"{error}{hint}") from None
+
+    def _cut_short(self, field: Field, value: _Token) -> bool:
+        """Whether the value is what comes before an "and" or "or" that belongs to a value of the data."""
+        begun = fold(f"{value.text} {self._next.text}")
+        return self._next.is_word("and", "or") and any(known.startswith(begun) for known in self._fields.shown(field))
 
     def _value(self) -> _Token:
-        token = self._take()
-        if token.kind == "quoted":
-            return token
-        if token.kind != "word" or token.is_word("and", "or", "not", "in", "contains", "between", "is"):
-            raise _expected(
-                "a value", token, "; words of the language mean themselves in quotes" * (token.kind == "word")
-            )
-        return token
+        first = self._take()
+        if first.kind == "quoted":
+            return first
+        if first.kind != "word" or first.is_word(*_LANGUAGE):
+            hint = "; words of the language mean themselves in quotes" if first.kind == "word" else ""
+            raise _expected("a value", first, hint)
+        words = [first.text]
+        while self._goes_on():
+            words.append(self._take().text)
+        return _Token("word", " ".join(words), first.column)
+
+    def _goes_on(self) -> bool:
+        """Whether the next word still belongs to the value: not where it is the field of a test with a sign."""
+        word = self._next
+        if word.kind != "word" or word.is_word(*_LANGUAGE):
+            return False
+        return not self._tokens[self._place + 1].is_sign(*_COMPARISONS)
 
     def _sign(self, sign: str, expected: str) -> None:
         if not self._taken(lambda token: token.is_sign(sign)):

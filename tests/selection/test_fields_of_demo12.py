@@ -11,8 +11,10 @@ from facts import demo_facts, demo_raw
 from attunebench.selection import Filter, choose, condition_from, fields_of, filters
 from attunebench.selection.catalogue import CATALOGUE
 
-POSITIVE = "active alert attentive determined enthusiastic excited inspired interested proud strong".split()
-NEGATIVE = "afraid ashamed distressed guilty hostile irritable jittery nervous scared upset".split()
+POSITIVE = ["active", "alert", "attentive", "determined", "enthusiastic"]
+POSITIVE += ["excited", "inspired", "interested", "proud", "strong"]
+NEGATIVE = ["afraid", "ashamed", "distressed", "guilty", "hostile"]
+NEGATIVE += ["irritable", "jittery", "nervous", "scared", "upset"]
 GROUPS = {
     "ADHD": "ASD or ADHD",
     "Autism spectrum disorder": "ASD or ADHD",
