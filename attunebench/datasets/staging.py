@@ -16,14 +16,14 @@ from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.codebook import load_codebook
 from attunebench.conversations import ValidationReport, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.conversations.subsets import published_subsets, subset_file_name
+from attunebench.conversations.subsets import subset_file_name
 from attunebench.datasets.choosing import Choice, choose, conversation_number
 from attunebench.datasets.entries import Entry, Source, shown
 from attunebench.datasets.manifest import Manifest, manifest_of, save_manifest
+from attunebench.datasets.numbers import outside_text, spans
 from attunebench.datasets.watching import Watcher
 from attunebench.errors import DataError
 
-_NUMBERS_NAMED = 20
 _LFS = b"version https://git-lfs"
 _ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 
@@ -161,11 +161,7 @@ def _lacking(offer: Offer, subset: str, numbers: frozenset[int], missing: tuple[
             f"{label} has none of the {len(numbers)} conversations of {subset} (conversation_<number>.json)."
             f"{hint or ' Give the folder or archive that has them with --from.'}"
         )
-    named = ", ".join(map(str, missing[:_NUMBERS_NAMED]))
-    more = f" and {len(missing) - _NUMBERS_NAMED} more" if len(missing) > _NUMBERS_NAMED else ""
-    outside = sorted(set(missing) - published_subsets()["Sample200"])
-    note = f" Number {outside[0]} is in {subset} and outside Sample200." if outside else ""
     return (
-        f"{label} lacks {len(missing)} of the {len(numbers)} conversations of {subset}: {named}{more}.{note} "
-        "Nothing was written; --partial takes the others."
+        f"{label} lacks {len(missing)} of the {len(numbers)} conversations of {subset}: {spans(missing)}."
+        f"{outside_text(missing)} Nothing was written; --partial takes the others."
     )
