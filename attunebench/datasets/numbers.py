@@ -25,11 +25,26 @@ class Match:
         return not self.missing and not self.extra
 
 
+def subset_called(name: str) -> tuple[str, frozenset[int]]:
+    """The published name and the file numbers of a subset. Raises UsageError where there is none of this name."""
+    numbers = subset_numbers(name)
+    return next(subset for subset, members in published_subsets().items() if members == numbers), numbers
+
+
+def outside_text(numbers: Iterable[int]) -> str:
+    """A sentence where a number is one that a subset has and the largest does not, so that nobody seeks a mistake."""
+    largest, *others = published_subsets()
+    for number in sorted(set(numbers) - subset_numbers(largest)):
+        for subset in others:
+            if number in subset_numbers(subset):
+                return f" Number {number} is in {subset} and outside {largest}."
+    return ""
+
+
 def match_of(name: str, numbers: Collection[int]) -> Match:
     """How the numbers stand to the subset called `name`, in any letter case. Raises UsageError for an unknown one."""
-    known = subset_numbers(name)
-    shown = next(subset for subset, members in published_subsets().items() if members == known)
-    return Match(shown, tuple(sorted(known - set(numbers))), tuple(sorted(set(numbers) - known)))
+    subset, known = subset_called(name)
+    return Match(subset, tuple(sorted(known - set(numbers))), tuple(sorted(set(numbers) - known)))
 
 
 def nearest(numbers: Collection[int]) -> Match | None:

@@ -13,7 +13,7 @@ from attunebench.conversations import Conversation, ValidationReport, validate_f
 from attunebench.conversations.loading import digest_of, file_number
 from attunebench.conversations.subsets import subset_file_name
 from attunebench.datasets.manifest import Changes, FileEntry, Manifest, compare, entries_of
-from attunebench.datasets.numbers import Match, match_of, nearest, spans
+from attunebench.datasets.numbers import Match, match_of, nearest, outside_text, spans
 from attunebench.errors import DataError
 
 
@@ -128,7 +128,7 @@ def subset_text(found: Verification) -> str:
         f"{len(found.misnamed)} not named conversation_N.json ({_some(found.misnamed)})" if found.misnamed else "",
     ]
     how = "These are not the files of" if found.asked else "The files are no published subset's; nearest is"
-    outside = " Number 106 is in Subsample100 and outside Sample200." if 106 in (*match.missing, *match.extra) else ""
+    outside = outside_text((*match.missing, *match.extra))
     return f"{how} {match.subset}: {', '.join(filter(None, parts))}.{outside}"
 
 

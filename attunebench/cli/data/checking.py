@@ -5,12 +5,14 @@ Parses, calls one function of `datasets` and prints; decides nothing about what 
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.cli.arguments import ConversationsOption, one_folder
+from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.datasets.verifying import Verification
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands to the group `data`."""
     app.command("verify", short_help="Check that a folder is whole, valid and unchanged.")(verify)
+    app.command("cut", short_help="Copy a published subset, or file numbers, out of a larger folder.")(cut)
 
 
 def verify(
@@ -69,6 +72,66 @@ def verify(
         _say("manifest", "none; --write-manifest writes one, so that a later look finds what has changed.")
     if not found.ok:
         raise typer.Exit(1)
+
+
+def cut(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A published subset: Subsample100, 50, 25 or 20.", show_default=False),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            metavar="DIR",
+            help="Folder to cut from, such as that of Sample200.  [required]",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="DIR", help="The new folder.", show_default="NAME beside --from")
+    ] = None,
+    numbers: Annotated[
+        str | None, typer.Option("--numbers", metavar="LIST", help="These file numbers instead of NAME: 1-20,33.")
+    ] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Also where some of the files are not there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="In place of a data folder that is there.")] = False,
+) -> None:
+    """Copy the files of a subset out of a larger folder, to the byte, with the codebook and a manifest.
+
+    The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
+    missing, and --partial cuts the other 99.
+    """
+    from attunebench.conversations.subsets import published_subsets
+    from attunebench.datasets.cutting import cut as cut_out
+    from attunebench.datasets.numbers import parse_spans, spans, subset_called
+    from attunebench.reports.model import plural
+
+    if (name is None) == (numbers is None):
+        raise UsageError(f"Give one of {', '.join(published_subsets())}, or --numbers such as 1-20,33.")
+    if source is None:
+        raise UsageError("The folder to cut from is missing; give it with --from.")
+    if name is not None:
+        name, wanted = subset_called(name)
+    elif to is None:
+        raise UsageError("--numbers needs the name of the new folder; give it with --to.")
+    else:
+        wanted = parse_spans(numbers or "")
+    target = to if to is not None else source.resolve().parent / str(name)
+    made = cut_out(source, target, wanted, replace=replace, partial=partial)
+    _say("cut", f"{plural(made.manifest.n_conversations, 'conversation')} from {source} to {made.target}.")
+    if made.missing:
+        _say(
+            "missing",
+            f"{plural(len(made.missing), 'file')} ({spans(made.missing)}): this is not all of {name or numbers}.",
+        )
+    if made.companions:
+        _say("beside", f"{', '.join(made.companions)}.")
+    _say("digest", f"{made.manifest.ground_truth_sha256} (scores call it ground_truth_sha256)")
+    typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(made.target))}", err=True)
 
 
 def _tell(found: Verification) -> None:
