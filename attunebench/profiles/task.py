@@ -1,0 +1,58 @@
+"""The task of predicting profiles, as the engine takes it: one call a conversation, one file for its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attunebench.conversations.traits import TRAITS, Trait
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import PROFILE_TASK
+from attunebench.protocol.profile import TEMPLATES, assemble_profile, plan_profile
+from attunebench.runner.files import Identity, result_name
+
+if TYPE_CHECKING:
+    from attunebench.codebook import Codebook
+    from attunebench.conversations.schema import Conversation
+    from attunebench.protocol.assemble import RunFacts
+    from attunebench.protocol.calls import Call, Mode, Record
+    from attunebench.runner.settings import RunSettings
+
+_MODE = "default"
+"""A run's only mode: whoever was told of the profile would have nothing to predict."""
+
+
+@dataclass(frozen=True)
+class ProfileTask:
+    """A `runner.task.Task`. `traits` as `conversations.traits.traits_of` makes them of the data at hand."""
+
+    traits: tuple[Trait, ...] = TRAITS
+    name: str = PROFILE_TASK
+    plan_inputs: tuple[str, ...] = (PROFILE_TASK,)
+
+    @property
+    def prompt_set_sha256(self) -> str:
+        return prompt_set_sha256(TEMPLATES)
+
+    def plan(
+        self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
+    ) -> tuple[Call, ...]:
+        return (plan_profile(conversation, codebook, self.traits),)
+
+    def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
+        return ()
+
+    def assemble(
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
+    ) -> dict[str, Any]:
+        return assemble_profile(conversation, records, facts)
+
+    def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
+        if data.get("task") != PROFILE_TASK or "em_model" not in data or "conversationId" not in data:
+            return None
+        return str(data["conversationId"]), str(data.get("provider", "unknown")), str(data["em_model"]), _MODE
+
+    def result_name(self, identity: Identity) -> str:
+        """`<conversationId>_<provider>_<model>_profile.json`, cleaned as names of results are."""
+        return result_name((*identity[:3], PROFILE_TASK))
