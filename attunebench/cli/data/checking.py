@@ -5,23 +5,34 @@ Parses, calls one function of `datasets` and prints; decides nothing about what 
 
 from __future__ import annotations
 
+import os
 import shlex
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import ConversationsOption, one_folder
+from attunebench.cli.arguments import CodebookOption, ConversationsOption, SkipInvalidOption, comma_list, one_folder
+from attunebench.cli.emitting import coloured, emit, terminal_width
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.datasets.verifying import Verification
 
 
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the group `data`."""
     app.command("verify", short_help="Check that a folder is whole, valid and unchanged.")(verify)
     app.command("cut", short_help="Copy a published subset, or file numbers, out of a larger folder.")(cut)
+    app.command("describe", short_help="What a paper's data table holds: people, turns, labels, base rates.")(describe)
 
 
 def verify(
@@ -132,6 +143,70 @@ def cut(
         _say("beside", f"{', '.join(made.companions)}.")
     _say("digest", f"{made.manifest.ground_truth_sha256} (scores call it ground_truth_sha256)")
     typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(made.target))}", err=True)
+
+
+def describe(
+    conversations: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="Folder of the conversation files.", show_default=False)
+    ] = None,
+    folder: ConversationsOption = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="SECTION",
+            help="size, emotions, binary, pairwise, affect, answers, people or topics; repeat or use commas.",
+            show_default="all of them",
+        ),
+    ] = None,
+    mask_below: Annotated[
+        int,
+        typer.Option(
+            "--mask-below",
+            metavar="N",
+            min=0,
+            help="Mask what fewer than N participants told, and what would give it away, for tables that are "
+            "published: a rare answer can tell who somebody is.",
+            show_default="masks nothing",
+        ),
+    ] = 0,
+    codebook: CodebookOption = None,
+    skip_invalid: SkipInvalidOption = False,
+    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+) -> None:
+    """Describe a set of conversations in tables: its size, labels by kind, emotions, the base rates of every question,
+    preferred replies, affect before and after, answers, participants and topics. What is missing is counted.
+
+    Reads the data alone: no model's answers and no scores.
+    """
+    from attunebench.cli.loading import load
+    from attunebench.datasets.describing import describe as described
+    from attunebench.reports.analyses import TERMINAL_ROWS, render
+
+    place = one_folder(conversations, folder)
+    loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
+    if output is not None and output.exists() and any(output.samefile(c.source_file) for c in loaded):
+        raise UsageError(f"{output} is one of the conversations; name another file with -o.")
+    made = described(
+        loaded,
+        codebook=book,
+        mask_below=mask_below,
+        sections=comma_list(only),
+        left_out=[f"{file.file}: {'; '.join(file.reasons)}" for file in loaded.skipped],
+    )
+    text = render(
+        made,
+        format.value,
+        width=terminal_width(output),
+        colour=coloured(output),
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=None if all_rows or output is not None else TERMINAL_ROWS,
+    )
+    emit(text, output)
 
 
 def _tell(found: Verification) -> None:

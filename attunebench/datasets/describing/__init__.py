@@ -1,0 +1,53 @@
+"""What a paper's data table holds: a set of conversations described in tables, section by section.
+
+Pure: conversations in, analyses out. Reads no file and draws nothing; every number has its n, and what is missing is
+counted beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from attunebench.analyses.model import Analysis
+from attunebench.codebook import Codebook, default_codebook
+from attunebench.conversations import Conversation
+from attunebench.datasets.describing import affect, answers, binary, emotions, pairwise, people, size, topics
+from attunebench.datasets.describing.tables import Data
+from attunebench.errors import UsageError
+
+SECTIONS: Mapping[str, Callable[[Data], Analysis]] = {
+    "size": size.describe,
+    "emotions": emotions.describe,
+    "binary": binary.describe,
+    "pairwise": pairwise.describe,
+    "affect": affect.describe,
+    "answers": answers.describe,
+    "people": people.describe,
+    "topics": topics.describe,
+}
+"""Section name → what makes it, in the order in which they are shown."""
+
+
+def describe(
+    conversations: Iterable[Conversation],
+    *,
+    codebook: Codebook | None = None,
+    mask_below: int = 0,
+    sections: Iterable[str] = (),
+    left_out: Sequence[str] = (),
+) -> tuple[Analysis, ...]:
+    """The sections asked for, all without any, in the order of `SECTIONS`; the same whatever the order of the files.
+
+    `mask_below`: counts of fewer participants than this are masked in what is told of people and by them. `left_out`:
+    files that are not in, each with the reason; the first section names them. Raises UsageError for a section that does
+    not exist.
+    """
+    wanted = list(sections)
+    unknown = [name for name in wanted if name not in SECTIONS]
+    if unknown:
+        raise UsageError(f"There is no section '{unknown[0]}'; choose of {', '.join(SECTIONS)}.")
+    data = Data(tuple(conversations), codebook or default_codebook(), mask_below)
+    first, *others = (make(data) for name, make in SECTIONS.items() if not wanted or name in wanted)
+    warnings = [f"Left out: {file}" for file in left_out]
+    return (replace(first, warnings=(*first.warnings, *warnings)), *others)
