@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,28 +35,14 @@ def given_filters(ctx: typer.Context) -> Mapping[str, Sequence[str]]:
 class FilterCommand(TyperCommand):
     """A command with an option for each filter, which its help shows apart, a line for each field."""
 
-    @cached_property
-    def _filters(self) -> list[Any]:
-        from attunebench.selection.filters import filters
-
-        def command(**_: Any) -> None:
-            """Never called: a signature that the parser's own library makes options of."""
-
-        # Its first command is all there is, so the parser needs no name for it.
-        command.__signature__ = inspect.Signature(list(map(_parameter, filters())))  # type: ignore[attr-defined]
-        command.__annotations__ = {one.parameter: _annotation(one) for one in filters()}
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command()(command)
-        return list(typer.main.get_command(app).params)
-
     def get_params(self, ctx: Any) -> list[Any]:
         """The command's own parameters, the filters, and the help option."""
         *own, of_help = super().get_params(ctx)
-        return [*own, *self._filters, of_help]
+        return [*own, *_parameters(), of_help]
 
     def invoke(self, ctx: Any) -> Any:
         """Hand the filters on through the context: the command's function has no parameter for each."""
-        given = {str(one.name): ctx.params.pop(one.name) for one in self._filters}
+        given = {str(one.name): ctx.params.pop(one.name) for one in _parameters()}
         ctx.meta[_GIVEN] = {name: values for name, values in given.items() if values}
         return super().invoke(ctx)
 
@@ -76,6 +62,21 @@ class FilterCommand(TyperCommand):
             if records := [(entry.usage, entry.field.meaning) for entry in entries if entry.options]:
                 with formatter.section(group):
                     formatter.write_dl(records)
+
+
+@cache
+def _parameters() -> tuple[Any, ...]:
+    """The filters as the parser has them."""
+    from attunebench.selection.filters import filters
+
+    def command(**_: Any) -> None:
+        """Never called: a signature that the parser's own library makes options of."""
+
+    command.__signature__ = inspect.Signature(list(map(_parameter, filters())))  # type: ignore[attr-defined]
+    command.__annotations__ = {one.parameter: _annotation(one) for one in filters()}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(command)
+    return tuple(typer.main.get_command(app).params)
 
 
 def _annotation(one: Filter) -> Any:
