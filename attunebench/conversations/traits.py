@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 CANNOT_TELL = "cannot tell"
 """The answer of somebody who declines to say; no truth is ever this."""
 
+PROFILE_TASK = "profile"
+"""The value of `task` in a file that predicts traits; results of the benchmark have no such key."""
+
 DIAGNOSES = "diagnosis_groups"
 ASRS = "asrs_6"
 ASRS_COUNT_TOP = 6

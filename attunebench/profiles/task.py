@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attunebench.conversations.traits import TRAITS, Trait
+from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.protocol.profile import TEMPLATES, assemble_profile, plan_profile
 from attunebench.runner.files import Identity, result_name
 

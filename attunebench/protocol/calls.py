@@ -23,8 +23,6 @@ KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind != "profile")
 """The calls of the benchmark itself; `profile` belongs to a task of its own."""
 RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
 """What a judge rates 1–7 where there is a reference."""
-PROFILE_TASK = "profile"
-"""The value of `task` in the result of a `profile` call; results of the benchmark have no such key."""
 PREDICTED_PROFILE = "predicted_profile"
 """The key under which a `profile` call is answered, and its result holds the answers."""
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.conversations.traits import TRAITS, Trait
+from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait
 from attunebench.prompts import render
 from attunebench.protocol import messages as show
 from attunebench.protocol.assemble import RunFacts, provenance, taken
-from attunebench.protocol.calls import PREDICTED_PROFILE, PROFILE_TASK, Asked, Call, Record
+from attunebench.protocol.calls import PREDICTED_PROFILE, Asked, Call, Record
 from attunebench.protocol.schemas import schema_for
 
 TEMPLATES = ("profile_prediction/system", "profile_prediction/task", "reask", "transcript", "turn")

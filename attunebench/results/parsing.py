@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS
-from attunebench.protocol.calls import PROFILE_TASK
+from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.results import values
 from attunebench.results.schema import (
     Observed,

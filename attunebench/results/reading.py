@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.jsonfile import MAX_BYTES, parse_json
-from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.results import values
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result

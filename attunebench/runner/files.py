@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
-from attunebench.protocol.calls import PROFILE_TASK
 from attunebench.runner.stamps import Found, found_in
 from attunebench.wholefile import whole_file
 
