@@ -316,7 +316,9 @@ def read_scores(path: str | Path) -> Scores:
     except ValueError as error:
         raise DataError(f"{source} is {error}; write it again with `attune-bench score`.") from None
     if not _is_scores(content):
-        raise DataError(f"{source} is not a scores file; name the one that `attune-bench score` wrote.")
+        from attunebench.results.mistaken import instead_of_scores
+
+        raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
     version = str(content["schema_version"])
     if _major(version) != _major(SCHEMA_VERSION):
         raise DataError(

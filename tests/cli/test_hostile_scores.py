@@ -18,6 +18,7 @@ COMMANDS = {
     "report": ("report",),
     "html": ("report", "-f", "html", "-o", "page.html", "--scores"),
     "figures": ("figures", "--resamples", "100", "--only", "leaderboard"),
+    "stats": ("stats",),
 }
 QUICK = ("--resamples", "100")
 ODD_NAME = "=cmd()\x1b[31m\n\u202e<script>alert(1)</script>[bold]|" + "x" * 10_000
