@@ -17,7 +17,8 @@ OTHER = "other"
 GROUPS = (NONE, ANXIETY_DEPRESSION, ASD_ADHD, OTHER, ANY)
 """In the order in which reports show them."""
 
-_UNTOLD = frozenset(("", "n/a", "prefer not to say"))
+UNTOLD = frozenset(("", "n/a", "prefer not to say", "prefer not to answer", "prefer not to disclose"))
+"""Answers that tell nothing, in lower case."""
 _NO_DIAGNOSIS = frozenset(("none", "no", "none of the above", "no diagnosis"))
 _PARTS = {
     ANXIETY_DEPRESSION: ("anxi", "depress"),
@@ -28,7 +29,7 @@ _ABBREVIATIONS = {"asd": ASD_ADHD}
 
 def named_groups(diagnoses: Iterable[str]) -> tuple[str, ...]:
     """The groups of the diagnoses that are told, in alphabetical order; () where there are none or nothing is told."""
-    named = {diagnosis.strip().casefold() for diagnosis in diagnoses} - _UNTOLD - _NO_DIAGNOSIS
+    named = {diagnosis.strip().casefold() for diagnosis in diagnoses} - UNTOLD - _NO_DIAGNOSIS
     return tuple(sorted({group for name in named for group in _groups_of(name)}))
 
 

@@ -147,7 +147,7 @@ def _person() -> Iterable[Field]:
         ("age", "age_range", "age", "Age range, as the data names it."),
         ("gender", "gender", "gender", "Gender."),
         ("country", "country", "country", "Country."),
-        ("education", "education", "education", "Highest education."),
+        ("education", "education", "education", "Highest education, in full."),
         ("english", "english_proficiency", "English proficiency", "How well the person knows English."),
     ):
         read = demographic(key)
@@ -156,7 +156,7 @@ def _person() -> Iterable[Field]:
         "work",
         "list",
         "work or education background",
-        "A field of work or study.",
+        "A field of work or study, in full.",
         PERSON,
         demographics("work_edu_background"),
         option="work",
@@ -177,8 +177,15 @@ def _person() -> Iterable[Field]:
 
 
 def _conversation() -> Iterable[Field]:
-    yield _about("topic", "topic", "Topic category.", _field("topics"), kind="list", aliases=("topics", "category"))
-    yield _about("subtopic", "subtopic", "Subtopic.", _field("subtopic"))
+    yield _about(
+        "topic",
+        "topic",
+        "Topic category; the beginning of a word in it will do.",
+        _field("topics"),
+        kind="list",
+        aliases=("topics", "category"),
+    )
+    yield _about("subtopic", "subtopic", "Subtopic; the beginning of a word in it will do.", _field("subtopic"))
     meaning = "The person's attitude towards the topic."
     yield _about("attitude", "attitude", meaning, _field("attitude"), match="whole")
     meaning = "The original model (OM), with which the person talked."
@@ -207,9 +214,18 @@ def _about(name: str, label: str, meaning: str, read: Source, **more: Any) -> Fi
 
 
 def _answers() -> Iterable[Field]:
-    yield _about("q1", "Q1", "What the person was looking for.", _q1, kind="list", group=ANSWERS)
-    yield _about("q2", "Q2", "How clearly the person's feelings came out.", _wide("q2"), group=ANSWERS)
-    yield _about("q3", "Q3", "How well the chat model fitted what the person needed.", _wide("q3"), group=ANSWERS)
+    yield _about(
+        "q1",
+        "Q1",
+        "What the person was looking for; the beginning of a word in the answer will do.",
+        _q1,
+        kind="list",
+        group=ANSWERS,
+    )
+    yield _about("q2", "Q2", "How clearly the person's feelings came out; as Q1.", _wide("q2"), group=ANSWERS)
+    yield _about(
+        "q3", "Q3", "How well the chat model fitted what the person needed; as Q1.", _wide("q3"), group=ANSWERS
+    )
 
 
 def _scale(name: str, label: str, meaning: str, low: float, high: float, **more: Any) -> Field:

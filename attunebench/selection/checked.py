@@ -52,9 +52,7 @@ def contains(fields: Fields, field: Field, part: str) -> Condition:
 
 
 def chosen(fields: Fields, field: Field, value: str) -> Condition:
-    """What the field's option takes a text for, by the field's `match`; UsageError where no conversation has it."""
-    if field.kind == "number":
-        return compared(field, "=", value, fields)
+    """What the option of a text or list field takes a text for, by its `match`; UsageError where nobody has it."""
     if field.match == "part":
         return contains(fields, field, value)
     _require_text(field, value)

@@ -27,7 +27,9 @@ the text; every option that has the text in it."""
 Thirds = Literal["thirds"]
 
 _LIKE = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("‘’ʼ", "'"), **dict.fromkeys("“”", '"')})
-_UNTOLD = frozenset(("", "n/a", "prefer not to say", "prefer not to answer", "prefer not to disclose"))
+UNTOLD = frozenset(("", "n/a", "prefer not to say", "prefer not to answer", "prefer not to disclose"))
+"""Answers that tell nothing. Those of `conversations.groups`, whose import would load readers of files: a test keeps
+them equal."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -38,7 +40,7 @@ def fold(text: str) -> str:
 
 def untold(text: str) -> bool:
     """Whether an answer about oneself tells nothing ("Prefer not to say"): it is as if it were missing."""
-    return fold(text) in _UNTOLD
+    return fold(text) in UNTOLD
 
 
 def plain(number: float) -> str:

@@ -90,8 +90,13 @@ def _example(field: Field, values: tuple[ValueCount, ...], numbers: Sequence[flo
         test, bound = field.cutoff or ("min", plain(median(numbers)))
         if field.option:
             return f"--{field.option}-{test} {bound}"
-        return f"--where {shlex.quote(f'{field.name} >= {bound}')}"
+        return f"--where {_typed(f'{field.name} >= {bound}')}"
     value = max(values, key=lambda found: found.conversations).value if values else ""
     if field.option:
-        return f"--{field.option} {shlex.quote(value)}"
-    return f"--where {shlex.quote(f'{field.name} = {quoted(value)}')}"
+        return f"--{field.option} {_typed(value)}"
+    return f"--where {_typed(f'{field.name} = {quoted(value)}')}"
+
+
+def _typed(text: str) -> str:
+    """A text as a shell takes it, in the quotes that are easier to read."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!') else shlex.quote(text)

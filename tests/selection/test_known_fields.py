@@ -11,8 +11,10 @@ from facts import a_fact, demo_facts
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attunebench.conversations import groups
 from attunebench.errors import UsageError
 from attunebench.selection import choose, condition_from, fields_of, overview, parse_where
+from attunebench.selection import fields as fields_module
 from attunebench.selection.catalogue import CATALOGUE, GROUPS
 from attunebench.selection.known import thirds
 
@@ -86,6 +88,18 @@ def test_unknown_scales_and_told_facts_become_fields() -> None:
     assert {"b": ("living_in",)} == choose(entries, parse_where("living_in = town", fields)).unknown
 
 
+def test_told_facts_of_any_kind_can_be_chosen_by() -> None:
+    a, b = a_fact("a"), a_fact("b")
+    a["demographics"] = {"siblings": 3, "student": True, "nested": {"deep": 1}, "code": 7}
+    b["demographics"] = {"siblings": 0, "student": False, "code": "x7"}
+    fields = fields_of([a, b])
+    for text in ("siblings > 2", "student = true", "code = 7"):
+        assert ("a",) == choose([a, b], parse_where(text, fields)).chosen
+    assert "nested" not in fields.by_name
+    examples = {seen.field.name: seen.example for seen in overview([a, b])}
+    assert ("--where 'siblings >= 1.5'", "--where 'student = \"true\"'") == (examples["siblings"], examples["student"])
+
+
 @pytest.mark.parametrize("key", ["who_5 ", "and", "", "\x1b[31m", "Größe", "a b c", "turns", "__class__", "9"])
 def test_a_strange_name_of_a_scale_can_still_be_typed(key: str) -> None:
     entries = [a_fact("a"), a_fact("b", who_5=4)]
@@ -145,6 +159,10 @@ def test_fields_are_shown_under_headings_that_there_are() -> None:
     assert {field.group for field in CATALOGUE} <= set(GROUPS)
     assert len(CATALOGUE) == len({field.name for field in CATALOGUE})
     assert len(CATALOGUE) == len({field.option for field in CATALOGUE})
+
+
+def test_what_tells_nothing_is_said_once() -> None:
+    assert groups.UNTOLD == fields_module.UNTOLD
 
 
 def test_importing_the_fields_leaves_heavy_modules_out() -> None:
