@@ -127,7 +127,8 @@ def _cost(summary: RunSummary) -> list[str]:
     parts = words.split(spending)
     lines = []
     if so_far == words.UNKNOWN:
-        so_far = "unknown (the server states none; --price-in and --price-out give prices)"
+        judge = "" if spending.model.unpriced else "judge-"
+        so_far = f"unknown (the server states none; --{judge}price-in and --{judge}price-out give prices)"
     if so_far:
         lines.append(f"Cost: {so_far}" + (f", of it {', '.join(parts)}" if parts else "") + ".")
     if spending.lost:

@@ -24,6 +24,7 @@ COMMANDS = (
     "run",
     "score",
     "reparse",
+    "rejudge",
     "report",
     "compare",
     "analyze",

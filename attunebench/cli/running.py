@@ -53,8 +53,13 @@ def judge_settings(
 
 def run_settings(**values: Any) -> RunSettings:
     """The run's settings. Raises UsageError in place of pydantic's report."""
+    return checked(RunSettings, **values)
+
+
+def checked(make: Callable[..., RunSettings], **values: Any) -> RunSettings:
+    """Settings made of these values. Raises UsageError in place of pydantic's report."""
     try:
-        return RunSettings(**values)
+        return make(**values)
     except ValidationError as error:
         first = error.errors()[0]
         option = "--" + str(first["loc"][0]).replace("_", "-")
@@ -127,13 +132,12 @@ def run_again(argv: Sequence[str]) -> str:
     return shlex.join(["attune-bench", *words])
 
 
-def show_estimate(estimate: Estimate, settings: RunSettings) -> None:
-    """Counts on stdout: a table that is also easy to cut. Prices are asked for."""
-    known = known_prices(settings)
-    typer.echo(
-        f"{estimate.jobs} to do, {estimate.complete} complete (conversations x modes), "
-        f"{estimate.calls} calls, nothing asked."
-    )
+def show_estimate(
+    estimate: Estimate, settings: RunSettings, *, judges_only: bool = False, jobs: str = "conversations x modes"
+) -> None:
+    """Counts on stdout: a table that is also easy to cut. Prices are asked for. `jobs` says what is counted."""
+    known = known_prices(settings, judges_only=judges_only)
+    typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
     typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
     rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]
     sums = tuple(map(sum, zip(*rows, strict=True))) or (0, 0, 0, 0)
@@ -145,7 +149,7 @@ def show_estimate(estimate: Estimate, settings: RunSettings) -> None:
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
     cost = estimate.counted.price(known.prices, settings.max_tokens)
-    free = all(model.provider == "baseline" for model in (settings.em, *settings.judges))
+    free = all(model.provider == "baseline" for model in (*(() if judges_only else (settings.em,)), *settings.judges))
     if free or not estimate.calls:
         return
     if cost is None:

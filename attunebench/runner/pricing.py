@@ -33,17 +33,18 @@ class KnownPrices:
     unasked: Sequence[str] = ()
 
 
-def known_prices(settings: RunSettings) -> KnownPrices:
+def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPrices:
     """The prices that a run would go by, for an estimate of it; a provider that cannot be asked has no price.
 
-    Asks providers for their lists alone. Raises UsageError where a run would.
+    Asks providers for their lists alone. With `judges_only` the evaluated model is not asked, and so costs nothing.
+    Raises UsageError where a run would.
     """
-    opened = [_opened(each) for each in (settings.em, *settings.judges)]
+    opened = [_opened(each) for each in (*(() if judges_only else (settings.em,)), *settings.judges)]
     reasons = [each for each in opened if isinstance(each, str)]
     backends = [None if isinstance(each, str) else each for each in opened]
-    known = asyncio.run(prices_of(settings, backends))
-    lacking = None in known.prices
-    return KnownPrices(known.prices, known.source, tuple(dict.fromkeys(reasons)) if lacking else ())
+    known = asyncio.run(prices_of(settings, [None, *backends] if judges_only else backends))
+    prices = [_FREE, *known.prices[1:]] if judges_only else known.prices
+    return KnownPrices(prices, known.source, tuple(dict.fromkeys(reasons)) if None in prices else ())
 
 
 async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -> KnownPrices:

@@ -47,7 +47,9 @@ def rejudge_settings(results: Path, judges: Sequence[ModelSettings], **values: A
 
     Raises pydantic's ValidationError for values that fit no run.
     """
-    drafts = ModelSettings(provider="results", model="drafts")
+    # Whoever asks what it costs gets to hear nothing where nobody costs anything.
+    free = all(judge.provider == "baseline" for judge in judges)
+    drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
     return RunSettings(em=drafts, judges=tuple(judges), output=results, **values)
 
 

@@ -77,8 +77,8 @@ def split(spending: Spending) -> list[str]:
     """Who and what took the money, where there is more than one thing to say; tokens for waste of unknown cost."""
     shares = (("model", spending.model), ("judges", spending.judges))
     parts = []
-    if spending.judges.replies and any(share.total is not None for _, share in shares):
-        parts = [f"{who} {_paid(share)}" for who, share in shares if share.replies]
+    if all(share.replies for _, share in shares) and any(share.total is not None for _, share in shares):
+        parts = [f"{who} {_paid(share)}" for who, share in shares]
     if wasted := waste(spending):
         parts.append(f"wasted {wasted}")
     return parts

@@ -1,0 +1,192 @@
+"""`attune-bench rejudge`: existing drafts judged by other or more judges, and what becomes of the scores by it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import (
+    ClusterOption,
+    CodebookOption,
+    ResamplesOption,
+    SkipInvalidOption,
+    by_participant,
+    comma_list,
+)
+from attunebench.errors import UsageError
+
+
+class _Format(str, Enum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("rejudge", short_help="Judge existing drafts by other or more judges.")(rejudge)
+
+
+def rejudge(
+    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            help="Folder of the conversations that were run.  [required]",
+            show_default=False,
+        ),
+    ] = None,
+    judge_model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-model", "-M", metavar="MODEL", help="A model that judges the drafts; repeat or use commas."
+        ),
+    ] = None,
+    judge_provider: Annotated[
+        str | None,
+        typer.Option(help="openrouter, openai, prime, local or baseline.", show_default=False),
+    ] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="Address of the judges' server, e.g. http://localhost:8000/v1.")
+    ] = None,
+    judge_api_key: Annotated[
+        str | None, typer.Option(help="The judges' key; wins over the environment, where it is safer.")
+    ] = None,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Ask nobody; tell what the votes that are there say.")
+    ] = False,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--models",
+            metavar="MODEL",
+            help="Only results of these models, by name or as provider/model; repeat or use commas.",
+            show_default="all",
+        ),
+    ] = None,
+    modes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--modes", metavar="MODE…", help="Only results in these modes; words or a comma list.", show_default="all"
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Only the first N conversations with results, in the run's order.", show_default="all"
+        ),
+    ] = None,
+    order_seed: Annotated[int, typer.Option(help="Seed of that order, as for `run`.")] = 0,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Ask for votes of these judges that are there anew, and replace them."),
+    ] = False,
+    retry_unanswered: Annotated[
+        bool, typer.Option("--retry-unanswered", help="Ask again for votes that lack something that was asked.")
+    ] = False,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Calls under way at once to one judge, at most; fewer where the server wants it.")
+    ] = 16,
+    rpm: Annotated[
+        float | None, typer.Option(help="Requests a minute to one judge, if you know its limit.", show_default="none")
+    ] = None,
+    tpm: Annotated[
+        float | None, typer.Option(help="Tokens a minute to one judge, prompts and replies.", show_default="none")
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            metavar="USD",
+            help="What this command may spend at worst; it stops before (exit status 3).",
+            show_default="no bound",
+        ),
+    ] = None,
+    judge_price_in: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Price of a million prompt tokens.", show_default="listed"),
+    ] = None,
+    judge_price_out: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Price of a million completion tokens.", show_default="listed"),
+    ] = None,
+    call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
+    structured: Annotated[
+        str,
+        typer.Option(help="How answers are held to their format: schema, object, text or auto, as for `run`."),
+    ] = "auto",
+    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of one reply; four times that after a cut one.")
+    ] = 4096,
+    seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
+    max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
+    codebook: CodebookOption = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Count votes, tokens and money; ask nobody but the provider for its prices."),
+    ] = False,
+    skip_invalid: SkipInvalidOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors, closing lines and the report only.")] = False,
+    cluster: ClusterOption = None,
+    resamples: ResamplesOption = 10_000,
+    format: Annotated[
+        _Format, typer.Option("--format", "-f", help="The report for people or for programs.")
+    ] = _Format.terminal,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the report to this file, not to the terminal.")
+    ] = None,
+    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of the report in the terminal.")] = False,
+) -> None:
+    """Have other or more judges rate the drafts of existing results, and add their votes to the files.
+
+    No evaluated model is asked, votes that are there stay, and nothing but the votes changes in a file. The same
+    command again goes on where it stopped. Then tells how judged scores move with who judges, and how far judges agree.
+    """
+    from attunebench.analyses.model import Settings
+    from attunebench.cli import rejudging
+    from attunebench.protocol.modes import parse_modes
+
+    if conversations is None:
+        raise UsageError("The conversations folder is missing; give it with --conversations.")
+    if not results.is_dir():
+        raise UsageError(f"There is no results folder {results}; give it with --results.")
+    judges = comma_list(judge_model)
+    wanted = rejudging.Wanted(
+        results, conversations, comma_list(models), parse_modes(modes) if modes else (), judges, codebook, skip_invalid
+    )
+    shown = rejudging.Shown(
+        Settings(resamples=resamples, by_participant=by_participant(cluster)), format.value, output, all_rows, quiet
+    )
+    if report_only:
+        rejudging.report_only(wanted, shown)
+        return
+    settings = rejudging.settings(
+        wanted,
+        judge_provider,
+        judge_base_url,
+        judge_api_key,
+        concurrency=concurrency,
+        rpm=rpm,
+        tpm=tpm,
+        max_cost=max_cost,
+        judge_price_in=judge_price_in,
+        judge_price_out=judge_price_out,
+        call_timeout=call_timeout,
+        structured=structured,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=seed,
+        max_reasks=max_reasks,
+        limit=limit,
+        order_seed=order_seed,
+        replace=replace,
+        retry_unanswered=retry_unanswered,
+    )
+    rejudging.main(wanted, settings, shown, dry_run=dry_run)
