@@ -97,7 +97,7 @@ def test_told_facts_of_any_kind_can_be_chosen_by() -> None:
         assert ("a",) == choose([a, b], parse_where(text, fields)).chosen
     assert "nested" not in fields.by_name
     examples = {seen.field.name: seen.example for seen in overview([a, b])}
-    assert ("--where 'siblings >= 1.5'", "--where 'student = \"true\"'") == (examples["siblings"], examples["student"])
+    assert ("--where 'siblings >= 1.5'", "--where 'student = \"false\"'") == (examples["siblings"], examples["student"])
 
 
 @pytest.mark.parametrize("key", ["who_5 ", "and", "", "\x1b[31m", "Größe", "a b c", "turns", "__class__", "9"])
