@@ -1,0 +1,162 @@
+"""`attune-bench subset-report`: what it reads, writes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from demo_scores import demo_scores_file
+from planted_studies import older
+
+from attunebench.conversations import demo_folder
+from attunebench.selection import filters
+from attunebench.selection.guide import guide
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    return Path(shutil.copy(demo_scores_file(), tmp_path / "scores.json"))
+
+
+def quick(cli: Cli, *words: str | Path) -> Any:
+    return cli("subset-report", *words, "--resamples", "100")
+
+
+def test_the_published_script_as_users_type_it(cli: Cli, scores: Path) -> None:
+    ended = quick(cli, "-s", "scores.json", "-d", demo_folder(), "--diagnosis", "ADHD", "--compare")
+    assert (0, "") == (ended.status, ended.err)
+    assert "Subset: diagnosis contains “ADHD”" in ended.out
+    assert "3 of 12 scored conversations match" in ended.out
+    assert "Too few for a claim" in ended.out
+
+
+def test_scores_json_here_is_the_default(cli: Cli, scores: Path) -> None:
+    words = ("--age", "25-34", "--metric", "composite")
+    ended = quick(cli, *words)
+    assert quick(cli, scores, *words).out == quick(cli, "-s", scores, *words).out == ended.out
+    assert 0 == ended.status
+
+
+def test_the_folder_has_the_facts_that_older_scores_lack(cli: Cli, scores: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps(older(json.loads(scores.read_text("utf-8")))), encoding="utf-8")
+    refused = quick(cli, "-s", old, "--diagnosis", "ADHD")
+    assert 2 == refused.status
+    assert "give the conversations with -d DIR" in refused.err
+    ended = quick(cli, "-s", old, "-d", demo_folder(), "--diagnosis", "ADHD", "--format", "json")
+    assert 3 == json.loads(ended.out)["analyses"][0]["tables"][0]["rows"][0]["n"]
+
+
+def test_a_folder_that_is_not_the_one_that_was_scored_is_told(cli: Cli, scores: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(demo_folder(), tmp_path / "data"))
+    (folder / "conversation_1012.json").unlink()
+    changed = json.loads((folder / "conversation_1001.json").read_text("utf-8"))
+    changed["participant_profile"]["demographics"]["gender"] = "Man"
+    changed["conversationWideQuestions"]["q2_emotionClarity"] = "Clear and explicitly stated"
+    (folder / "conversation_1001.json").write_text(json.dumps(changed), encoding="utf-8")
+    said = " ".join(quick(cli, "-d", "data", "--gender", "man", "--metric", "composite").out.split())
+    assert "5 of 11 scored conversations match" in said
+    assert "1 scored conversation left out, not in data: conversation_1012.json." in said
+    assert "The labels of 1 conversation in data are not those that were scored on" in said
+    assert "What data tells of 1 conversation is not what the scores hold (gender)" in said
+
+
+def test_help_names_every_filter_and_what_its_field_means(cli: Cli) -> None:
+    # A line may end at a hyphen.
+    shown = " ".join(cli("subset-report", "--help").out.split()).replace("- ", "-")
+    for group, entries in guide().items():
+        assert f"{group}:" in shown
+        for entry in entries:
+            assert f"{entry.usage} {entry.field.meaning}".replace("- ", "-") in shown
+    for one in filters():
+        stem = one.flag if one.test == "is" else f"--{one.field.option}-{{min,max,below,above}}"
+        assert stem in shown
+
+
+def test_fields_are_listed_with_counts_and_an_option_that_works(cli: Cli, scores: Path) -> None:
+    document = json.loads(cli("subset-report", "--list-fields", "--format", "json").out)
+    texts, numbers, values = document["analyses"][0]["tables"]
+    assert {"field": "diagnosis", "value": "ADHD", "n": 3, "participants": 2} in values["rows"]
+    who = next(row for row in numbers["rows"] if row["field"] == "who_5")
+    assert (12, 8, 6, 21) == (who["n"], who["participants"], who["least"], who["largest"])
+    assert "--who5-below 13" == who["example"]
+    assert {"diagnosis", "age", "topic", "q1"} <= {row["field"] for row in texts["rows"]}
+
+
+def test_a_screen_lists_the_most_frequent_values_and_all_when_asked(cli: Cli, scores: Path) -> None:
+    assert "… 2 more" in cli("subset-report", "--list-fields").out
+    assert "more\n" not in cli("subset-report", "--list-fields", "--all-rows").out
+
+
+def test_a_comparison_on_a_screen_says_what_it_leaves_out(cli: Cli, scores: Path) -> None:
+    words = ("--diagnosis", "ADHD", "--compare")
+    brief = " ".join(quick(cli, *words).out.split())
+    assert "Not shown: Turn by turn, subset and rest; Whole talk, subset and rest: --all-rows" in brief
+    assert "Binary OM" not in brief
+    assert "Binary OM" in quick(cli, *words, "--all-rows").out
+    assert "Binary OM" in quick(cli, *words, "--format", "markdown").out
+    assert "Binary OM" in quick(cli, *words, "--metric", "binary_om_accuracy").out
+
+
+def test_a_csv_says_warnings_beside_it(cli: Cli, scores: Path) -> None:
+    ended = quick(cli, "--topic", "Work", "--format", "csv", "--metric", "composite")
+    assert "demonstration" in ended.err
+    rows = list(csv.DictReader(io.StringIO(ended.out)))
+    assert {"subset", "subset-default"} == {row["analysis"] for row in rows}
+
+
+def test_two_calls_write_the_same(cli: Cli, scores: Path) -> None:
+    words = ("--who5-below", "13", "--compare", "--format", "json")
+    assert quick(cli, *words).out == quick(cli, *words).out
+
+
+def test_the_report_goes_into_a_file_and_never_over_the_scores(cli: Cli, scores: Path) -> None:
+    before = scores.read_bytes()
+    assert 2 == quick(cli, "-o", scores).status
+    assert before == scores.read_bytes()
+    ended = quick(cli, "--topic", "Work", "-o", "report.md", "--format", "markdown")
+    assert ("", "") == (ended.out, ended.err)
+    assert "# Subset: topic" in Path("report.md").read_text("utf-8")
+
+
+def test_without_a_filter_everything_is_in(cli: Cli, scores: Path) -> None:
+    out = quick(cli, "--metric", "composite").out
+    assert "Subset: all conversations" in out
+    assert "12 of 12 scored conversations match, of 8 participants; 0 do not." in out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--diagnosis", "Gout"), "--diagnosis: no conversation here has diagnosis with “Gout”; there is"),
+        (("--age", "25"), "25-34 ("),
+        (("--who5-below", "many"), "--who5-below: who_5 is compared with a number, not with “many”."),
+        (("--who5-min", "26"), "WHO-5 runs from 0 to 25"),
+        (("--where", "who_5 <"), "--where, column 8"),
+        (("--where", "whoo < 3"), "Did you mean"),
+        (("--where", "__import__('os')"), "--where, column"),
+        (("--diagnosis", "ADHD", "--topic", "Grief"), "No conversation matches: diagnosis contains “ADHD” and topic"),
+        (("--compare",), "--compare needs a subset to compare"),
+        (("--diagnoses", "ADHD"), "No such option: --diagnoses"),
+        (("--metric", "nothing"), "There is no metric 'nothing'"),
+        (("--mode", "loud"), "Nothing was scored in mode 'loud'"),
+        (("--models", "nobody"), "The scores hold no model 'nobody'"),
+        (("--cluster", "town"), "There is no cluster town"),
+        (("-d", "nowhere"), "There is no folder nowhere"),
+        (("-s", "missing.json"), "missing.json cannot be read"),
+    ],
+)
+def test_bad_input_is_answered_in_a_sentence(cli: Cli, scores: Path, words: tuple[str, ...], expected: str) -> None:
+    ended = quick(cli, *words)
+    assert 2 == ended.status
+    assert expected in " ".join(ended.err.split())
+    assert "" == ended.out
+    assert "Traceback" not in ended.err
