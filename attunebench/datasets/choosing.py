@@ -10,7 +10,7 @@ from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.datasets.entries import Entry
 
 _CONVERSATION = re.compile(r"conversation_(0|[1-9][0-9]{0,8})\.json")
-_PAPER = re.compile(r"(readme|licen[cs]e|copying|notice|citation|datasheet)([-_.][a-z0-9_-]+){0,2}", re.IGNORECASE)
+_PAPER = re.compile(r"(readme|licen[cs]e|copying|notice|citation|datasheet)([-_][a-z0-9]+){0,3}", re.IGNORECASE)
 _PAPER_ENDINGS = (".md", ".txt", ".rst", ".cff", ".bib")
 LARGEST_PAPER = 1 << 20
 """Bytes of a licence or readme that is taken along."""

@@ -69,7 +69,9 @@ def tree(folder: Path) -> dict[str, bytes]:
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file():
+        if path.is_symlink():
+            found[name] = f"-> {path.readlink()}".encode()
+        elif path.is_file():
             found[name] = path.read_bytes()
         elif not any(path.iterdir()):
             found[f"{name}/"] = b""
