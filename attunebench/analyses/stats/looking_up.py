@@ -135,7 +135,9 @@ def _of_one(one: One, metric_ids: Sequence[str], locate: Locate) -> Analysis:
     )
     lacking = made.unscored(one)
     if not one.study.ids:
-        return replace(begun, missing=f"Nothing of it was {lacking or 'scored'}.", tables=(made.coverage_table(one),))
+        why = made.reasons(one)
+        missing = f"Nothing of it was scored{f': {why}' if why else ''}."
+        return replace(begun, missing=missing, tables=(made.coverage_table(one),))
     tables, absent = metrics.metric_tables(one, metric_ids)
     first = [table for table in tables if table.id not in _LAST]
     notes = (

@@ -63,8 +63,14 @@ def unscored(one: One) -> str:
     expected, scored = coverage.get("expected"), len(one.study.ids)
     if expected is None or scored >= expected:
         return ""
-    why = [f"{len(listed)} {reason}" for reason in _REASONS if (listed := coverage.get(reason))]
-    return f"scored {scored} of {expected}" + (f": {', '.join(why)}" if why else "")
+    why = reasons(one)
+    return f"scored {scored} of {expected}" + (f": {why}" if why else "")
+
+
+def reasons(one: One) -> str:
+    """ "3 skipped, 2 missing": why conversations are not scored; "" where the scores do not say."""
+    coverage = one.aggregate.get("coverage") or {}
+    return ", ".join(f"{len(listed)} {reason}" for reason in _REASONS if (listed := coverage.get(reason)))
 
 
 def served(one: One, what: str) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ Means and intervals are those that `score` wrote, so that looking a model up giv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class One:
     study: Study
     group: Group
     settings: Settings
+    _values: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, study: Study, group: Group, settings: Settings) -> One:
@@ -58,7 +59,9 @@ class One:
 
     def values(self, metric_id: str) -> Floats:
         """A value per conversation, epochs averaged; NaN where it is undefined."""
-        return np.asarray(self.study.values(metric_id)[:, 0])
+        if metric_id not in self._values:
+            self._values[metric_id] = np.asarray(self.study.values(metric_id)[:, 0])
+        return self._values[metric_id]
 
     def per_conversation(self, read: Callable[[ConversationEntry], float | None]) -> Floats:
         """As `values`, of anything that an entry holds."""
