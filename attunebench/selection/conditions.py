@@ -75,7 +75,7 @@ class Is(_Test):
 
     def words(self, *, negated: bool = False) -> str:
         several = self.field.kind == "list"
-        verb = ("does not name" if negated else "names") if several else ("is not" if negated else "is")
+        verb = ("does not include" if negated else "includes") if several else ("is not" if negated else "is")
         return f"{self.field.label} {verb} {_listed(map(self.field.in_words, self.values))}"
 
     def text(self) -> str:

@@ -42,6 +42,7 @@ _KNOWN_SCORES = frozenset(
 _KNOWN_TOLD = frozenset(
     ("country", "education", "work_edu_background", "gender", "age_range", "english_proficiency", "diagnoses")
 )
+_BEGINS = re.compile(r"[0-9]{1,9}(?![0-9a-z])")
 _RESERVED = frozenset(("and", "or", "not", "in", "contains", "between", "is", "known", "missing"))
 
 
@@ -77,8 +78,9 @@ class Fields:
         return found
 
     def counts(self, field: Field) -> Mapping[str, int]:
-        """Value → how many conversations have it, of a text or list field: bands in their order, else by frequency.
+        """Value → how many conversations have it, of a text or list field, the most frequent first.
 
+        Bands stand in their order, and values that all begin with a number (age ranges) in that of their numbers.
         Spellings that are the same (see `fields.fold`) count under the one that comes first.
         """
         return self._once("counts", field, _count)
@@ -224,4 +226,8 @@ def _count(field: Field, entries: Iterable[GroundTruthEntry]) -> Mapping[str, in
             counts[key] += 1
     if field.bands is not None:
         return {name: counts[fold(name)] for name in field.bands.names if counts[fold(name)]}
-    return {shown[key]: count for key, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))}
+    ordered = sorted(counts, key=lambda key: (-counts[key], key))
+    begun = {key: found.group() for key in ordered if (found := _BEGINS.match(key))}
+    if len(begun) == len(ordered):
+        ordered.sort(key=lambda key: int(begun[key]))
+    return {shown[key]: counts[key] for key in ordered}

@@ -30,7 +30,7 @@ class ValueCount:
 class FieldOverview:
     """One field. `conversations` and `participants` are those of which it is known, `missing` the other conversations.
 
-    `values` of texts and lists, the most frequent first (bands in their order); of numbers the least, the median and
+    `values` of texts and lists, in the order of `Fields.counts`; of numbers the least, the median and
     the largest over conversations, and where the middle and the high third begin (None where all are equal).
     `example` is an option, or a `--where`, that goes by it.
     """

@@ -213,7 +213,7 @@ KNOWN_OR = all_of([Known(WHO), any_of([Between(WHO, 1, 2.5), Not(Known(GENDER))]
             "gender is not “Man” and WHO-5 not below 13",
             Not(any_of([Is(GENDER, ("Man",)), Compared(WHO, "<", 13)])),
         ),
-        ("topic does not name “Work”, “Money” or “A trip”", Not(TRIP)),
+        ("topic does not include “Work”, “Money” or “A trip”", Not(TRIP)),
         ("WHO-5 is known and (WHO-5 from 1 to 2.5 or gender is missing)", KNOWN_OR),
         ("PROMIS sleep band is “severe” (70 and above)", Is(BY_NAME["promis_sleep_band"], ("severe",))),
     ],

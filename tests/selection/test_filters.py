@@ -34,7 +34,7 @@ def test_a_part_of_a_topic_begins_a_word() -> None:
 def test_the_options_that_a_part_stands_for_are_told_in_words() -> None:
     entries = named("topics", "Health worries", "Mental health", "Money")
     condition = condition_from({"topic": ["health"]}, fields_of(entries))
-    assert "topic names “Health worries” or “Mental health”" == condition.words()
+    assert "topic includes “Health worries” or “Mental health”" == condition.words()
 
 
 def test_a_diagnosis_is_matched_by_any_part_of_its_name() -> None:

@@ -115,6 +115,12 @@ def test_the_same_value_in_another_spelling_counts_once() -> None:
     assert {"United Kingdom": 2, "UK": 1} == fields.counts(fields.named("country"))
 
 
+def test_age_ranges_are_counted_in_their_order() -> None:
+    entries = [a_fact(f"c{i}", age_range=age) for i, age in enumerate(("65+", "65+", "25-34", "18-24", "100 and over"))]
+    fields = fields_of(entries)
+    assert ["18-24", "25-34", "65+", "100 and over"] == list(fields.counts(fields.named("age")))
+
+
 def test_what_is_not_there_is_named_beside_the_nearest_that_is_first_and_with_counts() -> None:
     entries = [a_fact(f"c{i}", country=f"Land {i}") for i in range(40)] + [a_fact("d", country="Germany")]
     with pytest.raises(UsageError, match=r"“Germny”; there is Germany \(1\), .* and 29 more"):

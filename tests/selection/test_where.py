@@ -73,7 +73,7 @@ def test_what_is_read(text: str, read: str | None) -> None:
         ("gender = 'Man", 10, "a quote is opened here and not closed"),
         ("dignosis = ADHD", 1, "Did you mean diagnosis"),
         ("who_5.__class__ = 1", 1, "there is no field"),
-        ("age < 30", 7, "age is no number; there is 25-34 (3)"),
+        ("age < 30", 7, "age is no number; there is 18-24 (2), 25-34 (3)"),
         ("turns contains 4", 16, "compare it with <"),
         ("who_5 < ADHD", 9, "compared with a number, not with “ADHD”"),
         ("who_5 < nan", 9, "compared with a number"),
