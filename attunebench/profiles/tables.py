@@ -95,33 +95,32 @@ class _Chance:
 
     def is_small(self, values: Floats) -> bool:
         """Whether too few participants have one."""
-        return len(np.unique(self.people[~np.isnan(values)])) < self.settings.small
+        return self.count(values) < self.settings.small
 
-    def share(self, values: Floats) -> Cell:
-        """The mean of zeros and ones; where all are alike the interval is Wilson's over participants.
+    def count(self, values: Floats) -> int:
+        """Of how many participants there is a value."""
+        return len(np.unique(self.people[~np.isnan(values)]))
+
+    def shares(self, columns: Sequence[Floats]) -> list[Cell]:
+        """Means of zeros and ones; where all are alike the interval is Wilson's over participants.
 
         No resample differs then, and an interval of no width would say that nothing is left to doubt.
         """
-        cell = self.mean(values)
-        people = len(np.unique(self.people[~np.isnan(values)]))
-        if people < 2 or cell.value not in (0.0, 1.0):
-            return cell
-        low, high = wilson_interval(people * common.value_of(cell), people, self.settings.level)
-        return replace(cell, low=float(low), high=float(high))
+        cells = self.means(columns)
+        for place, (cell, values) in enumerate(zip(cells, columns, strict=True)):
+            people = self.count(values)
+            if people > 1 and cell.value in (0.0, 1.0):
+                low, high = wilson_interval(people * common.value_of(cell), people, self.settings.level)
+                cells[place] = replace(cell, low=float(low), high=float(high))
+        return cells
 
-    def mean(self, values: Floats) -> Cell:
-        """The mean over the rows that have a value."""
+    def means(self, columns: Sequence[Floats]) -> list[Cell]:
+        """Each column's mean over the rows that have a value."""
         found = estimate_ratios(
-            *mean_as_ratio(values[:, None]), self._weights, clusters=self.people, level=self.settings.level
+            *mean_as_ratio(np.column_stack(columns)), self._weights, clusters=self.people, level=self.settings.level
         )
-        n = int(found.n[0])
-        return Cell(
-            known(found.value[0]),
-            known(found.low[0]),
-            known(found.high[0]),
-            n=n,
-            small=n > 0 and self.is_small(values),
-        )
+        small = np.array([self.is_small(values) for values in columns], dtype=bool)
+        return common.cells_of(found.value, found.low, found.high, found.n, small)
 
     def balanced(self, item: Item) -> Cell:
         """The mean of the classes' own accuracies; undefined under two classes. Absent ones leave a resample's mean."""
@@ -131,17 +130,12 @@ class _Chance:
             return Cell(None, n=int(inside.sum()))
         right = np.nan_to_num(item.right)[:, None] * inside
         above, below = sum_by_cluster(right, self.people), sum_by_cluster(inside, self.people)
-        samples = resampled_ratios(self._weights, above, below)
-        low, high = percentile_interval(np.nanmean(samples, axis=1)[:, None], self.settings.level)
+        drawn = common.mean_over_models(resampled_ratios(self._weights, above, below))
+        low, high = percentile_interval(drawn[:, None], self.settings.level)
+        if self.count(item.right) < 2:
+            low[0] = high[0] = np.nan
         value = float((above.sum(axis=0) / below.sum(axis=0)).mean())
-        one_person = len(np.unique(self.people[~np.isnan(item.right)])) < 2
-        return Cell(
-            value,
-            None if one_person else known(low[0]),
-            None if one_person else known(high[0]),
-            n=int(inside.sum()),
-            small=self.is_small(item.right),
-        )
+        return Cell(value, known(low[0]), known(high[0]), n=int(inside.sum()), small=self.is_small(item.right))
 
     def differences(self, name: str, a: Sequence[Floats], b: Sequence[Floats]) -> list[Cell]:
         """Mean a − b for each column, with p corrected over those that are not small; small ones get none."""
@@ -167,20 +161,12 @@ class _Chance:
 def _accuracy_table(scored: Scored, chance: _Chance, sample: str) -> Table:
     items = scored.items
     gains = chance.differences("accuracy", [item.right for item in items], [item.base for item in items])
-    rows = []
-    for item, gain in zip(items, gains, strict=True):
-        accuracy = chance.share(item.right)
-        rows.append(
-            (
-                _named(item),
-                Cell(accuracy.n),
-                _participants(item.right, chance),
-                accuracy,
-                chance.mean(item.base),
-                gain,
-                chance.balanced(item),
-            )
-        )
+    rights = chance.shares([item.right for item in items])
+    bases = chance.means([item.base for item in items])
+    rows = [
+        (_named(item), Cell(right.n), Cell(chance.count(item.right)), right, base, gain, chance.balanced(item))
+        for item, right, base, gain in zip(items, rights, bases, gains, strict=True)
+    ]
     return Table(
         "accuracy",
         "Told rightly, and the base rate",
@@ -203,12 +189,15 @@ def _accuracy_table(scored: Scored, chance: _Chance, sample: str) -> Table:
 
 
 def _answer_table(scored: Scored, chance: _Chance, sample: str) -> Table:
-    rows = []
-    for item in (item for item in scored.items if not item.part):
-        answered, declined = chance.share(item.answered), chance.share(item.declined)
-        when_answered = chance.share(np.where(item.answered == 1, item.right, np.nan))
-        missing = chance.share(1.0 - item.answered - item.declined)
-        rows.append((_named(item), Cell(answered.n), answered, declined, missing, when_answered))
+    items = [item for item in scored.items if not item.part]
+    answered = chance.shares([item.answered for item in items])
+    declined = chance.shares([item.declined for item in items])
+    missing = chance.shares([1.0 - item.answered - item.declined for item in items])
+    right = chance.shares([np.where(item.answered == 1, item.right, np.nan) for item in items])
+    rows = [
+        (_named(item), Cell(shares[0].n), *shares)
+        for item, *shares in zip(items, answered, declined, missing, right, strict=True)
+    ]
     return Table(
         "answers",
         "Answered, declined, not answered",
@@ -231,21 +220,19 @@ def _scale_table(scored: Scored, chance: _Chance, sample: str) -> Table:
     errors = [np.abs(scale.truth - scale.given) for scale in scales]
     bases = [np.abs(scale.truth - scale.base) for scale in scales]
     gains = chance.differences("scales", errors, bases)
-    rows = []
-    for scale, error, base, gain in zip(scales, errors, bases, gains, strict=True):
-        mean = chance.mean(error)
-        has_truth = int((~np.isnan(scale.truth)).sum())
-        rows.append(
-            (
-                text(scale.label),
-                Cell(mean.n),
-                Cell(has_truth),
-                mean,
-                chance.mean(base),
-                gain,
-                _association(scale, chance),
-            )
+    means, base_means = chance.means(errors), chance.means(bases)
+    rows = [
+        (
+            text(scale.label),
+            Cell(mean.n),
+            Cell(int((~np.isnan(scale.truth)).sum())),
+            mean,
+            base,
+            gain,
+            _association(scale, chance),
         )
+        for scale, mean, base, gain in zip(scales, means, base_means, gains, strict=True)
+    ]
     return Table(
         "scales",
         "Scales: how far off",
@@ -285,10 +272,6 @@ def _association(scale: Scale, chance: _Chance) -> Cell:
 
 def _named(item: Item) -> Cell:
     return text(item.label, mark=_SCREENER if item.screener else "")
-
-
-def _participants(values: Floats, chance: _Chance) -> Cell:
-    return Cell(len(np.unique(chance.people[~np.isnan(values)])))
 
 
 def _intervals(settings: Settings) -> str:
