@@ -47,6 +47,7 @@ class Workplace:
         Where the system cannot exchange two folders in one step, a kill between two renames leaves none, and the old
         one in the work folder, from where the next command brings it back.
         """
+        _flush_files(new)
         _flush(new)
         if not target.exists():
             new.rename(target)
@@ -169,8 +170,15 @@ def _exchanged(one: Path, other: Path) -> bool:
     return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
 
 
+def _flush_files(folder: Path) -> None:
+    """Let the bytes of its files be on the disk; some disks say only now that they are full."""
+    for path in folder.iterdir():
+        with path.open("r+b") as file:
+            os.fsync(file.fileno())
+
+
 def _flush(folder: Path) -> None:
-    """Let the disk know of the folder's entries before the next step builds on them."""
+    """Let the disk know of the folder's entries before the next step builds on them, where the system can do that."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -7,7 +7,6 @@ Puts nothing into its place.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +87,7 @@ def _copy(source: Source, choice: Choice, folder: Path, subset: str, watcher: Wa
 
 
 def _write(path: Path, pieces: Iterator[bytes], entry: Entry, label: str) -> str:
-    """Write a file to the disk; the SHA-256 of its bytes."""
+    """Write a file; the SHA-256 of its bytes."""
     digest = hashlib.sha256()
     with path.open("xb") as file:
         for piece in pieces:
@@ -99,8 +98,6 @@ def _write(path: Path, pieces: Iterator[bytes], entry: Entry, label: str) -> str
                 )
             digest.update(piece)
             file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
     return digest.hexdigest()
 
 
