@@ -1,4 +1,4 @@
-"""Writes what the code knows better into the documentation: docs/cli.md, metrics.md, analyses.md, two parts of README.
+"""Writes what the code knows better into the docs: cli.md, metrics.md, analyses.md, parts of subset-report.md, README.
 
 python scripts/make_docs.py            write them
 python scripts/make_docs.py --check    exit 1 and name what is out of date
@@ -53,6 +53,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "cli.md": cli_page(),
         ROOT / "docs" / "metrics.md": metrics_page(),
         ROOT / "docs" / "analyses.md": analyses_page(),
+        ROOT / "docs" / "subset-report.md": subset_page(),
         readme: text,
     }
 
@@ -80,12 +81,17 @@ def commands() -> Iterator[tuple[str, ...]]:
 
 
 def help_of(words: tuple[str, ...]) -> str:
+    return printed(*words, "--help")
+
+
+def printed(*words: str) -> str:
+    """What a command prints on a terminal of 80 columns."""
     from attunebench.cli.main import app
 
     os.environ.update(COLUMNS="80", TERMINAL_WIDTH="80", NO_COLOR="1")
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
-        app(args=[*words, "--help"], prog_name="attune-bench")
+        app(args=list(words), prog_name="attune-bench")
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
 
 
@@ -133,6 +139,61 @@ def analyses_page() -> str:
     return "\n".join(parts)
 
 
+def subset_page() -> str:
+    """The page with its table of filters, its metrics and its examples made anew."""
+    text = (ROOT / "docs" / "subset-report.md").read_text("utf-8")
+    for name, part in (("filters", filter_tables()), ("shown", shown_metrics()), ("examples", subset_examples())):
+        text = with_part(text, name, part)
+    return text
+
+
+def filter_tables() -> str:
+    from attunebench.selection.guide import guide
+
+    parts = []
+    for group, entries in guide().items():
+        rows = [f"### {group}\n", "| options | take | what it is | in `--where` |", "| --- | --- | --- | --- |"]
+        rows += [
+            f"| `{cell(entry.usage)}` | {entry.takes} | {cell(entry.field.meaning)} | `{entry.field.name}` |"
+            for entry in entries
+            if entry.options
+        ]
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def shown_metrics() -> str:
+    from attunebench.metrics.registry import REGISTRY
+    from attunebench.selection.report import FAMILIES
+
+    rows = ["| table | metrics |", "| --- | --- |"]
+    for family in FAMILIES:
+        names = (f"{REGISTRY[metric_id].label} (`{metric_id}`)" for metric_id in family.metrics)
+        rows.append(f"| {family.title} | {', '.join(names)} |")
+    return "\n".join(rows)
+
+
+def subset_examples() -> str:
+    """Two commands with what they print."""
+    from attunebench.demo import run_demo
+    from attunebench.scores import write_scores
+
+    commands = (
+        "--who5-below 13 --metric composite",
+        "--diagnosis ADHD --models lexicon,random --metric pairwise_accuracy --compare",
+    )
+    parts = []
+    with tempfile.TemporaryDirectory() as folder:
+        scores = Path(folder, "scores.json")
+        write_scores(scores, run_demo(Path(folder)))
+        for words in commands:
+            shown = printed("subset-report", "-s", str(scores), *words.split())
+            parts.append(
+                f"```bash\nattune-bench subset-report -s demo/scores.json {words}\n```\n\n```text\n{shown.strip()}\n```"
+            )
+    return "\n\n".join(parts)
+
+
 def short_table() -> str:
     from attunebench.metrics.registry import REGISTRY
 
@@ -163,7 +224,7 @@ def with_part(page: str, name: str, part: str) -> str:
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise SystemExit(f"README.md lacks the lines {begin} and {end}")
+        raise SystemExit(f"A page lacks the lines {begin} and {end}")
     return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 

@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from attunebench.analyses import common, within
+from attunebench.analyses.common import listed
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, text
 from attunebench.selection.differences import Differences
 from attunebench.selection.sides import Family, Line, Sides
@@ -42,8 +43,7 @@ def beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
         begun,
         tables=(*(made.table() for made in contrasts), *(made.table() for made in between)),
         shows=" ".join(sentences(sides, contrasts, between, settings)),
-        cannot="That the subset is the reason: who is in it differs in more than what it was chosen by. That there is "
-        "no difference: what was not found may still be smaller than the MDE.",
+        cannot="That there is no difference: one that was not found may still be as large as the MDE.",
         warnings=within.too_many_tests(tests, settings, permuted_together=False),
         notes=_notes(sides, settings),
     )
@@ -116,7 +116,22 @@ class Contrasts:
             columns,
             tuple(self._row(i, several) for i in range(len(self.rows))),
             caption=self.found.caption(self.sides),
+            notes=self._inflated(),
             chart=Chart("intervals", "model", ("difference",), title, "subset minus rest", {"no difference": 0.0}),
+        )
+
+    def _inflated(self) -> tuple[str, ...]:
+        """Which metrics have intervals that are too narrow."""
+        flagged = [
+            common.label_of(name)
+            for i, (name, line) in enumerate(self.rows)
+            if self.found.inflated[i] and not line.is_reference and not self.found.difference[i].small
+        ]
+        if not flagged:
+            return ()
+        return (
+            "At least nine in ten conversations of a side share one value (mostly 0), so that intervals are narrower "
+            f"than they should be: {listed(list(dict.fromkeys(flagged)), most=8)}.",
         )
 
     def _row(self, i: int, several: bool) -> tuple[Cell, ...]:

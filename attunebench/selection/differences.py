@@ -17,6 +17,7 @@ from attunebench.analyses.model import Cell, Column, Settings, Unit, known
 from attunebench.selection.sides import Sides
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast
+from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.multiple import adjust
 from attunebench.statistics.power import minimum_detectable_effect
 
@@ -26,12 +27,17 @@ DIFFERS = "differs"
 
 @dataclass(frozen=True)
 class Differences:
-    """An entry for each column of the values that it was made of. `people`: participants behind it on both sides."""
+    """An entry for each column of the values that it was made of.
+
+    `people`: participants behind it on both sides. `inflated`: on a side nine in ten or more share one value, so that
+    its intervals are narrower than they should be.
+    """
 
     inside: tuple[Cell, ...]
     outside: tuple[Cell, ...]
     difference: tuple[Cell, ...]
     people: tuple[tuple[int, int], ...]
+    inflated: tuple[bool, ...]
     contrast: GroupContrast
     settings: Settings
 
@@ -49,12 +55,13 @@ class Differences:
         p = np.where(asked, contrast.p, np.nan)
         corrected = adjust(p, common.plain_correction(settings))
         masks = (sides.inside, sides.outside)
-        inside, outside = (Sampling.of(sides.side(mask), settings).cells(values[mask]) for mask in masks)
+        inside, outside = (Sampling.of(sides.side(mask), settings).cells(values[mask], flag=False) for mask in masks)
         return cls(
             tuple(map(_told, inside)),
             tuple(map(_told, outside)),
             tuple(_tested(cell, p[i], corrected[i], settings) for i, cell in enumerate(cells)),
             tuple((sides.people(sides.inside, column), sides.people(sides.outside, column)) for column in values.T),
+            tuple((zero_inflated(values[sides.inside]) | zero_inflated(values[sides.outside])).tolist()),
             contrast,
             settings,
         )
@@ -75,7 +82,7 @@ class Differences:
         """The columns of `row`; `what` says what the means are of. None that would be the same in every row."""
         found = f"the smallest true difference that would be found with {100 * self.settings.power:.0f} % power"
         alone = Column("mde", "MDE", unit, f"Minimum detectable effect: {found} by a test alone.")
-        corrected = Column("mde_corrected", f"MDE at α/{self.tests}", unit, f"MDE: {found} after correction.")
+        corrected = Column("mde_corrected", f"MDE α/{self.tests}", unit, f"MDE: {found} after correction.")
         people = (
             Column("participants", "people", "count", "Participants of the subset behind the row."),
             Column("participants_rest", "people, rest", "count", "Participants of the rest behind the row."),

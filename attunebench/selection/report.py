@@ -101,7 +101,7 @@ def _head(study: Study, selection: Selection, settings: Settings, *, beside: boo
         if beside
         else "How do models do on these conversations?",
         _head_text(study, selection, nothing_beside=asked and not beside),
-        f"A cause: who is in a subset differs in more than what it was chosen by. {TOLD}",
+        f"A cause: those in a subset differ from others in more than what they were chosen by. {TOLD}",
         (Table("sides", "Who is in", columns, tuple(rows), caption=_unknown_text(selection)),),
         warnings=(*common.comparability(known, names), *((shared,) if shared else ())),
     )

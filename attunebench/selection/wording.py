@@ -108,6 +108,6 @@ def _of_pairs(pair: Pairs, settings: Settings) -> str:
     if said:
         return f"From model to model, {label}: in the subset {listed(said, most=_NAMED)} gain{'s' * (len(said) == 1)}."
     return (
-        f"From model to model, {label}: no pair of {counted(pair.found.tests, 'test')} is shown to stand otherwise in "
-        "the subset."
+        f"From model to model, {label}: of {counted(pair.found.tests, 'pair')} none is shown to stand otherwise in the "
+        "subset."
     )
