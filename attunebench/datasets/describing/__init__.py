@@ -13,7 +13,7 @@ from attunebench.analyses.model import Analysis
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations import Conversation
 from attunebench.datasets.describing import affect, answers, binary, emotions, pairwise, people, size, topics
-from attunebench.datasets.describing.tables import Data
+from attunebench.datasets.describing.tables import MASKED, Data
 from attunebench.errors import UsageError
 
 SECTIONS: Mapping[str, Callable[[Data], Analysis]] = {
@@ -48,6 +48,13 @@ def describe(
     if unknown:
         raise UsageError(f"There is no section '{unknown[0]}'; choose of {', '.join(SECTIONS)}.")
     data = Data(tuple(conversations), codebook or default_codebook(), mask_below)
-    first, *others = (make(data) for name, make in SECTIONS.items() if not wanted or name in wanted)
+    made = [_finished(make(data), data) for name, make in SECTIONS.items() if not wanted or name in wanted]
     warnings = [f"Left out: {file}" for file in left_out]
-    return (replace(first, warnings=(*first.warnings, *warnings)), *others)
+    return (replace(made[0], warnings=(*made[0].warnings, *warnings)), *made[1:])
+
+
+def _finished(section: Analysis, data: Data) -> Analysis:
+    """The section without tables that nothing stands in, and with a word on what is masked."""
+    tables = tuple(table for table in section.tables if table.rows)
+    masks = any(cell.mark == MASKED for table in tables for row in table.rows for cell in row)
+    return replace(section, tables=tables, notes=(*section.notes, *([data.mask_note] if masks else [])))

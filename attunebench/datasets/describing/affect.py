@@ -47,7 +47,6 @@ def _totals(data: Data) -> Table:
         quantities,
         what="Total",
         caption="Over conversations. Change: after minus before, where both are known.",
-        notes=data.mask_note,
         mask_below=data.mask_below,
     )
 

@@ -108,7 +108,6 @@ def _branches(data: Data) -> tuple[Table, Table]:
             quantities,
             what="Branch",
             caption="Rated from 1 to 7 by the participant.",
-            notes=data.mask_note,
             mask_below=data.mask_below,
         ),
         Table(
@@ -120,7 +119,6 @@ def _branches(data: Data) -> tuple[Table, Table]:
             ),
             tuple(rows),
             caption="Ratings between two whole numbers are counted at the nearer one.",
-            notes=data.mask_note,
         ),
     )
 

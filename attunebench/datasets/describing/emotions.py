@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 
-from attunebench.analyses.common import counted
+from attunebench.analyses.common import counted, listed
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Table
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Tag
@@ -19,13 +19,14 @@ def describe(data: Data) -> Analysis:
     given = [turn.tags for conversation in data.conversations for turn in conversation.turns]
     known = [tags for tags in given if tags is not None]
     tagged = [tags for tags in known if tags]
-    most = Counter(tag.emotion for tags in tagged for tag in tags).most_common(1)
+    felt = Counter(tag.emotion for tags in tagged for tag in tags)
+    most = [emotion for emotion in data.codebook.panas if felt and felt[emotion] == max(felt.values())]
     return Analysis(
         "emotions",
         "Emotions",
         "What did people feel, how often and how strongly?",
         shows=f"{len(tagged):,} of {counted(len(known), 'turn')} with a label have an emotion, the others are neutral."
-        + (f" Most frequent: {most[0][0]}." if most else ""),
+        + (f" Most frequent: {listed(most)}." if most else ""),
         tables=(_turns(len(given), known, tagged), _emotions(known, data.codebook)),
         cannot="PANAS has no sadness, calm, loneliness or relief, so that such states cannot be tagged.",
     )

@@ -162,7 +162,6 @@ def _scales(data: Data) -> Table:
         quantities,
         what="Scale",
         caption="Over participants; where conversations of one differ, their mean counts. TIPI has no cut-off.",
-        notes=data.mask_note,
         mask_below=data.mask_below,
     )
 

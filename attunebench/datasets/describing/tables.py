@@ -39,13 +39,11 @@ class Data:
         object.__setattr__(self, "people", people)
 
     @property
-    def mask_note(self) -> tuple[str, ...]:
-        """What "masked" means, as a note of a table; nothing where nothing is masked."""
-        if self.mask_below < 2:
-            return ()
+    def mask_note(self) -> str:
+        """What "masked" means."""
         return (
             f"“{MASKED}”: fewer than {self.mask_below} participants, or a number from which such a one could be "
-            "computed. That is no formal anonymisation.",
+            "computed; ranges, which are single people's values, are left out. That is no formal anonymisation."
         )
 
 
@@ -250,7 +248,7 @@ def facet_table(
     ]
     if differing:
         notes = (*notes, f"Conversations of one participant differ in {listed(differing)}; each answer is counted.")
-    return Table(id, title, columns, tuple(rows), caption=caption, notes=(*notes, *data.mask_note))
+    return Table(id, title, columns, tuple(rows), caption=caption, notes=notes)
 
 
 def _facet_rows(one: Facet, of: Literal["people", "conversations"], mask_below: int) -> Iterator[tuple[Cell, ...]]:
