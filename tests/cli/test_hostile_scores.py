@@ -19,6 +19,7 @@ COMMANDS = {
     "html": ("report", "-f", "html", "-o", "page.html", "--scores"),
     "figures": ("figures", "--resamples", "100", "--only", "leaderboard"),
     "stats": ("stats",),
+    "subset-report": ("subset-report", "--resamples", "100"),
 }
 QUICK = ("--resamples", "100")
 ODD_NAME = "=cmd()\x1b[31m\n\u202e<script>alert(1)</script>[bold]|" + "x" * 10_000
@@ -112,7 +113,11 @@ def test_a_name_steers_nothing_and_breaks_nothing(cli, content, name: str, forma
         if entry["em_model"] == "alpha":
             entry["em_model"] = name
     write(content)
-    for command in (("compare", "--metric", "composite"), ("analyze", "leaders")):
+    for command in (
+        ("compare", "--metric", "composite"),
+        ("analyze", "leaders"),
+        ("subset-report", "--metric", "composite"),
+    ):
         ended = cli(*command, *QUICK, "-f", format)
         assert 0 == ended.status
         assert not re.search("[\x1b\u202e\ud800]", ended.out + ended.err)

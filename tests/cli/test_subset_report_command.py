@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,26 @@ def test_without_a_filter_everything_is_in(cli: Cli, scores: Path) -> None:
     out = quick(cli, "--metric", "composite").out
     assert "Subset: all conversations" in out
     assert "12 of 12 scored conversations match, of 8 participants; 0 do not." in out
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "csv", "json"])
+def test_what_strangers_wrote_into_facts_steers_nothing(cli: Cli, scores: Path, format: str) -> None:
+    odd = "=cmd()\x1b[31m\u202e|<script>" + "x" * 300
+    content = json.loads(scores.read_text("utf-8"))
+    for truth in content["ground_truth"][:6]:
+        truth |= {"topics": [odd], "participant_id": odd}
+    scores.write_text(json.dumps(content), encoding="utf-8")
+    words = ("--metric", "composite", "--format", format)
+    shown = [
+        cli("subset-report", "--list-fields", "--format", format),
+        quick(cli, "--topic", odd, *words),
+        quick(cli, "--not-topic", odd, "--compare", *words),
+        quick(cli, "--topic", "none such", *words),
+    ]
+    assert [0, 0, 0, 2] == [ended.status for ended in shown]
+    for ended in shown:
+        assert not re.search("[\x1b\u202e]", ended.out + ended.err)
+        assert format != "csv" or not re.search(r"(^|,)\"?=", ended.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
