@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import GroundTruthOption, SkipInvalidOption, by_participant
+from attunebench.cli.emitting import working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
+    from attunebench.scorer.closeness import Progress
+    from attunebench.scorer.encoder import BertScoreSettings
     from attunebench.scores import Scores
 
 
@@ -42,8 +47,31 @@ def score(
         ),
     ] = "percentile",
     skip_invalid: SkipInvalidOption = False,
+    bertscore: Annotated[
+        bool, typer.Option("--bertscore", help="Also compare drafts by BERTScore; needs the extra `bertscore`.")
+    ] = False,
+    bertscore_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FOLDER",
+            help="Its language model: a name on the Hugging Face hub, fetched once, or a folder. Implies --bertscore.",
+            show_default="roberta-large",
+        ),
+    ] = None,
+    bertscore_layer: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The layer to compare at, for a model of which none is published. Implies --bertscore.",
+            show_default="the published one",
+        ),
+    ] = None,
+    bertscore_device: Annotated[
+        str | None,
+        typer.Option(metavar="cpu|cuda", help="Where it runs. Implies --bertscore.", show_default="cpu"),
+    ] = None,
 ) -> None:
-    """Score results against the participants' labels. Needs no network and asks no model.
+    """Score results against the participants' labels. Asks no model, and needs no network but to fetch BERTScore's.
 
     `attune-bench report` shows what it writes.
     """
@@ -56,17 +84,22 @@ def score(
     participants = by_participant(cluster)
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
-    scores = api.score_to_file(
-        results,
-        ground_truth,
-        output,
-        seed=seed,
-        resamples=resamples,
-        cluster="participant" if participants else None,
-        ci="bca" if ci == "bca" else "percentile",
-        skip_invalid=skip_invalid,
-        processes=None,
-    )
+    wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
+    comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
+    with _told() as progress:
+        scores = api.score_to_file(
+            results,
+            ground_truth,
+            output,
+            seed=seed,
+            resamples=resamples,
+            cluster="participant" if participants else None,
+            ci="bca" if ci == "bca" else "percentile",
+            skip_invalid=skip_invalid,
+            processes=None,
+            bertscore=comparing,
+            progress=progress,
+        )
     left_out = _tell(scores)
     _say(f"Scores of {plural(scores['metadata']['n_results'], 'result')} written to {output}.")
     _say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
@@ -74,11 +107,42 @@ def score(
         raise typer.Exit(1)
 
 
+def _comparing(model: str | None, layer: int | None, device: str | None) -> BertScoreSettings:
+    """How drafts are compared, once it is clear that they can be."""
+    from attunebench.scorer.encoder import DEFAULT_MODEL, BertScoreSettings, require_libraries
+    from attunebench.text import printable
+
+    if device not in (None, "cpu", "cuda"):
+        raise UsageError(f"There is no device {printable(str(device))} for BERTScore; there are cpu and cuda.")
+    require_libraries()
+    settings = BertScoreSettings(model or DEFAULT_MODEL, layer, "cuda" if device == "cuda" else "cpu")
+    _say(f"Loading {printable(settings.model)} for BERTScore; a model that is not on this machine is fetched once.")
+    return settings
+
+
+@contextmanager
+def _told() -> Iterator[Progress]:
+    """A line on a terminal that says how far BERTScore is, gone when scoring ends; begins with the first word of it."""
+    with ExitStack() as stack:
+        lines: list[Any] = []
+
+        def progress(done: int, total: int) -> None:
+            if not lines:
+                lines.append(stack.enter_context(working("BERTScore")))
+            if lines[0] is not None:
+                lines[0].update(f"BERTScore: {done:,} of {total:,} texts read" if done < total else "Scoring")
+
+        yield progress
+
+
 def _tell(scores: Scores) -> int:
     """Name on stderr what was not scored; how many results that are."""
     from attunebench.text import printable
 
     left_out = scores["left_out"]
+    if cut := scores["metadata"].get("bertscore", {}).get("texts_cut"):
+        read = scores["metadata"]["bertscore"]
+        _say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens alone.")
     for file in left_out["unreadable"]:
         _say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
     for result in left_out["not_in_ground_truth"]:

@@ -16,7 +16,8 @@ class Metric:
     `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics. `level` is where
     it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
     `higher_is_better` is None where neither end is good: a difference, or a property of the data. `chance` is the score
-    of blind guessing where that is a constant of the metric, else None.
+    of blind guessing where that is a constant of the metric, else None. `optional` metrics are measured on
+    request alone.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Metric:
     unit: str = "share"
     higher_is_better: bool | None = True
     chance: float | None = None
+    optional: bool = False
 
 
 README = "README of the published benchmark"

@@ -11,15 +11,29 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from attunebench.errors import UsageError
-from attunebench.metrics import binary, composite, draft, emotion, four_branch, pairwise, panas, questions, rates
+from attunebench.metrics import (
+    bertscore,
+    binary,
+    composite,
+    draft,
+    emotion,
+    four_branch,
+    pairwise,
+    panas,
+    questions,
+    rates,
+)
 from attunebench.metrics.card import Group, Metric, Status
 
 __all__ = ["REGISTRY", "REGISTRY_VERSION", "Group", "Metric", "Status", "metric"]
 
-REGISTRY_VERSION = "1"
-"""Changes whenever a metric's id, range or definition does."""
+REGISTRY_VERSION = "1.1"
+"""The first number changes with the range or definition of a metric, or where an id goes; the second where ids come.
 
-_FAMILIES = (composite, emotion, binary, pairwise, panas, questions, four_branch, draft, rates)
+Scores of versions that agree in the first number can be held against each other.
+"""
+
+_FAMILIES = (composite, emotion, binary, pairwise, panas, questions, four_branch, draft, bertscore, rates)
 
 REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _FAMILIES for card in family.CARDS})
 """Metric id → card, in the order in which reports list them."""

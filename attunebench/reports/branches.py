@@ -19,7 +19,7 @@ _INSTRUMENTS = {
     "postPanas": ("the mood after the talk", ("panas_",)),
     "draftsAndPairwise": (
         "drafted replies and the choice between replies",
-        ("pairwise_", "kendall_", "draft_", "response_"),
+        ("pairwise_", "kendall_", "draft_", "response_", "bertscore_"),
     ),
 }
 """Instrument of the study → what it is, and how the ids of its metrics begin."""

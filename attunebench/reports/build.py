@@ -116,7 +116,7 @@ def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, kee
     title, explanation = _SECTIONS[name]
     rows = rows_of(cards, groups)
     shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
-    absent = [row.label for row in rows if row not in shown]
+    absent = [row.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
     remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
     if name == "draft" and any(row.measured for row in shown):
         remarks.insert(0, notes.judges_of(groups))

@@ -48,7 +48,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
 def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, ...]:
     """Sentences to have at hand after the numbers."""
     metadata = mapping(scores.get("metadata"))
-    found = [_different_conversations(groups), _incomplete(groups), _intervals(metadata)]
+    found = [_different_conversations(groups), _incomplete(groups), _bertscore(metadata), _intervals(metadata)]
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -184,6 +184,19 @@ def _incomplete(groups: Sequence[Group]) -> str | None:
         return None
     counts = _names(incomplete, lambda group: f"{group.incomplete} of {group.n}")
     return f"Conversations whose Composite lacks a term (the other weights of its pillar are rescaled): {counts}."
+
+
+def _bertscore(metadata: Mapping[str, Any]) -> str | None:
+    """With which language model drafts were compared: without that, its numbers are comparable with nothing."""
+    made = mapping(metadata.get("bertscore"))
+    if not made:
+        return None
+    which = [f"layer {made.get('layer')}", f"weights {str(made.get('sha256'))[:_SHORT_HASH]}"]
+    which += [f"revision {str(revision)[:_SHORT_HASH]}" for revision in [made.get("revision")] if revision]
+    which += [f"transformers {made.get('transformers')}", "rescaled" if made.get("rescaled") else "not rescaled"]
+    cut = made.get("texts_cut")
+    read = f" Of {made.get('texts')} texts {cut} were compared by their first {made.get('max_tokens')} tokens alone."
+    return f"BERTScore with {made.get('model')} ({', '.join(which)}).{read if cut else ''}"
 
 
 def _intervals(metadata: Mapping[str, Any]) -> str:

@@ -71,11 +71,12 @@ def assemble(
     skipped: Iterable[Skipped],
     resampling: Resampling,
     estimate: Estimate | None = None,
+    bertscore: Mapping[str, Any] | None = None,
 ) -> tuple[Scores, list[Kept]]:
     """The file's content but for its `conversations`, and the results whose entries belong there, in order.
 
     `estimate` makes the intervals of the groups, by default one after the other. `skipped` is looked at only when all
-    of `found` has been taken.
+    of `found` has been taken. `bertscore` says with which model drafts were compared, None where they were not.
     """
     gathered = _gather(ground.truths, found)
     skips = list(skipped)
@@ -95,7 +96,10 @@ def assemble(
         "invalid_conversations": [],
     }
     scores = new_scores(
-        _metadata(ground, gathered, groups, resampling),
+        {
+            **_metadata(ground, gathered, groups, resampling),
+            **({} if bertscore is None else {"bertscore": dict(bertscore)}),
+        },
         [],
         aggregates,
         left_out,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
-from attunebench.metrics import binary, draft, emotion, four_branch, pairwise, panas, questions
+from attunebench.metrics import bertscore, binary, draft, emotion, four_branch, pairwise, panas, questions
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.composite import composite
 from attunebench.metrics.means import mean_defined
@@ -19,6 +19,7 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
 from attunebench.scorer.answers import Answers, answers_of
+from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.tallies import Tallies, tallies_of
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
 
@@ -70,13 +71,20 @@ def score_conversation(conversation: Conversation, result: Result) -> Conversati
     return score_prepared(prepare(conversation), result)
 
 
-def score_prepared(truth: Truth, result: Result) -> ConversationScore:
-    """As `score_conversation`, with the labels prepared once for all results of the conversation."""
+def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = None) -> ConversationScore:
+    """As `score_conversation`, with the labels prepared once for all results of the conversation.
+
+    `drafts`: the BERTScores of its drafts, None where they were not asked for.
+    """
     if truth.conversation_id != result.conversation_id:
         raise ValueError(f"a result of {result.conversation_id!r} cannot be scored on {truth.conversation_id!r}")
     given = {turn.number: turn for turn in result.turns}
     pairs = [(turn, given.get(turn.number) or ResultTurn(turn.number)) for turn in truth.turns]
     turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}
+    if drafts is not None and "em_drafted_response" in result.measured:
+        for turn, answer in pairs:
+            found = drafts.of(truth.conversation_id, turn.number, answer.draft)
+            turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
     tallies = tallies_of(result, pairs)
     changes = _panas_changes(truth, result)
     values: Values = {

@@ -11,8 +11,11 @@ from pathlib import Path
 
 from attunebench.conversations.loading import ConversationSet, load_conversations
 from attunebench.errors import DataError
-from attunebench.results.reading import Findings, read_results, result_files
+from attunebench.results.reading import Findings, read_result, read_results, result_files
+from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Ground, Unknown, assemble
+from attunebench.scorer.closeness import DraftScores, Progress, draft_scores
+from attunebench.scorer.encoder import BertScoreSettings, load_encoder, require_libraries
 from attunebench.scorer.groups import Ci
 from attunebench.scorer.kept import Kept
 from attunebench.scorer.pool import Outcome, Scorers, Task, processes_for
@@ -30,14 +33,21 @@ def score_folders(
     ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
+    bertscore: BertScoreSettings | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
     """Score the result files under one folder on the conversations under another.
 
     `skip_invalid` leaves out conversation files that are invalid and names them in `left_out`; otherwise they are a
     DataError, as is a folder in which nothing can be scored. `now` is the time that `metadata.created` states.
+    `bertscore` also compares drafts by BERTScore, with the model of these settings, and tells `progress` of it; raises
+    UsageError or DataError where that model is not to be had, before anything is scored.
     """
+    if bertscore is not None:
+        require_libraries()
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     findings = Findings()
+    drafts = _drafts(truth, result_files(results, Findings()), bertscore, progress)
     with _no_collection():
         scores = score(
             truth.conversations,
@@ -47,6 +57,7 @@ def score_folders(
             cluster=cluster,
             ci=ci,
             skipped=findings.skipped,
+            drafts=drafts,
         )
     return _finished(scores, results, ground_truth, truth, findings, now)
 
@@ -62,6 +73,8 @@ def score_to_file(
     ci: Ci = "percentile",
     skip_invalid: bool = False,
     now: datetime | None = None,
+    bertscore: BertScoreSettings | None = None,
+    progress: Progress | None = None,
     processes: int | None = 1,
 ) -> Scores:
     """As `score_folders` and `scores.write_scores`, for any number of files: the same file, at less time and memory.
@@ -72,18 +85,36 @@ def score_to_file(
     one that may be overwritten.
     """
     resampling = resampling_of(seed, resamples, cluster, ci)
+    if bertscore is not None:
+        require_libraries()
     refuse_foreign(output)
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     findings = Findings()
     files = result_files(results, findings)
     ground = Ground.of(truth.conversations)
     count = processes_for(len(files)) if processes is None else processes
-    with _no_collection(), Scorers(Task(ground.truths, resampling), count) as scorers:
+    drafts = _drafts(truth, files, bertscore, progress)
+    with _no_collection(), Scorers(Task(ground.truths, resampling, drafts), count) as scorers:
         found = _found(scorers.score(files), findings)
-        scores, kept = assemble(ground, found, findings.skipped, resampling, scorers.estimate)
+        facts = None if drafts is None else drafts.facts
+        scores, kept = assemble(ground, found, findings.skipped, resampling, scorers.estimate, facts)
     _finished(scores, results, ground_truth, truth, findings, now)
     write_scores(output, scores, lines=(str(one.entry) for one in kept))
     return scores
+
+
+def _drafts(
+    truth: ConversationSet,
+    files: Iterable[tuple[Path, str]],
+    settings: BertScoreSettings | None,
+    progress: Progress | None,
+) -> DraftScores | None:
+    """The BERTScores of the drafts in the files, None where they are not asked for. The model is gone afterwards."""
+    if settings is None:
+        return None
+    encoder = load_encoder(settings)
+    results = (found for path, name in files if isinstance(found := read_result(path, name), Result))
+    return draft_scores(truth.conversations, results, encoder, progress)
 
 
 def _found(outcomes: Iterable[Outcome], findings: Findings) -> Iterator[Kept | Unknown]:

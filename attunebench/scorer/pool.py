@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attunebench.results.reading import PassedOver, Unreadable, read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Unknown
+from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.entries import line_of
 from attunebench.scorer.groups import Columns, Resampling
 from attunebench.scorer.kept import Kept
@@ -46,10 +47,11 @@ _AHEAD = 3
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process needs: the labels, and how intervals are made."""
+    """What every process needs: the labels, how intervals are made, and the BERTScores where they were asked for."""
 
     truths: Mapping[str, Truth]
     resampling: Resampling
+    drafts: DraftScores | None = None
 
 
 def processes_for(files: int) -> int:
@@ -168,12 +170,12 @@ def _in_process(work: Callable[[Task, Any], Made], item: Any) -> Made:
 
 
 def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
-    return [_outcome(task.truths, path, name) for path, name in files]
+    return [_outcome(task, path, name) for path, name in files]
 
 
-def _outcome(truths: Mapping[str, Truth], path: Path, name: str) -> Outcome:
+def _outcome(task: Task, path: Path, name: str) -> Outcome:
     found = read_result(path, name)
-    return score_one(truths, found, line_of) if isinstance(found, Result) else found
+    return score_one(task.truths, found, line_of, task.drafts) if isinstance(found, Result) else found
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:

@@ -10,6 +10,7 @@ from attunebench.errors import UsageError
 from attunebench.results.reading import Skipped
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Ground, Unknown, assemble
+from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.conversation import ConversationScore, score_prepared
 from attunebench.scorer.entries import entry_of
 from attunebench.scorer.groups import Ci, Resampling
@@ -29,6 +30,7 @@ def score(
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
     skipped: Iterable[Skipped] = (),
+    drafts: DraftScores | None = None,
 ) -> Scores:
     """Score results on the conversations of the same ids.
 
@@ -36,12 +38,13 @@ def score(
     `cluster="participant"`; with `ci="bca"` they are corrected for bias and skewness where that is defined. Results of
     other conversations and results that share conversation, provider, model, mode and epoch are not scored but named in
     `left_out`. `skipped`, what runs could not finish, enters coverage alone and may be filled while `results` is read.
+    `drafts` are the BERTScores of the results' drafts, where they were asked for.
     UsageError for a seed, number of resamples, cluster or ci that does not exist.
     """
     resampling = resampling_of(seed, resamples, cluster, ci)
     ground = Ground.of(conversations)
-    found = (score_one(ground.truths, result, entry_of) for result in results)
-    scores, kept = assemble(ground, found, skipped, resampling)
+    found = (score_one(ground.truths, result, entry_of, drafts) for result in results)
+    scores, kept = assemble(ground, found, skipped, resampling, bertscore=None if drafts is None else drafts.facts)
     scores["conversations"] = [cast(ConversationEntry, one.entry) for one in kept]
     return scores
 
@@ -58,11 +61,14 @@ def resampling_of(seed: int, resamples: int, cluster: Cluster | None, ci: Ci) ->
 
 
 def score_one(
-    truths: Mapping[str, Truth], result: Result, form: Callable[[ConversationScore], ConversationEntry | str]
+    truths: Mapping[str, Truth],
+    result: Result,
+    form: Callable[[ConversationScore], ConversationEntry | str],
+    drafts: DraftScores | None = None,
 ) -> Kept | Unknown:
     """What is kept of a result; `form` makes its entry, or the text of it."""
     truth = truths.get(result.conversation_id)
     if truth is None:
         return Unknown(result.source_file, result.conversation_id)
-    found = score_prepared(truth, result)
+    found = score_prepared(truth, result, drafts)
     return keep(found, result, form(found))

@@ -13,12 +13,17 @@ from typing import Any, Literal
 import numpy as np
 
 from attunebench.errors import DataError
+from attunebench.metrics import bertscore
 from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.results.served import worth_telling
 from attunebench.study.schema import Group, Study
+from attunebench.text import printable
 
 JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
 """Metrics that say as much about their judges as about the model."""
+
+_BERTSCORES = frozenset(card.id for card in bertscore.CARDS)
+"""Metrics that say as much about the language model that compared the drafts."""
 
 _SETTINGS: Mapping[str, str] = {
     "codebook_sha256": "codebooks",
@@ -47,6 +52,7 @@ def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...
         *_labels(study),
         *_definitions(study),
         *(finding for metric_id in metric_ids if metric_id in JUDGED for finding in _judges(study, metric_id)),
+        *(finding for metric_id in metric_ids if metric_id in _BERTSCORES for finding in _comparers(study, metric_id)),
         *(finding for key, what in _SETTINGS.items() for finding in _setting(study, key, what)),
         *_mixed(study),
         *_served(study),
@@ -110,7 +116,8 @@ def _definitions(study: Study) -> list[Finding]:
         for key, known in versions.items():
             if isinstance(value := study.metadata[source].get(key), str):
                 known[value] = None
-    if len(registries := versions["registry_version"]) > 1:
+    registries = versions["registry_version"]
+    if len({registry.partition(".")[0] for registry in registries}) > 1:
         sentence = (
             f"The files were scored with different definitions of the metrics (registry {_listed(list(registries))}); "
             "score all results with one version."
@@ -136,6 +143,29 @@ def _judges(study: Study, metric_id: str) -> list[Finding]:
     return [
         Finding("refuse", f"{metric_id} comes from different judges: {parts}. Judge all drafts with the same ones.")
     ]
+
+
+def _comparers(study: Study, metric_id: str) -> list[Finding]:
+    measured = [not np.isnan(column).all() for column in study.values(metric_id).T]
+    groups = [group for group, known in zip(study.groups, measured, strict=True) if known]
+    by_model = _gathered(groups, lambda group: [_comparer(_compared(study, group))])
+    if len(by_model) < 2:
+        return []
+    named = {weights: printable(str(_compared(study, who[0]).get("model"))) for weights, who in by_model.items()}
+    parts = "; ".join(f"{named[weights]} ({weights}) for {_names(study, who)}" for weights, who in by_model.items())
+    sentence = f"{metric_id} comes from different language models: {parts}. Score all results with the same one."
+    return [Finding("refuse", sentence)]
+
+
+def _compared(study: Study, group: Group) -> Mapping[str, Any]:
+    return study.metadata[group.source].get("bertscore") or {}
+
+
+def _comparer(facts: Mapping[str, Any]) -> str:
+    """The same for the same weights up to the same layer, whatever the folder is called."""
+    weights = facts.get("sha256")
+    which = f"weights {weights[:_SHORT_HASH]}" if weights else f"model {facts.get('model')}"
+    return f"{printable(which)}, layer {facts.get('layer')}{', rescaled' if facts.get('rescaled') else ''}"
 
 
 def _setting(study: Study, key: str, what: str) -> list[Finding]:

@@ -184,6 +184,13 @@ class _Intervals(TypedDict):
     method: NotRequired[str]
 
 
+class _BertScore(TypedDict):
+    model: str
+    layer: _Count
+    sha256: NotRequired[str | None]
+    rescaled: NotRequired[bool]
+
+
 class _Metadata(TypedDict):
     created: NotRequired[str | None]
     ground_truth: NotRequired[str | None]
@@ -192,6 +199,7 @@ class _Metadata(TypedDict):
     settings: NotRequired[list[_Settings] | None]
     sources: NotRequired[list[str] | None]
     intervals: NotRequired[_Intervals | None]
+    bertscore: NotRequired[_BertScore | None]
 
 
 @with_config(_STRICT)

@@ -123,6 +123,40 @@ def test_other_definitions_of_metrics_are_refused() -> None:
         warnings_or_refusal(study_of(part("a"), part("b", registry_version="2")))
 
 
+@pytest.mark.parametrize("later", ["1.1", "1.12"])
+def test_a_version_that_only_added_metrics_compares(later: str) -> None:
+    assert () == findings(study_of(part("a"), part("b", registry_version=later)))
+
+
+def test_another_first_number_is_another_definition_whatever_follows() -> None:
+    with pytest.raises(DataError, match=r"registry 1\.1, 12"):
+        warnings_or_refusal(study_of(part("a", registry_version="1.1"), part("b", registry_version="12")))
+
+
+COMPARED = {"model": "one", "layer": 9, "sha256": "1" * 64, "rescaled": False}
+
+
+def bertscored(name: str, **facts: Any) -> dict[str, Any]:
+    return part(name, metric="bertscore_max", bertscore={**COMPARED, **facts})
+
+
+def test_the_same_language_model_compares_whatever_its_folder_is_called() -> None:
+    study = study_of(bertscored("a"), bertscored("b", model="two", device="cuda", transformers="9"))
+    assert () == findings(study, ("bertscore_max",))
+
+
+@pytest.mark.parametrize("facts", [{"sha256": "2" * 64}, {"layer": 8}, {"rescaled": True}])
+def test_other_language_models_forbid_comparing_bertscores_and_nothing_else(facts: dict[str, Any]) -> None:
+    study = study_of(bertscored("a"), bertscored("b", **facts))
+    assert () == findings(study, ("composite",))
+    with pytest.raises(DataError, match=r"bertscore_max comes from different language models: one \(weights 1{12}"):
+        warnings_or_refusal(study, ("bertscore_max",))
+
+
+def test_a_file_without_bertscores_stands_in_nobody_s_way() -> None:
+    assert () == findings(study_of(bertscored("a"), part("b")), ("bertscore_max",))
+
+
 def test_who_lacks_conversations_is_named_and_what_leaving_them_out_would_gain() -> None:
     warning = said(study_of(part("a", "b", "c", gaps=20)))
     assert "c 10 of up to 30; 10 are common to all. Without c there would be 30." in warning

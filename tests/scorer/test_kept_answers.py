@@ -10,6 +10,7 @@ from result_factory import BINARY_KEYS, noisy_result, oracle_result
 
 from attunebench.conversations.reading import read_conversation
 from attunebench.results.parsing import parse_result
+from attunebench.scorer import score
 from attunebench.scorer.answers import QUESTIONS, answers_of, truth_entry
 from attunebench.scorer.truth import prepare
 
@@ -113,3 +114,10 @@ def test_usage_holds_what_is_known():
     usage = {"prompt_tokens": 10, "completion_tokens": None, "cached_tokens": -3, "other": 5}
     answers = kept(raw, {**oracle_result(raw), "usage": usage, "api_cost": None, "duration_seconds": 2.5})
     assert ({"prompt_tokens": 10.0}, None, 2.5) == (answers.usage, answers.api_cost, answers.duration_seconds)
+
+
+def test_calls_that_were_asked_again_or_cut_short_are_kept_where_they_can_be_true():
+    raw = make_conversation(1, turns=3)
+    told = {"made": 20, "reasked": 3, "truncated": 0, "mended": 21}
+    (entry,) = score([read(raw)], [parse_result({**oracle_result(raw), "calls": told})], resamples=10)["conversations"]
+    assert (20, 3, 0, None) == tuple(entry["calls"][name] for name in ("made", "reasked", "truncated", "mended"))

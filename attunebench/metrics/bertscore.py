@@ -1,0 +1,94 @@
+"""BERTScore of a draft against the candidate replies (Zhang et al. 2020), from the tokens that a language model saw.
+
+Owns the matching of tokens, a turn's values and their cards. Refuses to know the language model: texts arrive as
+arrays, and a turn's scores as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.metrics.card import Metric
+from attunebench.metrics.pairwise import VARIANTS
+
+DIGITS = 6
+"""Decimals that are kept: beyond them a score depends on which texts shared a batch with it."""
+_PAPER = "Zhang et al. 2020, BERTScore (ICLR)"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A text as a language model sees it, token by token.
+
+    `vectors`: (tokens, size), each of length 1. `own`: (tokens,), True for tokens of the text; the others, which the
+    model puts around it, can be matched but are not asked for a match.
+    """
+
+    vectors: NDArray[np.float32]
+    own: NDArray[np.bool_]
+
+
+def bertscore(candidate: Embedded, reference: Embedded) -> float:
+    """F1 of two texts, in [0, 1]; symmetric, and 1 for equal texts. Source: Zhang et al. 2020, equations 1–3.
+
+    Precision is the mean, over the candidate's own tokens, of the largest cosine to any token of the reference; recall
+    the same the other way round. Every token weighs the same (no IDF), and nothing is rescaled. 0 where precision or
+    recall is not positive, which models that have learnt something do not bring about. Both texts without any own
+    token 1, exactly one 0.
+    """
+    if not (candidate.own.any() and reference.own.any()):
+        return float(candidate.own.any() == reference.own.any())
+    cosines = candidate.vectors @ reference.vectors.T
+    precision = float(cosines.max(axis=1)[candidate.own].mean(dtype=np.float64))
+    recall = float(cosines.max(axis=0)[reference.own].mean(dtype=np.float64))
+    if precision <= 0 or recall <= 0:
+        return 0.0
+    return min(1.0, round(2 * precision * recall / (precision + recall), DIGITS))
+
+
+def turn_values(has_draft: bool, variants: Collection[str], found: Mapping[str, float]) -> dict[str, float | None]:
+    """A turn's values by metric id; `found`: variant → BERTScore of the draft with it.
+
+    `variants` are those that have a text: None for the others and for what was not found; 0 without a draft.
+    """
+    values = {
+        variant: None if variant not in variants else found.get(variant) if has_draft else 0.0 for variant in VARIANTS
+    }
+    defined = [value for value in values.values() if value is not None]
+    return {
+        **{f"bertscore_{variant}": value for variant, value in values.items()},
+        "bertscore_max": max(defined) if defined else None,
+    }
+
+
+def _card(variant: str, label: str, against: str) -> Metric:
+    return Metric(
+        id=f"bertscore_{variant}",
+        label=f"Draft BERTScore, {label}",
+        group="draft",
+        status="diagnostic",
+        level="turn",
+        low=0.0,
+        high=1.0,
+        meaning=f"How near in meaning the model's own reply is to {against}, as a small language model sees it. Most "
+        "such models put unrelated texts at 0.8 or more, so only differences tell.",
+        definition="Largest of the BERTScores of the draft with the three replies; no draft 0; measured where "
+        "`score --bertscore` asks for it."
+        if variant == "max"
+        else "BERTScore F1 of draft and text: every token with the nearest of the other text, by cosine; no IDF, no "
+        "rescaling; no draft 0; measured where `score --bertscore` asks for it.",
+        source=_PAPER,
+        optional=True,
+    )
+
+
+CARDS: tuple[Metric, ...] = (
+    _card("original", "original reply", "the reply of the conversation"),
+    _card("alternate", "alternate reply", "the improved reply"),
+    _card("human", "person's reply", "the reply that a person edited"),
+    _card("max", "closest reply", "the closest of the three candidate replies"),
+)
