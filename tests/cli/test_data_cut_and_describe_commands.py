@@ -1,0 +1,129 @@
+"""`attune-bench data cut` and `data describe` as somebody types them: what they say, write and refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attunebench.conversations import demo_folder
+from attunebench.conversations.subsets import subset_file_name, subset_numbers
+
+
+@pytest.fixture
+def sample(data: Path, tmp_path: Path) -> Path:
+    """A folder that is called Sample200 and holds three of its files."""
+    folder = tmp_path / "Sample200"
+    folder.mkdir()
+    for made, number in zip(sorted(data.iterdir()), sorted(subset_numbers("Subsample20")), strict=False):
+        made.rename(folder / subset_file_name(number))
+    return folder
+
+
+def test_a_part_is_cut_beside_its_source_and_the_next_command_is_told(
+    cli: Callable[..., Any], sample: Path, tmp_path: Path
+) -> None:
+    ended = cli("data", "cut", "subsample20", "--from", sample, "--partial")
+    assert 0 == ended.status
+    assert "3 conversations" in ended.out
+    assert "17 files" in ended.out
+    assert "not all of Subsample20" in ended.out
+    assert "attune-bench run" in ended.err
+    made = tmp_path / "Subsample20"
+    assert 0 == cli("data", "verify", made).status
+    assert 1 == cli("data", "verify", made, "--as", "Subsample20").status
+
+
+def test_numbers_are_cut_into_a_folder_that_has_a_name(cli: Callable[..., Any], data: Path, tmp_path: Path) -> None:
+    assert 2 == cli("data", "cut", "--numbers", "1-2", "--from", data).status
+    assert 0 == cli("data", "cut", "--numbers", "1-2", "-d", data, "--to", tmp_path / "pilot").status
+    names = {"conversation_1.json", "conversation_2.json", "attunebench-manifest.json"}
+    assert names == {path.name for path in (tmp_path / "pilot").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("data", "cut"), "--numbers such as 1-20,33"),
+        (("data", "cut", "Subsample50"), "--from"),
+        (("data", "cut", "Subsample50", "--numbers", "1", "--from", "data"), "Give one of"),
+        (("data", "cut", "Subsample51", "--from", "data"), "There is no subset 'Subsample51'"),
+        (("data", "cut", "Subsample50", "--from", "nowhere"), "There is no folder nowhere"),
+        (("data", "cut", "Subsample50", "--from", "data"), "none of the 50 files"),
+        (("data", "cut", "--numbers", "x", "--from", "data", "--to", "y"), "'x' is no file number"),
+        (("data", "cut", "--numbers", "1,9", "--from", "data", "--to", "y"), "lacks 1 of the 2 files (9)"),
+        (("data", "cut", "--numbers", "1", "--from", "data", "--to", "data/y"), "both would be one set"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused_by_a_sentence(
+    cli: Callable[..., Any], data: Path, words: tuple[str, ...], says: str
+) -> None:
+    ended = cli(*words)
+    assert (2, "") == (ended.status, ended.out)
+    assert says in ended.err
+    assert [data] == [path for path in data.parent.iterdir() if path.is_dir()]
+
+
+def test_a_full_disk_leaves_no_half_folder(data: Path, tmp_path: Path) -> None:
+    largest = max(path.stat().st_size for path in data.iterdir())
+    words = ["data", "cut", "--numbers", "1-3", "--from", str(data), "--to", str(tmp_path / "part")]
+    ended = subprocess.run(
+        [sys.executable, "-m", "attunebench.cli.main", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest - 1, largest - 1)),
+    )
+    assert 2 == ended.returncode
+    assert "nothing was cut" in ended.stderr
+    assert ["data"] == [path.name for path in tmp_path.iterdir()]
+
+
+def test_a_description_has_every_format(cli: Callable[..., Any], tmp_path: Path) -> None:
+    terminal = cli("data", "describe", demo_folder())
+    assert 0 == terminal.status
+    assert "12 conversations of 8 participants" in terminal.out
+    assert "no human data" in terminal.out
+    markdown = cli("data", "describe", demo_folder(), "--format", "markdown", "--only", "size")
+    assert "| Turns of a conversation | 12 | 64 |" in markdown.out
+    rows = list(csv.DictReader(io.StringIO(cli("data", "describe", "-d", demo_folder(), "-f", "csv").out)))
+    assert {"size", "binary", "people"} < {row["analysis"] for row in rows}
+    target = tmp_path / "d.json"
+    assert 0 == cli("data", "describe", demo_folder(), "-f", "json", "-o", target, "--only", "emotions,affect").status
+    assert ["emotions", "affect"] == [one["name"] for one in json.loads(target.read_text())["analyses"]]
+
+
+def test_no_line_of_a_description_is_wider_than_the_terminal(
+    cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        for mask in ("0", "3"):
+            lines = cli("data", "describe", demo_folder(), "--mask-below", mask).out.splitlines()
+            assert width >= max(map(len, lines))
+
+
+def test_invalid_files_are_refused_or_left_out_by_name(cli: Callable[..., Any], data: Path) -> None:
+    (data / "conversation_2.json").write_text('{"turns": []}')
+    assert 2 == cli("data", "describe", data).status
+    ended = cli("data", "describe", data, "--skip-invalid", "-f", "markdown")
+    assert 0 == ended.status
+    assert "Left out: conversation" in ended.out.replace("\\", "")
+    assert "2 conversations of" in ended.out
+
+
+def test_a_description_is_never_written_over_the_data(cli: Callable[..., Any], data: Path) -> None:
+    file = data / "conversation_1.json"
+    before = file.read_bytes()
+    ended = cli("data", "describe", data, "-f", "json", "-o", file)
+    assert (2, before) == (ended.status, file.read_bytes())
+    assert "is one of the conversations" in ended.err
+    assert 2 == cli("data", "describe", data, "--only", "size,sizes").status
