@@ -54,10 +54,16 @@ def rejudge(
         typer.Option(help="openrouter, openai, prime, local or baseline.", show_default=False),
     ] = None,
     judge_base_url: Annotated[
-        str | None, typer.Option(help="Address of the judges' server, e.g. http://localhost:8000/v1.")
+        str | None,
+        typer.Option(
+            "--judge-base-url", "--base-url", help="Address of the judges' server, e.g. http://localhost:8000/v1."
+        ),
     ] = None,
     judge_api_key: Annotated[
-        str | None, typer.Option(help="The judges' key; wins over the environment, where it is safer.")
+        str | None,
+        typer.Option(
+            "--judge-api-key", "--api-key", help="The judges' key; wins over the environment, where it is safer."
+        ),
     ] = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Ask nobody; tell what the votes that are there say.")

@@ -46,7 +46,7 @@ def spliced(text: str, changes: Mapping[Path, Mapping[str, Any]]) -> str:
                 added.append(f"{_key(text, key)}{_written(text, value, there.gap, first.gap)}")
         if added:
             comma = "," if there.values else ""
-            gap = there.gap if "\n" in there.gap else " " if ", " in text else ""
+            gap = there.gap if "\n" in there.gap else " " if _is_spaced(text) else ""
             joined = f",{gap}".join(added)
             edits.append((there.end, there.end, f"{comma}{gap if there.values else there.gap}{joined}"))
     for start, end, new in sorted(edits, reverse=True):
@@ -96,15 +96,20 @@ def _after_white(text: str, at: int) -> int:
     return at
 
 
+def _is_spaced(text: str) -> bool:
+    """Whether a blank follows the colons of this file, as it then follows commas too."""
+    return '": ' in text
+
+
 def _key(text: str, key: str) -> str:
-    return json.dumps(key, ensure_ascii=text.isascii()) + (": " if '": ' in text else ":")
+    return json.dumps(key, ensure_ascii=text.isascii()) + (": " if _is_spaced(text) else ":")
 
 
 def _written(text: str, value: Any, gap: str, unit: str) -> str:
     """The value as this file writes its values: over several lines where it does, else in one. `unit`: the file's
     indentation, behind a line's end; `gap`: that of the object's keys."""
     if "\n" not in gap:
-        separators = (", ", ": ") if '": ' in text else (",", ":")
+        separators = (", ", ": ") if _is_spaced(text) else (",", ":")
         return json.dumps(value, ensure_ascii=text.isascii(), allow_nan=False, separators=separators)
     indent = unit[unit.rfind("\n") + 1 :] if "\n" in unit else "  "
     lines = json.dumps(value, ensure_ascii=text.isascii(), allow_nan=False, indent=indent).split("\n")

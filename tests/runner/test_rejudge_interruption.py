@@ -1,0 +1,133 @@
+"""Judging again, stopped in the middle as a process of its own: nothing is lost, and nothing is bought twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from factory import write_conversations
+
+import attunebench
+from attunebench.runner import ModelSettings, RunSettings
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+
+TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 2
+ALL = TURNS * CONVERSATIONS
+
+
+class Gate:
+    """A script that answers `free` requests for votes and then holds every one, and says when the first is held."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.votes = 0
+        self.held = threading.Event()
+
+    def __call__(self, asked: Asked) -> Doing:
+        self.votes += asked.path.endswith("/chat/completions")
+        if self.votes <= self.free:
+            return Answer()
+        self.held.set()
+        return Answer(delay=30.0)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer() as server:
+        yield server
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Conversations with results of a model that was not judged."""
+    folder = write_conversations(tmp_path / "data", CONVERSATIONS, seed=5, turns=TURNS)
+    em = ModelSettings(provider="baseline", model="majority")
+    attunebench.run(folder, RunSettings(em=em, output=tmp_path / "results"))
+    return folder
+
+
+def start(server: FakeServer, data: Path, *options: str) -> subprocess.Popen[str]:
+    words = ["rejudge", "-d", str(data), "-M", "judge", "--judge-provider", "local", "--judge-base-url", server.url]
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "attunebench.cli.main",
+            *words,
+            "--concurrency",
+            str(AT_ONCE),
+            "--resamples",
+            "100",
+            *options,
+        ],
+        cwd=data.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+
+
+def judged(folder: Path) -> int:
+    results = [json.loads(path.read_text("utf-8")) for path in folder.glob("[!_.]*.json")]
+    assert CONVERSATIONS == len(results)
+    return sum("judge" in turn["em_draft_judge_scores_by_model"] for result in results for turn in result["turns"])
+
+
+def stopped(server: FakeServer, data: Path, how: signal.Signals, free: int, *options: str) -> tuple[int, str, str]:
+    gate = Gate(free)
+    server.script = gate
+    process = start(server, data, *options)
+    assert gate.held.wait(60)
+    process.send_signal(how)
+    if how is signal.SIGINT:  # and once more, since what is held would be waited for
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "Stopping" in line:
+                break
+        process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.mark.parametrize(("how", "free"), [(signal.SIGINT, 4), (signal.SIGKILL, 8)])
+def test_it_goes_on_with_the_votes_that_are_missing(
+    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals, free: int
+) -> None:
+    status, _, err = stopped(server, data, how, free)
+    assert 0 != status
+    assert judged(tmp_path / "results") <= free
+    if how is signal.SIGINT:
+        assert 130 == status
+        assert "Go on with: attune-bench rejudge -d" in err
+        assert "Traceback" not in err
+    server.script = None
+    server.asked.clear()
+    process = start(server, data)
+    out, err = process.communicate(timeout=60)
+    assert 0 == process.returncode, err
+    assert ALL == judged(tmp_path / "results")
+    assert ALL - free <= len(server.bodies) <= ALL - free + AT_ONCE
+    assert "judge is the only judge." in out
+    assert 1 == max(Counter(json.dumps(body["messages"]) for body in server.bodies).values())
+
+
+def test_replacing_that_was_killed_has_lost_no_older_vote_and_pays_once(
+    server: FakeServer, data: Path, tmp_path: Path
+) -> None:
+    start(server, data).communicate(timeout=60)
+    stopped(server, data, signal.SIGKILL, 7, "--replace", "--temperature", "0.5")
+    assert ALL == judged(tmp_path / "results")
+    server.script = None
+    server.asked.clear()
+    _, err = start(server, data, "--replace", "--temperature", "0.5").communicate(timeout=60)
+    assert ALL - 7 <= len(server.bodies) <= ALL - 7 + AT_ONCE
+    assert f"0 votes added, {ALL} replaced" in err
