@@ -9,9 +9,9 @@ from __future__ import annotations
 from attunebench.errors import DataError
 from attunebench.jsonfile import MAX_BYTES
 
-MOST_ARCHIVE_BYTES = 1 << 30
+MOST_ARCHIVE_BYTES = 1_000_000_000
 """Of an archive as it is downloaded."""
-MOST_UNPACKED_BYTES = 4 << 30
+MOST_UNPACKED_BYTES = 4_000_000_000
 """Of everything in an archive together."""
 MOST_FILE_BYTES = MAX_BYTES
 """Of one file that is taken: a larger conversation could not be read."""
@@ -19,7 +19,7 @@ MOST_ENTRIES = 100_000
 """Files and folders in a source."""
 MOST_RATIO = 200
 """Unpacked to packed bytes. Conversations pack about 1:10; only what repeats without end goes beyond 1:200."""
-RATIO_FROM_BYTES = 1 << 20
+RATIO_FROM_BYTES = 1_000_000
 """Less than this may be packed as tightly as it likes."""
 LARGEST_PIECE = 16 << 20
 """Of an archive's own lists and headers, which are read in one piece."""

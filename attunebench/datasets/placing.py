@@ -147,7 +147,8 @@ def _lock(folder: Path) -> FileLock:
         lock = None
     if lock is None:
         raise DataError(
-            f"Another `attune-bench data` is at work in {folder.parent}; wait for it to end, or name another place with --to."
+            f"Another `attune-bench data` is at work in {folder.parent}; wait for it to end, or name another place "
+            "with --to."
         )
     return lock
 

@@ -238,6 +238,14 @@ def test_pointers_of_git_lfs_in_an_archive_are_named(tmp_path: Path) -> None:
     assert "pointer of Git LFS" in refusal(tmp_path, zipped(pointers))
 
 
+def test_the_page_about_data_states_the_bounds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    for most in (bounds.MOST_ARCHIVE_BYTES, bounds.MOST_UNPACKED_BYTES, bounds.MOST_FILE_BYTES):
+        assert f"| {bounds.megabytes(most)} |" in page
+    assert f"| {bounds.MOST_ENTRIES:,} |" in page
+    assert f"| {bounds.MOST_RATIO} to 1, from {bounds.megabytes(bounds.RATIO_FROM_BYTES)} on |" in page
+
+
 _SMALL_ARCHIVES = {
     kind: packer({f"d/conversation_{number}.json": conversation(number) for number in (13, 36)})
     for kind, packer in PACKERS.items()

@@ -117,18 +117,32 @@ def test_two_at_once_do_not_meet_in_one_place(tmp_path: Path) -> None:
     assert NEW == tree(tmp_path / "to").keys()
 
 
-def test_a_download_that_is_killed_is_gone_on_with_by_the_same_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "status", "told"),
+    [
+        (signal.SIGKILL, -signal.SIGKILL, ""),
+        (
+            signal.SIGINT,
+            130,
+            "Interrupted: no folder is half done. The same command goes on with what was downloaded.\n",
+        ),
+    ],
+)
+def test_a_download_that_is_killed_or_interrupted_is_gone_on_with_by_the_same_command(
+    tmp_path: Path, end: signal.Signals, status: int, told: str
+) -> None:
     archive = zipped(files())
     with ArchiveServer(archive) as server:
         server.script.append(stall(len(archive) // 2))
-        command = [sys.executable, "-m", "attunebench.cli.main", "data", "get", SMALL, "--from", server.url]
-        running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-m", "attunebench.cli.main", "data", "get", SMALL, "-q", "--from", server.url]
+        running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         part = tmp_path / "data" / WORK_NAME / "archive.part"
         while not (part.exists() and part.stat().st_size == len(archive) // 2):
             assert running.poll() is None
             threading.Event().wait(0.02)
-        running.send_signal(signal.SIGKILL)
-        running.wait()
+        running.send_signal(end)
+        _, said = running.communicate()
+        assert (status, told) == (running.returncode, said)
         assert not (tmp_path / "data" / SMALL).exists()
         ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (0, f"bytes={len(archive) // 2}-") == (ended.returncode, server.requests[1].get("range"))

@@ -45,6 +45,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     owner: ArchiveServer
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is none."""
+
 
 class ArchiveServer:
     """`body` under every path, with `etag`; `script` holds what the next requests meet; `requests` what was asked."""

@@ -100,8 +100,14 @@ def get(
 
     if name is None:
         raise UsageError("The data set is missing; give its name, such as Sample200. `data list` names all.")
-    with shown(quiet) as watcher:
-        all_got = fetch(name, source=source, to=to, sha256=sha256, replace=replace, partial=partial, watcher=watcher)
+    try:
+        with shown(quiet) as watcher:
+            all_got = fetch(
+                name, source=source, to=to, sha256=sha256, replace=replace, partial=partial, watcher=watcher
+            )
+    except KeyboardInterrupt:
+        typer.echo("Interrupted: no folder is half done. The same command goes on with what was downloaded.", err=True)
+        raise
     for got in all_got:
         _tell(got)
     if not quiet:
