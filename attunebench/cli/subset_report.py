@@ -26,6 +26,7 @@ from attunebench.cli.arguments import (
     SkipInvalidOption,
     by_participant,
     comma_list,
+    files_and_models,
     scores_files,
 )
 from attunebench.cli.emitting import coloured, emit, terminal_width, working
@@ -34,7 +35,7 @@ from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis, Settings
-    from attunebench.selection import Selection
+    from attunebench.selection import Condition, Selection
     from attunebench.selection.facts import Facts
     from attunebench.study import Study
 
@@ -133,7 +134,8 @@ def subset_report(
     from attunebench.metrics.registry import metric as card_of
     from attunebench.study import read_study
 
-    sources = scores_files(files, scores)
+    given, names = files_and_models(files or [], comma_list(models))
+    sources = scores_files(given, scores)
     settings = Settings(
         mode=mode,
         metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)),
@@ -145,17 +147,17 @@ def subset_report(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    study = chosen_groups(read_study(sources), settings, comma_list(models))
+    study = chosen_groups(read_study(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
     brief = format is _Format.terminal and output is None and not all_rows
+    filters = given_filters(ctx)
     if list_fields:
-        made: Sequence[Analysis] = (_listing(facts, brief=brief),)
+        made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(filters or where)),)
     else:
-        selection = _selected(facts, given_filters(ctx), where or (), compare=compare)
+        selection = _selected(facts, filters, where or (), compare=compare)
         made = _made(facts, selection, settings, compare=compare)
-    _write(
-        _shortened(made) if brief else made, format, output, sources, rows=_ROWS if brief and not list_fields else None
-    )
+    rows = _ROWS if brief and not list_fields else None
+    _write(_shortened(made) if brief else made, format, output, sources, rows=rows)
 
 
 def _facts(study: Study, folder: Path | None, *, skip_invalid: bool) -> Facts:
@@ -180,16 +182,22 @@ def _selected(facts: Facts, filters: Mapping[str, Sequence[str]], where: Sequenc
         )
     selection = choose(facts.entries, condition)
     if not selection.chosen:
-        raise DataError(_nothing(selection))
+        raise DataError(_nothing(facts, condition, selection))
     return selection
 
 
-def _nothing(selection: Selection) -> str:
+def _nothing(facts: Facts, condition: Condition, selection: Selection) -> str:
+    """That nothing matches, and which of several conditions is to blame."""
+    from attunebench.selection import And, choose
+
+    parts = condition.parts if isinstance(condition, And) else ()
+    counts = [f"{part.words()} ({len(choose(facts.entries, part).chosen)})" for part in parts]
+    alone = f" Alone match: {', '.join(counts)}." if counts else ""
     lacking = ", ".join(f"{name} in {count}" for name, count in selection.lacking.items())
     unknown = f", and of {len(selection.unknown)} it is not known (missing: {lacking})" if selection.unknown else ""
     return (
-        f"No conversation matches: {selection.words}. {len(selection.others)} do not{unknown}. Leave out or widen an "
-        "option; --list-fields shows what the data has."
+        f"No conversation matches: {selection.words}. {len(selection.others)} do not{unknown}.{alone} Leave out or "
+        "widen an option; --list-fields shows what the data has."
     )
 
 
@@ -198,8 +206,9 @@ def _made(facts: Facts, selection: Selection, settings: Settings, *, compare: bo
 
     with working("computing"):
         head, *rest = subset_report(facts.study, selection, settings, compare=compare)
-    warnings, notes = (*facts.warnings, *head.warnings), (*facts.notes, *head.notes)
-    return (replace(head, warnings=warnings, notes=notes), *rest)
+    # Who is left out, and whose facts count, must be read before the numbers.
+    warnings = (*facts.warnings, *facts.notes, *head.warnings)
+    return (replace(head, warnings=warnings), *rest)
 
 
 def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
@@ -214,12 +223,13 @@ def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
     return shown
 
 
-def _listing(facts: Facts, *, brief: bool) -> Analysis:
+def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:
     from attunebench.selection import overview
     from attunebench.selection.listing import fields_listed
 
     found = fields_listed(overview(facts.entries), conversations=len(facts.entries), brief=brief)
-    return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes))
+    all_of_them = ("This is of all conversations; filters choose none of them here.",) if filtered else ()
+    return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes, *all_of_them))
 
 
 def _write(
@@ -238,5 +248,5 @@ def _write(
     )
     emit(text, output, protect=sources)
     if format is _Format.csv:
-        for warning in (*made[0].warnings, *made[0].notes):
+        for warning in (said for analysis in made for said in analysis.warnings):
             typer.echo(f"! {clean(warning)}", err=True)
