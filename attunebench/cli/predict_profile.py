@@ -133,7 +133,8 @@ def predict_profile(
         from attunebench.profiles import ProfileTask
         from attunebench.runner import estimate_run
 
-        running.show_estimate(estimate_run(loaded.conversations, settings, book, ProfileTask()), settings)
+        estimate = estimate_run(loaded.conversations, settings, book, ProfileTask())
+        running.show_estimate(estimate, settings, jobs="conversations")
         return
     if score_only:
         if _show(loaded, settings, format, output_scores, resamples).not_scored or loaded.skipped:

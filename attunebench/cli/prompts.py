@@ -26,8 +26,13 @@ def _group() -> None:
 @_app.command("show", short_help="Print one call, to the letter.")
 def show(
     conversation: Annotated[Path, typer.Option("--conversation", help="A conversation file.", show_default=False)],
-    turn: Annotated[int | None, typer.Option("--turn", help="The turn's number, from 1; `post` has none.")] = None,
-    call: Annotated[str, typer.Option("--call", help="draft, judge, review, binary_hp, pairwise or post.")] = "review",
+    turn: Annotated[
+        int | None, typer.Option("--turn", help="The turn's number, from 1; `post` and `profile` have none.")
+    ] = None,
+    call: Annotated[
+        str,
+        typer.Option("--call", help="draft, judge, review, binary_hp, pairwise, post, or profile (predict-profile's)."),
+    ] = "review",
     mode: Annotated[
         str, typer.Option("--mode", help="default, verbose, omniscient or verbose_omniscient.")
     ] = "default",
@@ -37,13 +42,13 @@ def show(
     """Print the messages of one call, under a line that names each message's role."""
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
-    from attunebench.protocol.calls import KINDS, PanasStrategy
+    from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
 
-    kind = next((known for known in KINDS if known == call), None)
+    kind = next((known for known in ALL_KINDS if known == call), None)
     if kind is None:
-        raise UsageError(f"There is no call {call}; the calls are {', '.join(KINDS)}.")
+        raise UsageError(f"There is no call {call}; the calls are {', '.join(ALL_KINDS)}.")
     strategies: tuple[PanasStrategy, ...] = get_args(PanasStrategy)
     strategy = next((known for known in strategies if known == panas_strategy), None)
     if strategy is None:

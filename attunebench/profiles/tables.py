@@ -162,7 +162,7 @@ def _accuracy_table(scored: Scored, chance: _Chance, sample: str) -> Table:
     items = scored.items
     gains = chance.differences("accuracy", [item.right for item in items], [item.base for item in items])
     rights = chance.shares([item.right for item in items])
-    bases = chance.means([item.base for item in items])
+    bases = chance.shares([item.base for item in items])
     rows = [
         (_named(item), Cell(right.n), Cell(chance.count(item.right)), right, base, gain, chance.balanced(item))
         for item, right, base, gain in zip(items, rights, bases, gains, strict=True)

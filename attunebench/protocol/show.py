@@ -5,8 +5,9 @@ from __future__ import annotations
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
-from attunebench.protocol.calls import Kind, Mode, PanasStrategy
+from attunebench.protocol.calls import Call, Kind, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation, with_draft
+from attunebench.protocol.profile import plan_profile
 
 DRAFT_STAND_IN = "(the draft of the evaluated model)"
 
@@ -21,11 +22,13 @@ def show_prompt(
     panas_strategy: PanasStrategy = "absolute",
     draft: str = DRAFT_STAND_IN,
 ) -> str:
-    """The messages of one call, each under a line that names its role. `turn` is the turn's number; `post` needs none.
+    """The messages of one call, each under a line that names its role.
 
-    A judge is shown judging `draft`. Raises UsageError where the conversation has no such turn, or where the turn
-    takes no such call (no applicable questions, say).
+    `turn` is the turn's number; `post` and `profile` need none. A judge is shown judging `draft`. Raises UsageError
+    where the conversation has no such turn, or where the turn takes no such call (no applicable questions, say).
     """
+    if kind == "profile":
+        return _written(plan_profile(conversation, codebook))
     numbers = [entry.number for entry in conversation.turns]
     if kind != "post" and turn not in numbers:
         asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
@@ -37,4 +40,8 @@ def show_prompt(
         raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")
     if call.slot is not None:
         call = with_draft(call, draft)
+    return _written(call)
+
+
+def _written(call: Call) -> str:
     return "\n".join(f"=== {message.role} ===\n{message.content}" for message in call.messages) + "\n"

@@ -1,4 +1,4 @@
-"""`attune-bench predict-profile` as a user meets it: asking, tables, the same again without asking, and what goes wrong."""
+"""`attune-bench predict-profile` as a user meets it: asking, tables, the same again without asking, and bad input."""
 
 from __future__ import annotations
 

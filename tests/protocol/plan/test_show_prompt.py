@@ -29,6 +29,10 @@ def test_the_call_after_the_talk_needs_no_turn() -> None:
     assert "LOOKED BACK" in show_prompt(CONVERSATION, None, "post", "default", CODEBOOK)
 
 
+def test_the_call_for_a_profile_can_be_read_too() -> None:
+    assert "STATED ABOUT THEMSELVES" in show_prompt(CONVERSATION, None, "profile", "default", CODEBOOK)
+
+
 @pytest.mark.parametrize("turn", [None, 0, 7])
 def test_a_turn_that_is_not_there_is_refused_with_those_that_are(turn: int | None) -> None:
     with pytest.raises(UsageError, match="its turns are 1"):
