@@ -128,7 +128,8 @@ def _valid(folder: Path, subset: str, label: str, partial: bool) -> tuple[Valida
         try:
             report = validate_folder(folder)
         except DataError as error:
-            raise DataError(f"No file of {subset} in {label} is a conversation: {_unplaced(error, folder)}") from None
+            reason = next(iter(invalid.values()), str(error).replace(f" in {folder}", ""))
+            raise DataError(f"No file of {subset} in {label} is a conversation: {reason.rstrip('.')}.") from None
         bad = {issue.file: str(issue) for issue in reversed(report.errors)}
         bad |= {p.file: f"{p.file}: {p.reason}" for p in report.passed_over if conversation_number(p.file) is not None}
         if not bad:
@@ -140,13 +141,9 @@ def _valid(folder: Path, subset: str, label: str, partial: bool) -> tuple[Valida
             (folder / name).unlink()
     more = f"; and {len(bad) - 1} more" if len(bad) > 1 else ""
     raise DataError(
-        f"{len(bad)} of the {len(report.files) + len(report.passed_over)} files of {subset} in {label} are no valid "
+        f"{len(bad)} of the {len(bad) + report.n_conversations} files of {subset} in {label} are no valid "
         f"conversations: {next(iter(bad.values()))}{more}. Nothing was written; --partial leaves them out."
     )
-
-
-def _unplaced(error: DataError, folder: Path) -> str:
-    return str(error).replace(f" in {folder}", "")
 
 
 def _lacking(offer: Offer, subset: str, numbers: frozenset[int], missing: tuple[int, ...]) -> str:
