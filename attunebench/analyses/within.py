@@ -18,7 +18,7 @@ from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
-from attunebench.statistics.intervals import wilson_interval
+from attunebench.statistics.intervals import clustered_wilson
 from attunebench.study import Study
 
 NO_LABELS = (
@@ -109,18 +109,11 @@ def wilson_cells(
 ) -> list[Cell]:
     """Shares of rare events: Wilson intervals on as many independent answers as the clustered ones are worth.
 
-    The answers of (conversations, columns) count as n/d of them, d ≥ 1 being the clustered variance of the share over
-    the binomial one. Where that is not to be had (a share of 0 or 1) each conversation counts as one answer at most.
-    `level` is that of the settings unless given.
+    Takes (conversations, columns); see `clustered_wilson`. `level` is that of the settings unless given.
     """
     share = ratio(above.sum(axis=0), below.sum(axis=0))
-    n = below.sum(axis=0)
     conversations = (below > 0).sum(axis=0)
-    variance = bootstrap.standard_errors(above, below, _units(sampling)) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        worth = np.where(variance > 0, share * (1 - share) / variance, conversations)
-    worth = np.where(np.isnan(variance), conversations, np.minimum(worth, n))
-    low, high = wilson_interval(share * worth, worth, level or sampling.settings.level)
+    low, high = clustered_wilson(above, below, _units(sampling), level or sampling.settings.level)
     small = sampling.small(np.where(below > 0, above, np.nan))
     return [
         Cell(

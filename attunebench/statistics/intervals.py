@@ -19,6 +19,7 @@ from attunebench.statistics.bootstrap import (
     percentile_interval,
     resample_weights,
     resampled_ratios,
+    standard_errors,
     sum_by_cluster,
 )
 
@@ -50,6 +51,24 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> 
         low = np.where(counts == 0, np.where(trials > 0, 0.0, np.nan), centre - half)
         high = np.where(counts == trials, np.where(trials > 0, 1.0, np.nan), centre + half)
     return low, high
+
+
+def clustered_wilson(
+    numerators: Floats, denominators: Floats, clusters: Labels | None = None, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Wilson's interval of each column's share, for answers that come in rows (one talk's, one person's) and are alike.
+
+    The n answers of a column count as n/d independent ones, d ≥ 1 being the variance of the share between rows (or
+    `clusters` of them) over the binomial one. Where that is not to be had (a share of 0 or 1, a single row) each row
+    counts as one answer at most. NaN where nothing was answered. Source: Korn & Graubard 1998, with Wilson's interval.
+    """
+    n, rows = denominators.sum(axis=0), (denominators > 0).sum(axis=0)
+    variance = standard_errors(numerators, denominators, clusters) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = numerators.sum(axis=0) / n
+        worth = np.where(variance > 0, share * (1 - share) / variance, rows)
+    worth = np.where(np.isnan(variance), rows, np.minimum(worth, n))
+    return wilson_interval(share * worth, worth, level)
 
 
 def bca_interval(

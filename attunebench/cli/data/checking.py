@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,10 @@ from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.datasets.verifying import Verification
+
+
+_MOST_LINES = 20
+"""Of errors and duplicates: the first ones tell what is wrong, and hundreds would hide it."""
 
 
 class _Format(str, Enum):
@@ -98,7 +103,7 @@ def cut(
             "--ground-truth",
             "-d",
             metavar="DIR",
-            help="Folder to cut from, such as that of Sample200.  [required]",
+            help="Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
             show_default=False,
         ),
     ] = None,
@@ -131,7 +136,8 @@ def cut(
         raise UsageError("--numbers needs the name of the new folder; give it with --to.")
     else:
         wanted = parse_spans(numbers or "")
-    target = to if to is not None else source.resolve().parent / str(name)
+    source = _named_folder(source)
+    target = to if to is not None else (source.parent if source.name not in ("", "..") else source / "..") / str(name)
     made = cut_out(source, target, wanted, replace=replace, partial=partial)
     _say("cut", f"{plural(made.manifest.n_conversations, 'conversation')} from {source} to {made.target}.")
     if made.missing:
@@ -143,6 +149,14 @@ def cut(
         _say("beside", f"{', '.join(made.companions)}.")
     _say("digest", f"{made.manifest.ground_truth_sha256} (scores call it ground_truth_sha256)")
     typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(made.target))}", err=True)
+
+
+def _named_folder(given: Path) -> Path:
+    """A folder as it is given; the name of a set stands for the place where `data get` puts that set."""
+    from attunebench.datasets.known import DEFAULT_PARENT
+
+    near = DEFAULT_PARENT / given
+    return near if not given.exists() and near.is_dir() else given
 
 
 def describe(
@@ -222,13 +236,11 @@ def _tell(found: Verification) -> None:
     )
     _say("digest", f"{found.digest} (scores call it ground_truth_sha256)")
     _say("subset", subset_text(found))
-    for issue in report.errors:
-        _say("error", str(issue))
+    _say_some("error", [str(issue) for issue in report.errors], "`attune-bench validate` lists them all")
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(report.warning_counts.items()))
     warnings = f"{plural(len(report.warnings), 'warning')} ({counts}); `attune-bench validate` lists them."
     _say("schema", f"{plural(len(report.errors), 'error')}, {warnings if counts else 'no warnings.'}")
-    for sentence in found.duplicates:
-        _say("duplicate", f"{sentence}.")
+    _say_some("duplicate", [f"{sentence}." for sentence in found.duplicates], "several sets in one folder are no set")
     if not found.duplicates:
         _say("duplicates", "no number and no talk twice.")
     if found.manifest is not None:
@@ -237,6 +249,14 @@ def _tell(found: Verification) -> None:
             _say("manifest", line)
         then = f"the manifest of {found.manifest.created}"
         _say("manifest", f"{plural(len(changed), 'difference')} from {then}." if changed else f"as in {then}.")
+
+
+def _say_some(what: str, lines: Sequence[str], remark: str) -> None:
+    """The first lines, and how many more there are."""
+    for line in lines[:_MOST_LINES]:
+        _say(what, line)
+    if len(lines) > _MOST_LINES:
+        _say(what, f"… and {len(lines) - _MOST_LINES} more: {remark}.")
 
 
 def _say(what: str, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from attunebench.analyses.common import counted
@@ -11,14 +11,21 @@ from attunebench.analyses.model import Analysis, Cell, Column, Table
 from attunebench.codebook import Codebook
 from attunebench.constants import REPLY_VARIANTS
 from attunebench.conversations.schema import Comparison
-from attunebench.datasets.describing.tables import WILSON, Data, share
+from attunebench.datasets.describing.tables import WILSON, Data, person_of, share
 
+Made = Sequence[tuple[str, Comparison]]
+"""(Whose it is, comparison)."""
 _VARIANT = {"original": "Original", "alternate": "Alternate", "human": "Human-edited"}
 
 
 def describe(data: Data) -> Analysis:
     """Win shares by question, by pair, and the balance of the letters."""
-    made = [c for conversation in data.conversations for turn in conversation.turns for c in turn.comparisons]
+    made = [
+        (person_of(conversation), comparison)
+        for conversation in data.conversations
+        for turn in conversation.turns
+        for comparison in turn.comparisons
+    ]
     shares = {variant: _wins(variant, made) for variant in REPLY_VARIANTS}
     known = {variant: cell for variant, cell in shares.items() if isinstance(cell.value, float)}
     best = max(known, key=lambda variant: known[variant].value or 0.0, default=None)
@@ -26,7 +33,7 @@ def describe(data: Data) -> Analysis:
         "pairwise",
         "Preferred replies",
         "Which of the three replies did people prefer?",
-        shows=f"{counted(len(made), 'comparison')}, {sum(c.winner is None for c in made):,} without a winner."
+        shows=f"{counted(len(made), 'comparison')}, {sum(c.winner is None for _, c in made):,} without a winner."
         + (
             f" {_VARIANT[best]} replies win most often: {known[best].value:.3f} of those they are in."
             if best is not None
@@ -42,20 +49,21 @@ def _winner(comparison: Comparison) -> str | None:
     return comparison.a if comparison.winner == "A" else comparison.b
 
 
-def _wins(variant: str, comparisons: Iterable[Comparison]) -> Cell:
+def _wins(variant: str, comparisons: Made) -> Cell:
     """Wins of a variant among the decided comparisons that it is in."""
-    decided = [c for c in comparisons if c.winner is not None and variant in (c.a, c.b)]
-    return share(sum(_winner(c) == variant for c in decided), len(decided))
+    return share(
+        (person, _winner(c) == variant) for person, c in comparisons if c.winner is not None and variant in (c.a, c.b)
+    )
 
 
-def _by_question(made: Sequence[Comparison], codebook: Codebook) -> Table:
-    asked = [question for question in codebook.pairwise if any(c.question_id == question for c in made)]
+def _by_question(made: Made, codebook: Codebook) -> Table:
+    asked = [question for question in codebook.pairwise if any(c.question_id == question for _, c in made)]
     rows = []
     for question in ("all", *asked):
-        theirs = [c for c in made if question in ("all", c.question_id)]
+        theirs = [one for one in made if question in ("all", one[1].question_id)]
         text = "all questions" if question == "all" else codebook.pairwise[question] or ""
         rows.append((Cell(question), Cell(text), *(_wins(variant, theirs) for variant in REPLY_VARIANTS)))
-    open_ones = Counter(c.question_id for c in made if c.winner is None)
+    open_ones = Counter(c.question_id for _, c in made if c.winner is None)
     undecided = [f"{question} {open_ones[question]}" for question in asked if open_ones[question]]
     return Table(
         "questions",
@@ -71,12 +79,14 @@ def _by_question(made: Sequence[Comparison], codebook: Codebook) -> Table:
     )
 
 
-def _by_pair(made: Sequence[Comparison]) -> Table:
+def _by_pair(made: Made) -> Table:
     rows = []
     for one, other in combinations(reversed(REPLY_VARIANTS), 2):
         cells = []
         for question in ("all", "general"):
-            theirs = [c for c in made if {c.a, c.b} == {one, other} and question in ("all", c.question_id)]
+            theirs = [
+                (person, c) for person, c in made if {c.a, c.b} == {one, other} and question in ("all", c.question_id)
+            ]
             cells.append(_wins(one, theirs))
         rows.append((Cell(f"{_VARIANT[one]} over {_VARIANT[other].lower()}"), *cells))
     return Table(
@@ -92,15 +102,14 @@ def _by_pair(made: Sequence[Comparison]) -> Table:
     )
 
 
-def _letters(made: Sequence[Comparison]) -> Table:
-    decided = [c for c in made if c.winner is not None]
+def _letters(made: Made) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for variant in REPLY_VARIANTS:
-        on_a = [c for c in made if c.a == variant]
-        on_b = [c for c in made if c.b == variant]
-        place = share(len(on_a), len(on_a) + len(on_b))
+        on_a = [(person, c) for person, c in made if c.a == variant]
+        on_b = [(person, c) for person, c in made if c.b == variant]
+        place = share((person, c.a == variant) for person, c in (*on_a, *on_b))
         rows.append((Cell(_VARIANT[variant]), place, _wins(variant, on_a), _wins(variant, on_b)))
-    either = [share(sum(c.winner == letter for c in decided), len(decided)) for letter in ("A", "B")]
+    either = [share((p, c.winner == letter) for p, c in made if c.winner is not None) for letter in ("A", "B")]
     rows.append((Cell("whichever it is"), Cell(None), *either))
     return Table(
         "letters",

@@ -6,19 +6,22 @@ Owns counts, intervals, what is missing, and the masking of small cells. Knows n
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+import numpy as np
 
 from attunebench.analyses.common import counted, listed
 from attunebench.analyses.model import Cell, Column, Table
 from attunebench.codebook import Codebook
 from attunebench.conversations import Conversation
-from attunebench.statistics.intervals import wilson_interval
+from attunebench.statistics.intervals import clustered_wilson
 
 MASKED = "masked"
 NOT_TOLD = "not told"
-WILSON = "95 % Wilson intervals"
+WILSON = "95 % Wilson intervals that allow for answers of one person being alike"
 
 
 @dataclass(frozen=True)
@@ -117,12 +120,23 @@ def _spread_row(quantity: Quantity, columns: Iterable[Column], mask_below: int) 
 # How often each answer was given
 
 
-def share(count: int, of: int) -> Cell:
-    """A share with its Wilson interval and n; undefined over nothing."""
-    if not of:
+def share(answers: Iterable[tuple[str, bool]]) -> Cell:
+    """The share of (person, whether so) that are so, with n answers and an interval; undefined over nothing.
+
+    Answers of one person are alike: the interval is that of as many independent ones as theirs are worth.
+    """
+    yes: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for person, so in answers:
+        yes[person] += so
+        asked[person] += 1
+    n = asked.total()
+    if not n:
         return Cell(None, n=0)
-    low, high = wilson_interval(count, of)
-    return Cell(count / of, float(low), float(high), n=of)
+    people = sorted(asked)  # sums of the same numbers in another order differ in their last digit
+    above, below = (np.array([[float(counts[person])] for person in people]) for counts in (yes, asked))
+    low, high = clustered_wilson(above, below)
+    return Cell(yes.total() / n, float(low[0]), float(high[0]), n=n)
 
 
 @dataclass(frozen=True, slots=True)
