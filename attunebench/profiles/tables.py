@@ -72,7 +72,7 @@ def tabulate(
         "any one person. The base rate knows how the answers of these participants are distributed, which the model "
         "does not.",
         tables=tuple(tables),
-        warnings=(*_coverage(n, who), *warnings, *common.too_few_draws(len(scored.items), settings)),
+        warnings=(*_coverage(n, who), *warnings, *_too_few_draws(tables, settings)),
         notes=(
             EXPERIMENTAL,
             PRIVACY,
@@ -279,6 +279,17 @@ def _intervals(settings: Settings) -> str:
         f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of participants "
         "(Wilson's for a share of all or of none)"
     )
+
+
+def _too_few_draws(tables: Sequence[Table], settings: Settings) -> list[str]:
+    """A warning where no test of a family so large can come out, whatever the data."""
+    tests = max((sum(cell.p is not None for row in table.rows for cell in row) for table in tables), default=0)
+    if tests / (settings.resamples + 1) <= settings.alpha:
+        return []
+    return [
+        f"With {settings.resamples:,} resamples none of {tests} tests can be told from chance after correction; use "
+        f"--resamples {int(tests / settings.alpha)} or more."
+    ]
 
 
 def _coverage(n: int, who: Who) -> list[str]:

@@ -148,6 +148,17 @@ def test_a_refusal_is_no_answer_and_no_broken_line(predict: Predict, server: Fak
     assert all(content["calls"]["refused"] == 1 for content in files(folder).values())
 
 
+def test_what_was_refused_is_asked_again_where_that_is_wanted(
+    predict: Predict, server: FakeServer, folder: Path
+) -> None:
+    server.script = [Answer(text="", message={"refusal": "I will not guess."})]
+    predict()
+    server.script = None
+    assert (0, CONVERSATIONS) == (predict().written, len(server.bodies))
+    assert CONVERSATIONS == predict(retry_unanswered=True).written
+    assert all(len(TRAITS) == len(content["predicted_profile"]) for content in files(folder).values())
+
+
 def test_judges_and_other_modes_are_no_part_of_it(data: Path, server: FakeServer, folder: Path) -> None:
     em = settings(server, folder).em
     for other in (settings(server, folder, judges=(em,)), settings(server, folder, modes=("omniscient",))):

@@ -139,6 +139,13 @@ def test_privacy_and_being_experimental_stand_beside_the_tables(form: str) -> No
     assert "screener" in text
 
 
+def test_too_few_resamples_for_any_claim_are_warned_of_where_something_is_tested() -> None:
+    few = Settings(resamples=15, by_participant=True)
+    assert any("none of 2 tests" in one for one in shown(scored(*readable(24)), few).warnings)
+    assert () == shown(scored(*readable(19)), few).warnings
+    assert () == shown(scored(*readable(24))).warnings
+
+
 def test_who_is_left_out_is_counted() -> None:
     people, said = readable(24)
     found = score(people, {"c000": answers_in({"predicted_profile": said[0]}, TRAITS)}, traits_of(people))
