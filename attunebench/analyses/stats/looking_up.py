@@ -44,7 +44,7 @@ def model_stats(
     chosen = _chosen(study, settings, models)
     ones = [One.of(chosen, group, settings) for group in chosen.groups]
     metric_ids = tuple(m for m in REGISTRY if not settings.metrics or m in settings.metrics)
-    return (_overview(ones, metric_ids), *(_of_one(one, metric_ids, locate) for one in ones))
+    return (_overview(chosen, ones, metric_ids), *(_of_one(one, metric_ids, locate) for one in ones))
 
 
 def _chosen(study: Study, settings: Settings, models: Sequence[str]) -> Study:
@@ -68,7 +68,7 @@ def _with_unscored(study: Study) -> Study:
     return study.with_groups([*study.groups, *lacking])
 
 
-def _overview(ones: Sequence[One], metric_ids: Sequence[str]) -> Analysis:
+def _overview(study: Study, ones: Sequence[One], metric_ids: Sequence[str]) -> Analysis:
     shown = [m for m in metric_ids if m in _FIRST] or list(metric_ids[: len(_FIRST)])
     rows = tuple(_overview_row(one, shown) for one in ones)
     columns = (
@@ -89,6 +89,7 @@ def _overview(ones: Sequence[One], metric_ids: Sequence[str]) -> Analysis:
         "stats",
         "Model by model",
         "What do the scores hold about each model?",
+        warnings=common.comparability(study, shown),
         tables=(
             Table(
                 "models",
