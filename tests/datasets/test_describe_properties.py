@@ -215,3 +215,20 @@ def test_written_examples_are_said_to_be_no_human_data() -> None:
     made = describe(load_conversations(demo_folder()).conversations, sections=["size"])
     assert any("no human data" in warning for warning in made[0].warnings)
     assert () == describe(map(read, MADE), sections=["size"])[0].warnings
+
+
+def test_what_people_told_steers_no_terminal_and_fills_no_screen() -> None:
+    raws = [copy.deepcopy(raw) for raw in MADE[:2]]
+    raws[0]["participant_profile"]["demographics"] |= {"country": "\x1b[31mNor\x07way", "education": "long " * 9000}
+    raws[0]["metadata"] |= {"category": ["A | B", "\x1b]0;title\x07"], "subtopic": "=1+1", "model": ["no text"]}
+    raws[0]["participant_profile"]["computed_scores"]["own\nscale"] = 3
+    sections = describe(map(read, raws))
+    for format in FORMATS:
+        drawn = render(sections, format, rows=None)
+        assert not {"\x1b", "\x07"} & set(drawn)
+        assert 40_000 > max(map(len, drawn.splitlines()))
+    told = [row[1].value for row in table_of(sections, "people", "demographics").rows]
+    assert "Norway" in told
+    assert 100 >= max(len(str(value)) for value in told)
+    assert "own scale" in [row[0].value for row in table_of(sections, "people", "scales").rows]
+    assert ["A | B"] == [row[0].value for row in table_of(sections, "topics", "topics").rows][:1]

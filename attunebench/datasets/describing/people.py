@@ -17,6 +17,7 @@ from attunebench.datasets.describing.tables import (
     Quantity,
     facet,
     facet_table,
+    shown,
     spread_table,
 )
 
@@ -154,7 +155,7 @@ def _scales(data: Data) -> Table:
     for name in (*data.codebook.scales, *sorted(further)):
         values = [value for theirs in data.people.values() if (value := _mean(theirs, name)) is not None]
         scale = data.codebook.scales.get(name)
-        label = name if scale is None else f"{scale.label} ({scale.range.removeprefix('T score, ')})"
+        label = shown(name) if scale is None else f"{scale.label} ({scale.range.removeprefix('T score, ')})"
         quantities.append(Quantity(label, values, len(data.people) - len(values)))
     return spread_table(
         "scales",

@@ -18,9 +18,11 @@ from attunebench.analyses.model import Cell, Column, Table
 from attunebench.codebook import Codebook
 from attunebench.conversations import Conversation
 from attunebench.statistics.intervals import clustered_wilson
+from attunebench.text import printable
 
 MASKED = "masked"
 NOT_TOLD = "not told"
+_LONGEST = 100
 WILSON = "95 % Wilson intervals that allow for answers of one person being alike"
 
 
@@ -174,11 +176,11 @@ class _Tally:
 
     def add(self, who: str, given: Iterable[str]) -> None:
         """What a conversation of this person says."""
-        values = {fold(value): " ".join(value.split()) for value in given if value.strip()}
-        for key, shown in values.items():
+        values = {fold(value): shown(value) for value in given if shown(value)}
+        for key, spelling in values.items():
             self.people.setdefault(key, set()).add(who)
             self.conversations[key] = self.conversations.get(key, 0) + 1
-            self.spellings.setdefault(key, set()).add(shown)
+            self.spellings.setdefault(key, set()).add(spelling)
         if values:
             self.theirs.setdefault(who, set()).update(values)
             self.n_told += 1
@@ -189,7 +191,9 @@ class _Tally:
         """Answer as shown → count: those of `order` first, also where nobody gave them, then the frequent ones."""
         found = {key: Count(len(self.people[key]), n) for key, n in self.conversations.items()}
         # Of several spellings always the same is shown, whatever the order of the files.
-        names = {key: min(shown) for key, shown in self.spellings.items()} | {fold(name): name for name in order}
+        names = {key: min(spellings) for key, spellings in self.spellings.items()} | {
+            fold(name): name for name in order
+        }
         rest = sorted(
             found.keys() - {fold(name) for name in order},
             key=lambda key: (-found[key].people, -found[key].conversations, key),
@@ -227,7 +231,12 @@ def facet(
 
 def fold(value: str) -> str:
     """A told text for comparing."""
-    return " ".join(value.split()).casefold()
+    return shown(value).casefold()
+
+
+def shown(value: str) -> str:
+    """A told text as it may stand in a table: on one line, without what steers a terminal, and cut where it is long."""
+    return printable(value, _LONGEST)
 
 
 def facet_table(
