@@ -5,6 +5,7 @@ Takes a study and what was chosen of it, hands on tables and sentences. Chooses 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from attunebench.selection import comparing
 from attunebench.selection.choosing import Selection
 from attunebench.selection.sides import Family, Sides, metric_column
 from attunebench.study import Study
+from attunebench.text import printable
 
 FAMILIES = (
     Family("composite", "Composite", ("composite",)),
@@ -40,6 +42,7 @@ TOLD = (
     "a cut-off is “screen-positive” and never a diagnosis."
 )
 _NAMED = 4
+_LONGEST_TITLE = 200
 
 
 def subset_report(
@@ -96,7 +99,7 @@ def _head(study: Study, selection: Selection, settings: Settings, *, beside: boo
     shared = shared_people_text(known, settings) if not beside else ""
     return Analysis(
         "subset",
-        f"Subset: {selection.words}",
+        f"Subset: {printable(selection.words, _LONGEST_TITLE)}",
         "How do models do on these conversations, and otherwise than on the rest?"
         if beside
         else "How do models do on these conversations?",
@@ -104,6 +107,7 @@ def _head(study: Study, selection: Selection, settings: Settings, *, beside: boo
         f"A cause: those in a subset differ from others in more than what they were chosen by. {TOLD}",
         (Table("sides", "Who is in", columns, tuple(rows), caption=_unknown_text(selection)),),
         warnings=(*common.comparability(known, names), *((shared,) if shared else ())),
+        notes=(f"The same by expression: --where {shlex.quote(selection.text)}",) if selection.text else (),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -179,6 +180,19 @@ def test_people_on_both_sides_move_as_a_whole() -> None:
     both, single = (cell_of(beside(one), "calm", "difference") for one in (made, worries()))
     assert both.value == pytest.approx(single.value)
     assert both.low != single.low
+
+
+def test_a_report_says_by_which_expression_it_can_be_made_again() -> None:
+    (note,) = reported(people_study(), f"topic = {WORRY} and turns >= 1")[0].notes
+    again = reported(people_study(), shlex.split(note)[-1])
+    assert reported(people_study(), f"topic = {WORRY} and turns >= 1") == again
+
+
+def test_a_long_description_is_cut_in_the_title_and_whole_in_the_notes() -> None:
+    ids = people_study().ids[:30]
+    head = reported(people_study(), f"conversation in ({', '.join(ids)})")[0]
+    assert len(head.title) < 220
+    assert all(one in head.notes[0] for one in ids)
 
 
 # What cannot be made
