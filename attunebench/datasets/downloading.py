@@ -43,13 +43,13 @@ Pause = Callable[[float], Awaitable[None]]
 """Waits so many seconds."""
 
 
-def download(address: Address, part: PartFile, watcher: Watcher, *, pause: Pause = asyncio.sleep) -> None:
+def download(address: Address, part: PartFile, watcher: Watcher, *, pause: Pause | None = None) -> None:
     """Bring all bytes of the address into `part`, going on with what is there where that is the same version.
 
     Raises DataError (the server refuses, the address leads nowhere, the archive is too large, the disk is full, or the
     line failed too often: `part` keeps what has come) and ConfigurationError (proxy or certificate settings).
     """
-    asyncio.run(_Download(address, part, watcher, pause).run())
+    asyncio.run(_Download(address, part, watcher, pause or asyncio.sleep).run())
 
 
 class _Download:

@@ -5,19 +5,18 @@ Joins the steps: where from, which files, are they valid, into place. Each is a 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attunebench.conversations import ValidationReport, validate_folder
 from attunebench.conversations.loading import digest_of
 from attunebench.conversations.subsets import published_subsets
 from attunebench.datasets.choosing import conversation_number
-from attunebench.datasets.downloading import Pause, download
 from attunebench.datasets.entries import shown
 from attunebench.datasets.known import ALL, DEFAULT_PARENT, subsets_named
 from attunebench.datasets.partfile import PartFile
@@ -26,6 +25,9 @@ from attunebench.datasets.sources import PUBLISHED, Address, open_source, parse_
 from attunebench.datasets.staging import Offer, Staged, stage
 from attunebench.datasets.watching import Unwatched, Watcher
 from attunebench.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from attunebench.datasets.downloading import Pause
 
 _PIECE = 1 << 20
 
@@ -58,13 +60,14 @@ def get(
     replace: bool = False,
     partial: bool = False,
     watcher: Watcher | None = None,
-    pause: Pause = asyncio.sleep,
+    pause: Pause | None = None,
 ) -> tuple[Got, ...]:
     """Bring the subset called `name` (`all`: each of them) from `source` into the folder `to`.
 
     `source`: a folder, a zip, a tar or an http(s) address of one; None is the published repository. `to`: the folder
     itself, and for `all` the one that theirs are made in; None is `./data/<name>`. `sha256`: of the archive, in hex.
-    `replace`: an older folder gives way. `partial`: what is missing or invalid is left out and named.
+    `replace`: an older folder gives way. `partial`: what is missing or invalid is left out and named. `pause`: how
+    waits between tries are waited.
     Raises UsageError and DataError; then every target is as it was.
     """
     watcher = watcher or Unwatched()
@@ -87,7 +90,7 @@ def _fetch(
     expected: str | None,
     partial: bool,
     watcher: Watcher,
-    pause: Pause,
+    pause: Pause | None,
 ) -> dict[str, Got]:
     """All of `wanted` staged, and only then all of them placed."""
     parent = next(iter(targets.values())).parent
@@ -139,11 +142,16 @@ def _there(subset: str, target: Path) -> Got | None:
     return Got(subset, target, report.n_conversations, _digest(report), fetched=False, n_warnings=len(report.warnings))
 
 
-def _offer(origin: Path | Address, expected: str | None, work: Workplace, watcher: Watcher, pause: Pause) -> Offer:
+def _offer(
+    origin: Path | Address, expected: str | None, work: Workplace, watcher: Watcher, pause: Pause | None
+) -> Offer:
     """The source with what it lists. A downloaded archive that is unusable goes; one that is sound stays for later."""
     if isinstance(origin, Path):
         work.keep = False
         return _listed(origin, shown(str(origin)), expected)
+    # The HTTP client is heavy, and data that lies here needs none.
+    from attunebench.datasets.downloading import download
+
     part = PartFile(work.folder, origin)
     download(origin, part, watcher, pause=pause)
     try:
