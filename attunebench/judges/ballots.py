@@ -144,7 +144,7 @@ def _value(metric: str, cast: Cast, judges: frozenset[str]) -> float | None:
 
 
 def read_ballots(
-    results: Path, conversations: Iterable[Conversation], *, wanted: Callable[[Result], bool] = lambda _: True
+    results: str | Path, conversations: Iterable[Conversation], *, wanted: Callable[[Result], bool] = lambda _: True
 ) -> Ballots:
     """The votes in the results under a folder, of those that are `wanted` and whose conversation is there.
 

@@ -21,7 +21,7 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation
 from attunebench.results.parsing import kind_of
-from attunebench.results.reading import Findings, find_duplicates, result_files
+from attunebench.results.reading import Findings, Key, find_duplicates, result_files
 from attunebench.runner.files import identity_of
 from attunebench.runner.sheets import Sheet, sheet_of
 from attunebench.runner.stamps import calls_sha256
@@ -77,7 +77,7 @@ def find_candidates(
     A model is named by its name or as provider/model. UsageError for one that no result has, DataError where there is
     no result at all.
     """
-    found: dict[str, tuple[Candidate, Mapping[str, Any]]] = {}
+    found: dict[str, tuple[Candidate, Key]] = {}
     left: dict[str, str] = {}
     for path, name in result_files(folder, Findings()):
         try:
@@ -87,11 +87,13 @@ def find_candidates(
             continue
         identity = identity_of(data) if kind_of(data) == "result" else None
         if identity is not None:
-            found[name] = (Candidate(path, name, identity[0], identity[1:]), data)
+            epoch = data.get("epoch")
+            key = (*identity, epoch if isinstance(epoch, int) else None)
+            found[name] = (Candidate(path, name, identity[0], identity[1:]), key)
     if not found:
         raise DataError(f"There is no result in {folder}; name the folder that `attune-bench run` wrote to.")
     _refuse_unknown(models, [candidate for candidate, _ in found.values()])
-    for duplicate in find_duplicates(((*identity_of_all(c, d),), c.name) for c, d in found.values()):
+    for duplicate in find_duplicates((key, candidate.name) for candidate, key in found.values()):
         others = ", ".join(duplicate.files)
         left.update(dict.fromkeys(duplicate.files, f"the same result is there more than once ({others})"))
     wanted = {name.strip().casefold() for name in models}
@@ -103,12 +105,6 @@ def find_candidates(
         and (not modes or candidate.claim[2] in modes)
     ]
     return chosen, left
-
-
-def identity_of_all(candidate: Candidate, data: Mapping[str, Any]) -> tuple[str, str, str, str, int | None]:
-    """What no second result may share."""
-    epoch = data.get("epoch")
-    return (candidate.conversation_id, *candidate.claim, epoch if isinstance(epoch, int) else None)
 
 
 def _spellings(candidate: Candidate) -> set[str]:

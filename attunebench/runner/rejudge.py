@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from attunebench.runner.run import QuickScores
 
 
-def rejudge_settings(results: Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
+def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
     """The settings of a run into `results` of which the judges alone are asked; `values` as `RunSettings` takes them.
 
     Raises pydantic's ValidationError for values that fit no run.
@@ -50,7 +50,7 @@ def rejudge_settings(results: Path, judges: Sequence[ModelSettings], **values: A
     # Whoever asks what it costs gets to hear nothing where nobody costs anything.
     free = all(judge.provider == "baseline" for judge in judges)
     drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
-    return RunSettings(em=drafts, judges=tuple(judges), output=results, **values)
+    return RunSettings(em=drafts, judges=tuple(judges), output=Path(results), **values)
 
 
 @dataclass(slots=True)
