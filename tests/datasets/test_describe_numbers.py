@@ -67,6 +67,7 @@ def test_conversations_turns_and_words(sections: dict[str, Analysis]) -> None:
     for label, expected in (
         ("Conversations of a participant", list(each.values())),
         ("Turns of a conversation", [len(raw["turns"]) for raw in RAW]),
+        ("Emotions of a turn", [len(turn["moodShiftTags"]) for turn in TURNS]),
         ("Words of a participant's message", [len(turn["userMessage"].split()) for turn in TURNS]),
         ("Words of the original model's reply", [len(turn["llmResponse"].split()) for turn in TURNS]),
     ):

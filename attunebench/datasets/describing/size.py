@@ -47,10 +47,12 @@ def written_warning(data: Data) -> tuple[str, ...]:
 
 def _amounts(data: Data) -> Table:
     turns = [turn for conversation in data.conversations for turn in conversation.turns]
+    felt = [turn.tags for turn in turns if turn.tags is not None]
     words = [(len(turn.user_message.split()), len(turn.llm_response.split())) for turn in turns]
     quantities = (
         Quantity("Conversations of a participant", [len(theirs) for theirs in data.people.values()], total=True),
         Quantity("Turns of a conversation", [len(c.turns) for c in data.conversations], total=True),
+        Quantity("Emotions of a turn", [len(tags) for tags in felt], total=True),
         Quantity("Words of a participant's message", [message for message, _ in words], total=True),
         Quantity("Words of the original model's reply", [reply for _, reply in words], total=True),
     )

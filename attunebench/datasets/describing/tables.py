@@ -8,7 +8,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -33,15 +34,14 @@ class Data:
     conversations: tuple[Conversation, ...]
     codebook: Codebook
     mask_below: int = 0
-    people: Mapping[str, tuple[Conversation, ...]] = field(init=False)
-    """Participant → their conversations; somebody whose id is unknown is a person of their own."""
 
-    def __post_init__(self) -> None:
-        people: dict[str, tuple[Conversation, ...]] = {}
+    @cached_property
+    def people(self) -> Mapping[str, tuple[Conversation, ...]]:
+        """Participant → their conversations; somebody whose id is unknown is a person of their own."""
+        found: dict[str, list[Conversation]] = {}
         for conversation in self.conversations:
-            key = person_of(conversation)
-            people[key] = (*people.get(key, ()), conversation)
-        object.__setattr__(self, "people", people)
+            found.setdefault(person_of(conversation), []).append(conversation)
+        return {person: tuple(theirs) for person, theirs in found.items()}
 
     @property
     def mask_note(self) -> str:
