@@ -64,13 +64,12 @@ def cut(
     files = {Path(name).name: source / name for name in wanted.values()}
     companions = _companions(source)
     with workplace(target.resolve().parent) as work:
-        work.keep = False
         new = work.new(target.name)
         for name, path in {**files, **companions}.items():
             _copy(path, new / name)
         manifest = _checked(new, report, created)
         save_manifest(manifest, new / MANIFEST_NAME)
-        work.place(new, target.resolve())
+        work.place(new, target.resolve(), replace=replace)
     return Cut(target, manifest, missing, tuple(sorted(companions)))
 
 

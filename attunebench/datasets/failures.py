@@ -71,8 +71,9 @@ def given_up(error: TransientError, tries: int, kept: str) -> DataError:
     """The error where no further try is made; `kept` says what is there to go on with, "" for nothing."""
     asked = f", and asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
     reason = str(error).rstrip(".")
+    count = "1 try" if tries == 1 else f"{tries} tries"
     return DataError(
-        f"The download failed: {reason}{asked} (tried {tries} times). {kept}Repeat the command later, or {OTHERWISE}."
+        f"The download failed: {reason}{asked} (after {count}). {kept}Repeat the command later, or {OTHERWISE}."
     )
 
 

@@ -17,7 +17,6 @@ from attunebench.conversations import ValidationReport, validate_folder
 from attunebench.conversations.loading import digest_of
 from attunebench.conversations.subsets import published_subsets
 from attunebench.datasets.choosing import conversation_number
-from attunebench.datasets.entries import shown
 from attunebench.datasets.known import ALL, DEFAULT_PARENT, subsets_named
 from attunebench.datasets.partfile import PartFile
 from attunebench.datasets.placing import Workplace, check_target, workplace
@@ -25,6 +24,7 @@ from attunebench.datasets.sources import PUBLISHED, Address, open_source, parse_
 from attunebench.datasets.staging import Offer, Staged, stage
 from attunebench.datasets.watching import Unwatched, Watcher
 from attunebench.errors import DataError, UsageError
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.datasets.downloading import Pause
@@ -79,7 +79,7 @@ def get(
     wanted = {subset: numbers for subset, numbers in subsets.items() if subset not in there}
     for subset in wanted:
         check_target(targets[subset], replace=replace)
-    fetched = _fetch(wanted, targets, origin, expected, partial, watcher, pause) if wanted else {}
+    fetched = _fetch(wanted, targets, origin, expected, replace, partial, watcher, pause) if wanted else {}
     return tuple((there | fetched)[subset] for subset in subsets)
 
 
@@ -88,6 +88,7 @@ def _fetch(
     targets: Mapping[str, Path],
     origin: Path | Address,
     expected: str | None,
+    replace: bool,
     partial: bool,
     watcher: Watcher,
     pause: Pause | None,
@@ -96,15 +97,15 @@ def _fetch(
     parent = next(iter(targets.values())).parent
     with workplace(parent) as work:
         offer = _offer(origin, expected, work, watcher, pause)
-        with _writing(work):
+        with _writing(work, origin):
             folders = {subset: work.new(targets[subset].name) for subset in wanted}
             staged = {
                 subset: stage(offer, subset, wanted[subset], folder, partial=partial, watcher=watcher)
                 for subset, folder in folders.items()
             }
             for subset, folder in folders.items():
-                work.place(folder, targets[subset])
-        work.keep = False
+                work.place(folder, targets[subset], replace=replace)
+        work.spent = True
     return {subset: _got(subset, targets[subset], built) for subset, built in staged.items()}
 
 
@@ -147,8 +148,7 @@ def _offer(
 ) -> Offer:
     """The source with what it lists. A downloaded archive that is unusable goes; one that is sound stays for later."""
     if isinstance(origin, Path):
-        work.keep = False
-        return _listed(origin, shown(str(origin)), expected)
+        return _listed(origin, printable(str(origin)), expected)
     # The HTTP client is heavy, and data that lies here needs none.
     from attunebench.datasets.downloading import download
 
@@ -157,7 +157,7 @@ def _offer(
     try:
         return _listed(part.path, str(origin), expected)
     except DataError:
-        work.keep = False
+        work.spent = True
         raise
 
 
@@ -177,11 +177,11 @@ def _listed(path: Path, label: str, expected: str | None) -> Offer:
 
 
 @contextmanager
-def _writing(work: Workplace) -> Iterator[None]:
+def _writing(work: Workplace, origin: Path | Address) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kept = " What was downloaded is kept there for the next time." if work.keep else ""
+        kept = " What was downloaded is kept there for the next time." if isinstance(origin, Address) else ""
         raise DataError(
             f"The data cannot be written to {work.folder.parent} ({error.strerror or error}); make room, or name "
             f"another place with --to. Nothing was left half done.{kept}"

@@ -12,6 +12,8 @@ from pathlib import Path
 from attunebench.conversations.bundled import demo_folder
 from attunebench.conversations.subsets import published_subsets
 from attunebench.datasets.choosing import conversation_number
+from attunebench.datasets.partfile import PART_NAME
+from attunebench.datasets.placing import WORK_NAME
 from attunebench.errors import UsageError
 
 ALL = "all"
@@ -66,6 +68,17 @@ def list_known(places: Iterable[Path] = (Path(),)) -> tuple[Listed, ...]:
     listed = [_listed(name, numbers, folders) for name, numbers in published_subsets().items()]
     demo = demo_folder()
     return (*listed, Listed(DEMO, sum(1 for _ in demo.glob("conversation_*.json")), bundled=demo))
+
+
+def unfinished(places: Iterable[Path] = (Path(),)) -> dict[Path, int]:
+    """Downloads that were broken off and can be gone on with, in the places where `list_known` looks: file → bytes."""
+    parts = {
+        part.resolve(): part
+        for place in places
+        for inner in _PLACES_IN
+        if (part := place / inner / WORK_NAME / PART_NAME).is_file()
+    }
+    return {part: part.stat().st_size for part in parts.values()}
 
 
 def _listed(name: str, numbers: frozenset[int], folders: Sequence[tuple[Path, frozenset[int]]]) -> Listed:

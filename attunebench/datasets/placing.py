@@ -29,11 +29,11 @@ _HERE = -100
 
 
 class Workplace:
-    """The work folder in `parent`, held by this process. `keep` says whether what was downloaded stays for later."""
+    """The work folder in `parent`, held by this process. `spent` says that no download in it is of use any more."""
 
     def __init__(self, parent: Path) -> None:
         self.folder = parent / WORK_NAME
-        self.keep = True
+        self.spent = False
 
     def new(self, name: str) -> Path:
         """An empty folder to build the new one in, on the same disk as its place."""
@@ -41,14 +41,16 @@ class Workplace:
         place.mkdir(parents=True)
         return place
 
-    def place(self, new: Path, target: Path) -> None:
-        """Let `new` take the place of `target`, which may be there; a kill leaves one of the two there, whole.
+    def place(self, new: Path, target: Path, *, replace: bool) -> None:
+        """Let `new` take the place of `target`, which may be there with `replace`; a kill leaves one of the two, whole.
 
         Where the system cannot exchange two folders in one step, a kill between two renames leaves none, and the old
         one in the work folder, from where the next command brings it back.
         """
         _flush_files(new)
         _flush(new)
+        # Somebody may have made the target since it was looked at.
+        check_target(target, replace=replace)
         if not target.exists():
             new.rename(target)
         elif not _exchanged(new, target):
@@ -87,7 +89,7 @@ def workplace(parent: Path) -> Iterator[Workplace]:
             yield work
         finally:
             work.tidy()
-            if not work.keep:
+            if work.spent:
                 shutil.rmtree(work.folder, ignore_errors=True)
             _leave(work.folder, lock)
     finally:

@@ -18,6 +18,7 @@ from attunebench.datasets import bounds
 from attunebench.datasets.archives import TarSource, ZipSource
 from attunebench.datasets.entries import Entry, Source, shown
 from attunebench.errors import DataError, UsageError
+from attunebench.text import printable
 
 PUBLISHED = "https://codeload.github.com/Thoughtful-Lab/attunebench/zip/HEAD"
 """The public repository of the published benchmark, its default branch as an archive."""
@@ -37,7 +38,7 @@ class Address:
     def __str__(self) -> str:
         """The address as it may be shown: without user, password, and what follows a question mark."""
         parts = urlsplit(self.url)
-        return shown(f"{parts.scheme}://{_host(parts)}{parts.path}")
+        return printable(f"{parts.scheme}://{_host(parts)}{parts.path}")
 
     @property
     def host(self) -> str:

@@ -122,6 +122,14 @@ def test_list_says_what_is_complete_what_is_missing_and_what_can_be_cut(
     assert "attune-bench data cut Subsample20 --from data/Sample200" in lines[5]
 
 
+def test_list_tells_of_a_download_that_broke_off(cli: Callable[..., Any]) -> None:
+    archive = zipped(files())
+    with ArchiveServer(archive) as server:
+        server.script[:] = [cut(len(archive) // 2), answer(404)]
+        assert 2 == cli("data", "get", SMALL, "--from", server.url).status
+    assert "data/.attunebench-get/archive.part holds 0.0 MB of a download" in cli("data", "list").err
+
+
 def test_list_refuses_a_folder_that_is_not_there(cli: Callable[..., Any]) -> None:
     ended = cli("data", "list", "--in", "nowhere")
     assert (2, "") == (ended.status, ended.out)

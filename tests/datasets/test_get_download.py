@@ -198,13 +198,13 @@ def test_a_length_that_promises_less_than_an_archive_makes_it_unsound(desk: Desk
 
 def test_a_line_that_brings_nothing_is_given_up_after_a_few_tries(desk: Desk) -> None:
     said = desk.refusal(*[cut(0)] * 50)
-    assert f"(tried {TRIES} times)" in said
+    assert f"(after {TRIES} tries)" in said
     assert "--from" in said
     assert TRIES == len(desk.server.requests)
 
 
 def test_a_line_that_brings_a_little_each_time_is_given_up_too(desk: Desk) -> None:
-    assert f"(tried {MOST_TRIES} times)" in desk.refusal(*[cut(10)] * 50)
+    assert f"(after {MOST_TRIES} tries)" in desk.refusal(*[cut(10)] * 50)
     assert MOST_TRIES == len(desk.server.requests)
 
 
@@ -213,7 +213,7 @@ def test_the_servers_wish_to_wait_is_followed_and_a_long_one_is_passed_on(desk: 
     assert [7.0, 9.0] == desk.waits
     desk.waits.clear()
     desk.target = desk.target.with_name("other")
-    assert "asks to wait 3600 s (tried 1 times)" in desk.refusal(answer(429, Retry_After="3600"))
+    assert "asks to wait 3600 s (after 1 try)" in desk.refusal(answer(429, Retry_After="3600"))
     assert [] == desk.waits
 
 

@@ -52,9 +52,24 @@ def test_a_swap_is_the_same_with_and_without_an_exchange_in_one_step(
     place = in_folder(OLD, tmp_path / "place")
     with workplace(place) as work:
         (work.new(SMALL) / "conversation_36.json").write_bytes(b"new")
-        work.place(work.folder / "new" / SMALL, place / SMALL)
-        work.keep = False
+        work.place(work.folder / "new" / SMALL, place / SMALL, replace=True)
     assert {f"{SMALL}/conversation_36.json": b"new"} == tree(place)
+
+
+def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    with workplace(tmp_path) as work:
+        new = work.new(SMALL)
+        in_folder(OLD, tmp_path)
+        with pytest.raises(UsageError, match="--replace"):
+            work.place(new, tmp_path / SMALL, replace=False)
+    assert OLD == tree(tmp_path)
+
+
+def test_other_work_in_the_same_place_costs_no_download(tmp_path: Path) -> None:
+    part = {f"{WORK_NAME}/archive.part": b"half"}
+    with workplace(in_folder(part, tmp_path)) as work:
+        work.place(work.new(SMALL), tmp_path / SMALL, replace=False)
+    assert part[f"{WORK_NAME}/archive.part"] == tree(tmp_path)[f"{WORK_NAME}/archive.part"]
 
 
 def test_what_was_moved_away_before_a_kill_comes_back(tmp_path: Path) -> None:

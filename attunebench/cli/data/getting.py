@@ -40,13 +40,22 @@ def list_sets(
     Looks in this folder, in ./data, in "Test Samples" and in DIR, and one level down in each, by folder and file
     names alone; `data verify` looks into the files.
     """
-    from attunebench.datasets.known import list_known
+    from attunebench.datasets.bounds import megabytes
+    from attunebench.datasets.known import list_known, unfinished
+    from attunebench.text import printable
 
     if place is not None and not place.is_dir():
         raise UsageError(f"There is no folder {place}; give one that is there with --in.")
-    for listed in list_known([Path(), *([place] if place is not None else [])]):
+    places = [Path(), *([place] if place is not None else [])]
+    for listed in list_known(places):
         for line in _lines(listed):
             typer.echo(line)
+    for part, size in unfinished(places).items():
+        typer.echo(
+            f"{printable(str(part))} holds {megabytes(size)} of a download that broke off: the same `data get` goes on "
+            "with it.",
+            err=True,
+        )
 
 
 def get(
