@@ -36,7 +36,8 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A known data set. `found`: folders that have its name or exactly its numbers; `within`: folders of more than the
-    set from which it can be cut whole; `bundled`: the folder of a set that comes with the package, else None."""
+    set from which it can be cut whole, published sets first; `bundled`: the folder of a set that comes with the
+    package, else None."""
 
     name: str
     size: int
@@ -88,6 +89,7 @@ def _listed(name: str, numbers: frozenset[int], folders: Sequence[tuple[Path, fr
             found.append(Found(folder, tuple(sorted(numbers - present)), len(present - numbers)))
         elif numbers <= present:
             within.append(folder)
+    within.sort(key=lambda folder: folder.resolve().name not in published_subsets())
     return Listed(name, len(numbers), tuple(found), tuple(within))
 
 
