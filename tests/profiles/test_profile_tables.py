@@ -117,7 +117,7 @@ def test_whoever_does_not_read_is_hardly_ever_said_to_tell_more_than_the_base_ra
     rng = np.random.default_rng(11)
     settings = Settings(resamples=200, by_participant=True)
     who_5 = [trait for trait in TRAITS if trait.id == "who_5"]
-    claims, studies = 0, 120
+    claims, studies = 0, 60
     for _ in range(studies):
         people = talks([{"who_5": 5 if rng.random() < share else 20} for _ in range(41)])
         said = [{"who_5": rng.choice(["poor", "not poor"]) if answer == "guess" else answer} for _ in people]
