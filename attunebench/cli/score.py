@@ -116,7 +116,8 @@ def _comparing(model: str | None, layer: int | None, device: str | None) -> Bert
         raise UsageError(f"There is no device {printable(str(device))} for BERTScore; there are cpu and cuda.")
     require_libraries()
     settings = BertScoreSettings(model or DEFAULT_MODEL, layer, "cuda" if device == "cuda" else "cpu")
-    _say(f"Loading {printable(settings.model)} for BERTScore; a model that is not on this machine is fetched once.")
+    fetched = "" if Path(settings.model).is_dir() else "; if it is not on this machine, it is fetched once"
+    _say(f"Loading {printable(settings.model)} for BERTScore{fetched}.")
     return settings
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -124,9 +125,15 @@ class Encoder:
         padding = self._tokenizer.pad_token_id or 0
         ids = torch.tensor([[*one, *[padding] * (longest - len(one))] for one in batch], device=self._device)
         seen = torch.tensor([[1] * len(one) + [0] * (longest - len(one)) for one in batch], device=self._device)
-        with torch.inference_mode():
-            hidden = self._model(input_ids=ids, attention_mask=seen).last_hidden_state
-        return hidden.float().cpu().numpy()
+        try:
+            with torch.inference_mode():
+                hidden = self._model(input_ids=ids, attention_mask=seen).last_hidden_state
+                return hidden.float().cpu().numpy()
+        except RuntimeError as error:  # out of memory is one, on every device
+            raise DataError(
+                f"{printable(str(self.facts['model']))} failed to read {len(batch)} texts for BERTScore "
+                f"({_reason(error)}); take a smaller model or another --bertscore-device."
+            ) from error
 
 
 def require_libraries() -> None:
@@ -155,6 +162,11 @@ def load_encoder(settings: BertScoreSettings) -> Encoder:
         config.num_hidden_layers = layer  # what stands above is not even read
         model = _found(source, local, lambda **options: _weights(config=config, **options))
     model = model.get_encoder() if getattr(config, "is_encoder_decoder", False) else model
+    if len(tokenizer) > model.get_input_embeddings().num_embeddings:
+        raise DataError(
+            f"The tokenizer of {printable(settings.model)} knows more tokens than the model, so they do not belong "
+            "together; take another model for BERTScore."
+        )
     model = model.float().eval().to(settings.device)
     limit = _limit(tokenizer, config)
     return Encoder(
@@ -176,17 +188,18 @@ def _require_device(device: str) -> None:
 
 def _source(model: str) -> tuple[str, bool]:
     """Where the model is taken from, and whether that is a folder."""
-    path = Path(model).expanduser()
+    path = Path(model)
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise DataError(f"{printable(model)} holds no model: there is no config.json in it. {_HOW_TO_SAVE}")
+            raise DataError(f"{printable(model)} holds no model: there is no config.json in it. {_how_to_save()}")
         return str(path), True
     if path.exists() or model.startswith((".", "/", "~", "\\")) or model.count("/") > 1 or "\\" in model:
-        raise DataError(f"There is no folder {printable(model)} to take a model for BERTScore from. {_HOW_TO_SAVE}")
+        raise DataError(f"There is no folder {printable(model)} to take a model for BERTScore from. {_how_to_save()}")
     return model, False
 
 
-_HOW_TO_SAVE = "`hf download roberta-large --local-dir FOLDER` makes one where there is a network."
+def _how_to_save(name: str = DEFAULT_MODEL) -> str:
+    return f"`hf download {shlex.quote(printable(name))} --local-dir FOLDER` makes one where there is a network."
 
 
 def _layer(settings: BertScoreSettings, published: int | None, available: int) -> int:
@@ -213,15 +226,19 @@ def _found(source: str, local: bool, take: Callable[..., Any]) -> Any:
     except DataError:
         raise
     except Exception as error:  # every kind of broken file has an exception of its own, down to those of Rust
-        reason = printable(str(error).strip().split("\n")[0], _REASON).rstrip(".") or type(error).__name__
         if local:
             raise DataError(
-                f"The model in {printable(source)} cannot be loaded ({reason}); save it again. {_HOW_TO_SAVE}"
+                f"The model in {printable(source)} cannot be loaded ({_reason(error)}); name another folder. "
+                f"{_how_to_save()}"
             ) from error
         raise DataError(
-            f"The model {printable(source)} is not on this machine and could not be fetched ({reason}). Give a folder "
-            f"that holds it with --bertscore-model; {_HOW_TO_SAVE}"
+            f"The model {printable(source)} is not on this machine and could not be fetched ({_reason(error)}). Give a "
+            f"folder that holds it with --bertscore-model; {_how_to_save(source)}"
         ) from error
+
+
+def _reason(error: Exception) -> str:
+    return printable(str(error).strip().split("\n")[0], _REASON).rstrip(".") or type(error).__name__
 
 
 def _config_and_tokenizer(name: str, **options: Any) -> tuple[Any, Any]:
@@ -232,7 +249,11 @@ def _config_and_tokenizer(name: str, **options: Any) -> tuple[Any, Any]:
         options["add_prefix_space"] = True
     # A draft that spells "[SEP]" has not thereby ended.
     options["split_special_tokens"] = True
-    return config, transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+    # Where its files are missing, a tokenizer may come all the same, and know no word.
+    if 2 * len(tokenizer) < (getattr(config, "vocab_size", 0) or 0):
+        raise OSError(f"its tokenizer knows {len(tokenizer)} of {config.vocab_size} tokens")
+    return config, tokenizer
 
 
 def _weights(name: str, config: Any, **options: Any) -> Any:
