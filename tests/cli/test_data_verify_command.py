@@ -87,3 +87,12 @@ def test_nothing_in_a_file_name_steers_the_terminal(cli: Callable[..., Any], dat
     ended = cli("data", "verify", data)
     assert 1 == ended.status
     assert "\x1b" not in ended.out
+
+
+def test_a_file_that_is_no_manifest_is_never_replaced_by_one(cli: Callable[..., Any], data: Path) -> None:
+    file = data / "conversation_1.json"
+    before = file.read_bytes()
+    ended = cli("data", "verify", data, "--write-manifest", "--replace", "--manifest", file)
+    assert (2, before) == (ended.status, file.read_bytes())
+    assert "is no manifest" in ended.err
+    assert 2 == cli("data", "verify", data, "--replace").status

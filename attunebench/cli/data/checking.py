@@ -19,6 +19,7 @@ from attunebench.cli.emitting import coloured, emit, terminal_width
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
+    from attunebench.datasets.manifest import Manifest
     from attunebench.datasets.verifying import Verification
 
 
@@ -67,13 +68,14 @@ def verify(
     against the manifest, or not the subset that --as names.
     """
     from attunebench.conversations.loading import MANIFEST_NAME
-    from attunebench.datasets.manifest import manifest_of, read_manifest, save_manifest
+    from attunebench.datasets.manifest import manifest_of, save_manifest
     from attunebench.datasets.verifying import verify as verified
 
+    if replace and not write_manifest:
+        raise UsageError("--replace goes with --write-manifest; without it nothing is written.")
     place = one_folder(conversations, folder)
     path = manifest or place / MANIFEST_NAME
-    wanted = path.exists() if manifest is None or write_manifest else True
-    known = read_manifest(path) if wanted and not (write_manifest and replace) else None
+    known = _known(path, needed=manifest is not None and not write_manifest, replace=replace)
     found = verified(place, subset=subset, manifest=known)
     _tell(found)
     if write_manifest and found.report.ok:
@@ -88,6 +90,20 @@ def verify(
         _say("manifest", "none; --write-manifest writes one, so that a later look finds what has changed.")
     if not found.ok:
         raise typer.Exit(1)
+
+
+def _known(path: Path, *, needed: bool, replace: bool) -> Manifest | None:
+    """The manifest to compare with; None where there is none, or it is to be replaced.
+
+    Under a name of the user's own only a manifest is replaced; under ours a damaged one too.
+    """
+    from attunebench.conversations.loading import MANIFEST_NAME
+    from attunebench.datasets.manifest import read_manifest
+
+    if not needed and (not path.exists() or (replace and path.name == MANIFEST_NAME)):
+        return None
+    known = read_manifest(path)
+    return None if replace else known
 
 
 def cut(
