@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +37,24 @@ def server() -> Iterator[FakeServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def unjudged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`data`, and `results` of two models on it that nobody has judged."""
+    folder = tmp_path_factory.mktemp("unjudged")
+    write_conversations(folder / "data", N, seed=3, turns=T)
+    for baseline in ("majority", "lexicon"):
+        em = ModelSettings(provider="baseline", model=baseline)
+        attunebench.run(folder / "data", RunSettings(em=em, output=folder / "results"))
+    return folder
+
+
 @pytest.fixture
 def rejudge(
-    tmp_path: Path, server: FakeServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    unjudged: Path,
+    tmp_path: Path,
+    server: FakeServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Rejudge:
     """`rejudge("-M", "judge", …)` in a folder with `data` and unjudged `results`; asks the server by itself."""
     for name in os.environ:
@@ -46,9 +62,7 @@ def rejudge(
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.chdir(tmp_path)
-    write_conversations(tmp_path / "data", N, seed=3, turns=T)
-    for baseline in ("majority", "lexicon"):
-        attunebench.run("data", RunSettings(em=ModelSettings(provider="baseline", model=baseline)))
+    shutil.copytree(unjudged, tmp_path, dirs_exist_ok=True)
 
     def call(*options: str, where: bool = True) -> Ended:
         words = ["rejudge", "-d", "data", "--resamples", "100", *options]

@@ -26,7 +26,7 @@ LAYOUTS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(OBJECTS, st.lists(OBJECTS, min_size=1, max_size=3), OBJECTS, OBJECTS, st.data())
 def test_it_reads_as_the_object_with_the_new_values(
     layout: dict[str, Any],
@@ -47,7 +47,7 @@ def test_it_reads_as_the_object_with_the_new_values(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(OBJECTS, OBJECTS)
 def test_a_file_of_this_layout_is_written_as_it_would_have_been(
     layout: dict[str, Any], top: dict[str, Any], new: dict[str, Any]

@@ -75,12 +75,12 @@ def drawn(rng, conversations, turns=4):
 
 def test_intervals_over_conversations_cover_95_percent():
     rng = np.random.default_rng(17)
-    a, b, labels = drawn(rng, 60_000)
-    rho, experiments = rank_agreement(a, b, **doubt(len(a), labels, resamples=1)).value, 500
+    a, b, labels = drawn(rng, 40_000)
+    rho, experiments = rank_agreement(a, b, **doubt(len(a), labels, resamples=1)).value, 250
     covered = {"rho": 0, "difference": 0}
     for seed in range(experiments):
         a, b, labels = drawn(rng, 200)
-        shared = doubt(len(a), labels, resamples=400, seed=seed)
+        shared = doubt(len(a), labels, resamples=300, seed=seed)
         order, moved = rank_agreement(a, b, **shared), mean_difference(a, b, **shared)
         covered["rho"] += order.low <= rho <= order.high
         covered["difference"] += moved.low <= 0 <= moved.high
