@@ -247,3 +247,32 @@ def test_built_in_baselines_are_named_as_no_language_models(make_scores: MakeSco
     scores = make_scores(("random", "default", 0.4), ("oracle", "default", 1.0), provider="baseline")
     [warning] = [text for text in build_report(scores).warnings if "baseline" in text]
     assert "no language models: oracle, random. The oracle answers from the labels" in warning
+
+
+def test_metrics_that_nobody_asked_for_are_not_missed(make_scores: MakeScores) -> None:
+    scores = make_scores()
+    optional = [card.id for card in REGISTRY.values() if card.optional]
+    for metric_id in optional:
+        scores["aggregates"][0]["metrics"][metric_id] = {"mean": None, "n": 0, "se": None}
+    report = build_report(scores, show_all=True)
+    assert not set(optional) & set(_ids(report))
+    assert "BERTScore" not in " ".join(
+        [*report.notes, *(note for section in report.sections for note in section.notes)]
+    )
+
+
+def test_the_language_model_behind_bertscores_is_named_with_what_it_did_not_read(make_scores: MakeScores) -> None:
+    scores = make_scores()
+    scores["metadata"]["bertscore"] = {
+        "model": "roberta-large",
+        "layer": 17,
+        "sha256": "a" * 64,
+        "rescaled": False,
+        "transformers": "5.1",
+        "max_tokens": 512,
+        "texts": 800,
+        "texts_cut": 12,
+    }
+    (note,) = [note for note in build_report(scores).notes if "BERTScore" in note]
+    assert f"roberta-large (layer 17, weights {'a' * 12}, transformers 5.1, not rescaled)" in note
+    assert "Of 800 texts 12 were compared by their first 512 tokens alone." in note
