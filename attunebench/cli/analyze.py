@@ -5,35 +5,30 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 
 from __future__ import annotations
 
-import os
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from attunebench.cli.arguments import (
+    AllRowsOption,
     AlphaOption,
     BaselinesOption,
     ClusterOption,
     CorrectionOption,
+    Format,
+    FormatOption,
     ModeOption,
     ResamplesOption,
     ScoresFilesOption,
     SeedOption,
+    TextOutputOption,
     by_participant,
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import coloured, emit, emit_folder, listing, terminal_width, working
+from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, working
 from attunebench.errors import UsageError
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -64,15 +59,13 @@ def analyze(
     alpha: AlphaOption = 0.05,
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
-    ] = None,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
     save: Annotated[
         Path | None,
         typer.Option("--save", metavar="DIR", help="Also write each analysis there as JSON, and each table as CSV."),
     ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Ask a question of scores: each analysis says what it shows, with n and intervals, and what it cannot show.
 
@@ -80,7 +73,7 @@ def analyze(
     """
     from attunebench import analyses
     from attunebench.metrics.registry import metric as card_of
-    from attunebench.reports.analyses import TERMINAL_ROWS, files, render
+    from attunebench.reports.analyses import files
     from attunebench.study import read_studies, read_study
 
     chosen = _chosen(comma_list(names))
@@ -107,17 +100,9 @@ def analyze(
     for place, name in enumerate(chosen, 1):
         with working(f"{name} ({place} of {len(chosen)})"):
             made.append(analyses.analyse(name, subject))
-    text = render(
-        made,
-        format.value,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=None if all_rows or output is not None else TERMINAL_ROWS,
-    )
     if save is not None:
         emit_folder(files(made), save)
-    emit(text, output, protect=sources)
+    emit_analyses(made, format, output, all_rows=all_rows, protect=sources)
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

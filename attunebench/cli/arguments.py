@@ -57,6 +57,15 @@ def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
+class Format(str, Enum):
+    """How tables are written."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+    json = "json"
+
+
 class Correction(str, Enum):
     """How p-values of several comparisons are corrected."""
 
@@ -161,3 +170,8 @@ CodebookOption = Annotated[
 SkipInvalidOption = Annotated[
     bool, typer.Option("--skip-invalid", help="Leave out conversations that do not validate, and name them.")
 ]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="For people or for programs.")]
+TextOutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+]
+AllRowsOption = Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")]

@@ -5,29 +5,31 @@ Parses, reads the scores, makes the comparison and writes; decides nothing about
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.cli.arguments import (
+    AllRowsOption,
     AlphaOption,
     BaselinesOption,
     ClusterOption,
     CorrectionOption,
+    Format,
+    FormatOption,
     PowerOption,
     ResamplesOption,
     ScoresFilesOption,
     SeedOption,
+    TextOutputOption,
     by_participant,
     comma_list,
     files_and_models,
     scores_files,
 )
-from attunebench.cli.emitting import coloured, emit, terminal_width, working
+from attunebench.cli.emitting import emit_analyses, is_brief, working
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis
@@ -35,13 +37,6 @@ if TYPE_CHECKING:
 
 _LEAST_ROWS = 15
 """Rows of the pairs that a terminal shows: fifty-five would push the tiers out of sight."""
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -87,11 +82,9 @@ def compare(
     force: Annotated[
         bool, typer.Option("--force", help="Compare what is not comparable (other labels, other judges), and say so.")
     ] = False,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
-    ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every pair in the terminal.")] = False,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Compare models pair by pair over the conversations that both have: differences with intervals, corrected p, what
     could have been found, tiers of models that are not told apart, and how firm the ranking is.
@@ -100,9 +93,7 @@ def compare(
     """
     from attunebench.analyses.model import Settings
     from attunebench.comparison import compare as compared
-    from attunebench.reports.analyses import render
     from attunebench.study import read_study
-    from attunebench.text import clean
 
     files, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(files, scores)
@@ -119,21 +110,11 @@ def compare(
     )
     with working("comparing"):
         found = compared(read_study(sources), settings, models=names, force=force)
-    brief = format is _Format.terminal and output is None and not all_rows
+    brief = is_brief(format, output, all_rows)
     analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
     whole = [len(table.rows) for analysis in analyses for table in analysis.tables if table.id != "pairs"]
-    text = render(
-        analyses,
-        format.value,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=max(_LEAST_ROWS, *whole) if brief else None,
-    )
-    emit(text, output, protect=sources)
-    if format is _Format.csv:
-        for warning in found.warnings:
-            typer.echo(f"! {clean(warning)}", err=True)
+    rows = max(_LEAST_ROWS, *whole)
+    emit_analyses(analyses, format, output, all_rows=all_rows, rows=rows, protect=sources)
 
 
 def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:

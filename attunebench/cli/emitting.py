@@ -9,12 +9,17 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
+from attunebench.text import clean
 from attunebench.wholefile import whole_file
+
+if TYPE_CHECKING:
+    from attunebench.analyses.model import Analysis
 
 _FILE_WIDTH = 120
 _VTE_WITH_LINKS = 5000
@@ -65,6 +70,38 @@ def hyperlinked(output: Path | None) -> bool:
         or os.environ.get("TERM_PROGRAM") in _PROGRAMS_WITH_LINKS
         or any(os.environ.get(name) for name in _SIGNS_OF_LINKS)
     )
+
+
+def is_brief(format: Format, output: Path | None, all_rows: bool) -> bool:
+    """Whether somebody reads this on a screen, who has not asked for all of it."""
+    return format is Format.terminal and output is None and not all_rows
+
+
+def emit_analyses(
+    analyses: Sequence[Analysis],
+    format: Format,
+    output: Path | None,
+    *,
+    all_rows: bool = False,
+    rows: int | None = None,
+    protect: Sequence[Path] = (),
+) -> None:
+    """Draw them and `emit` the text. A screen shows at most `rows` rows of a table (None: the usual number), unless all
+    are asked for. A CSV has no place for warnings, which go to stderr then."""
+    from attunebench.reports.analyses import TERMINAL_ROWS, render
+
+    text = render(
+        analyses,
+        format.value,
+        width=terminal_width(output),
+        colour=coloured(output),
+        no_color=bool(os.environ.get("NO_COLOR")),
+        rows=(rows or TERMINAL_ROWS) if is_brief(format, output, all_rows) else None,
+    )
+    emit(text, output, protect=protect)
+    if format is Format.csv:
+        for warning in dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings):
+            typer.echo(f"! {clean(warning)}", err=True)
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:

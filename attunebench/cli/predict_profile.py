@@ -5,26 +5,45 @@ Parses, lets the engine ask, lets `profiles` score, and writes; decides nothing 
 
 from __future__ import annotations
 
-import os
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import ConversationsOption, ResamplesOption, SkipInvalidOption, one_folder
+from attunebench.cli.arguments import (
+    ConversationsOption,
+    Format,
+    FormatOption,
+    ResamplesOption,
+    SkipInvalidOption,
+    one_folder,
+)
+from attunebench.cli.asking import (
+    ApiKeyOption,
+    BaseUrlOption,
+    CallTimeoutOption,
+    ConcurrencyOption,
+    DryRunOption,
+    LimitOption,
+    MaxCostOption,
+    MaxReasksOption,
+    MaxTokensOption,
+    OrderSeedOption,
+    PriceInOption,
+    PriceOutOption,
+    ProviderArgument,
+    RetryUnansweredOption,
+    RpmOption,
+    ServerSeedOption,
+    StructuredOption,
+    TemperatureOption,
+    TpmOption,
+)
 
 if TYPE_CHECKING:
     from attunebench.conversations import ConversationSet
     from attunebench.profiles import ProfileScores
     from attunebench.runner import RunSettings
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def predict_profile(
-    provider: Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")],
+    provider: ProviderArgument,
     model: Annotated[
         str, typer.Argument(help="The model's name at the provider; of baselines random, majority or oracle.")
     ],
@@ -45,48 +64,30 @@ def predict_profile(
     score_only: Annotated[
         bool, typer.Option("--score-only", help="Ask nobody; score the predictions that are in the folder.")
     ] = False,
-    format: Annotated[
-        _Format, typer.Option("--format", "-f", help="How the scores are written, for people or for programs.")
-    ] = _Format.terminal,
+    format: FormatOption = Format.terminal,
     output_scores: Annotated[
         Path | None,
         typer.Option("--output-scores", metavar="FILE", help="Write the scores to this file, not to the terminal."),
     ] = None,
     resamples: ResamplesOption = 10_000,
-    base_url: Annotated[str | None, typer.Option(help="Address of the server, e.g. http://localhost:8000/v1.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="The key; wins over the environment, where it is safer.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, at most.")] = 16,
-    rpm: Annotated[float | None, typer.Option(help="Requests a minute, if you know the limit.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Tokens a minute, prompts and replies.")] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="What this may spend at worst; it stops before (exit status 3)."),
-    ] = None,
-    price_in: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Price of a million prompt tokens; wins over the provider's list."),
-    ] = None,
-    price_out: Annotated[
-        float | None, typer.Option(metavar="USD", help="Price of a million completion tokens.")
-    ] = None,
-    call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N conversations of the run's order: a fair sample of all.")
-    ] = None,
-    order_seed: Annotated[int, typer.Option(help="Seed of that order.")] = 0,
-    structured: Annotated[
-        str, typer.Option(help="How answers are held to their format, as for `run`: auto, schema, object or text.")
-    ] = "auto",
-    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens of one reply; four times that after a cut one.")
-    ] = 4096,
-    seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
-    max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
-    retry_unanswered: Annotated[
-        bool, typer.Option("--retry-unanswered", help="Ask again what a model has left unanswered for good.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count calls, tokens and money; ask nobody.")] = False,
+    base_url: BaseUrlOption = None,
+    api_key: ApiKeyOption = None,
+    concurrency: ConcurrencyOption = 16,
+    rpm: RpmOption = None,
+    tpm: TpmOption = None,
+    max_cost: MaxCostOption = None,
+    price_in: PriceInOption = None,
+    price_out: PriceOutOption = None,
+    call_timeout: CallTimeoutOption = 120.0,
+    limit: LimitOption = None,
+    order_seed: OrderSeedOption = 0,
+    structured: StructuredOption = "auto",
+    temperature: TemperatureOption = 0.0,
+    max_tokens: MaxTokensOption = 4096,
+    seed: ServerSeedOption = None,
+    max_reasks: MaxReasksOption = 2,
+    retry_unanswered: RetryUnansweredOption = False,
+    dry_run: DryRunOption = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Make predictions anew that were made with other settings.")
     ] = False,
@@ -149,25 +150,17 @@ def predict_profile(
 
 
 def _show(
-    loaded: ConversationSet, settings: RunSettings, format: _Format, output: Path | None, resamples: int
+    loaded: ConversationSet, settings: RunSettings, format: Format, output: Path | None, resamples: int
 ) -> ProfileScores:
     """Score what the folder holds and write it where it is wanted."""
     from attunebench.analyses.model import Settings
-    from attunebench.cli.emitting import coloured, emit, terminal_width, working
+    from attunebench.cli.emitting import emit_analyses, working
     from attunebench.profiles import score_profiles
-    from attunebench.reports.analyses import render
 
     em = settings.em
     with working("scoring"):
         scores = score_profiles(
             settings.output, list(loaded), em.provider, em.model, Settings(resamples=resamples, by_participant=True)
         )
-    text = render(
-        [scores.analysis],
-        format.value,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-    )
-    emit(text, output)
+    emit_analyses([scores.analysis], format, output)
     return scores

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from attunebench.cli.arguments import (
+    AllRowsOption,
     ClusterOption,
     CodebookOption,
+    Format,
+    FormatOption,
     ResamplesOption,
     SkipInvalidOption,
+    TextOutputOption,
     by_participant,
     comma_list,
 )
+from attunebench.cli.asking import (
+    CallTimeoutOption,
+    ConcurrencyOption,
+    DryRunOption,
+    JudgePriceInOption,
+    JudgePriceOutOption,
+    MaxCostOption,
+    MaxReasksOption,
+    MaxTokensOption,
+    OrderSeedOption,
+    RpmOption,
+    ServerSeedOption,
+    StructuredOption,
+    TemperatureOption,
+    TpmOption,
+)
 from attunebench.errors import UsageError
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -89,7 +101,7 @@ def rejudge(
             min=1, help="Only the first N conversations with results, in the run's order.", show_default="all"
         ),
     ] = None,
-    order_seed: Annotated[int, typer.Option(help="Seed of that order, as for `run`.")] = 0,
+    order_seed: OrderSeedOption = 0,
     replace: Annotated[
         bool,
         typer.Option("--replace", help="Ask for votes of these judges that are there anew, and replace them."),
@@ -97,58 +109,27 @@ def rejudge(
     retry_unanswered: Annotated[
         bool, typer.Option("--retry-unanswered", help="Ask again for votes that lack something that was asked.")
     ] = False,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Calls under way at once to one judge, at most; fewer where the server wants it.")
-    ] = 16,
-    rpm: Annotated[
-        float | None, typer.Option(help="Requests a minute to one judge, if you know its limit.", show_default="none")
-    ] = None,
-    tpm: Annotated[
-        float | None, typer.Option(help="Tokens a minute to one judge, prompts and replies.", show_default="none")
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD",
-            help="What this command may spend at worst; it stops before (exit status 3).",
-            show_default="no bound",
-        ),
-    ] = None,
-    judge_price_in: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Price of a million prompt tokens.", show_default="listed"),
-    ] = None,
-    judge_price_out: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Price of a million completion tokens.", show_default="listed"),
-    ] = None,
-    call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
-    structured: Annotated[
-        str,
-        typer.Option(help="How answers are held to their format: schema, object, text or auto, as for `run`."),
-    ] = "auto",
-    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens of one reply; four times that after a cut one.")
-    ] = 4096,
-    seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
-    max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
+    concurrency: ConcurrencyOption = 16,
+    rpm: RpmOption = None,
+    tpm: TpmOption = None,
+    max_cost: MaxCostOption = None,
+    judge_price_in: JudgePriceInOption = None,
+    judge_price_out: JudgePriceOutOption = None,
+    call_timeout: CallTimeoutOption = 120.0,
+    structured: StructuredOption = "auto",
+    temperature: TemperatureOption = 0.0,
+    max_tokens: MaxTokensOption = 4096,
+    seed: ServerSeedOption = None,
+    max_reasks: MaxReasksOption = 2,
     codebook: CodebookOption = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Count votes, tokens and money; ask nobody but the provider for its prices."),
-    ] = False,
+    dry_run: DryRunOption = False,
     skip_invalid: SkipInvalidOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors, closing lines and the report only.")] = False,
     cluster: ClusterOption = None,
     resamples: ResamplesOption = 10_000,
-    format: Annotated[
-        _Format, typer.Option("--format", "-f", help="The report for people or for programs.")
-    ] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the report to this file, not to the terminal.")
-    ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of the report in the terminal.")] = False,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Have other or more judges rate the drafts of existing results, and add their votes to the files.
 
@@ -168,7 +149,7 @@ def rejudge(
         results, conversations, comma_list(models), parse_modes(modes) if modes else (), judges, codebook, skip_invalid
     )
     shown = rejudging.Shown(
-        Settings(resamples=resamples, by_participant=by_participant(cluster)), format.value, output, all_rows, quiet
+        Settings(resamples=resamples, by_participant=by_participant(cluster)), format, output, all_rows, quiet
     )
     if report_only:
         rejudging.report_only(wanted, shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,15 +13,15 @@ import typer
 
 from attunebench import api
 from attunebench.analyses.model import Settings
+from attunebench.cli.arguments import Format
 from attunebench.cli.closing import closing_lines, folded, going_on
-from attunebench.cli.emitting import coloured, emit, terminal_width, working
+from attunebench.cli.emitting import emit_analyses, working
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown as progress
 from attunebench.cli.running import checked, model_settings, run_again, show_estimate
 from attunebench.errors import UsageError
 from attunebench.judges import Ballots, judge_report, read_ballots
 from attunebench.protocol.calls import Mode
-from attunebench.reports.analyses import TERMINAL_ROWS, render
 from attunebench.reports.model import plural
 from attunebench.runner import RunSettings
 from attunebench.runner.rejudge import RejudgeSummary, estimate_rejudge, rejudge_settings
@@ -68,7 +67,7 @@ class Shown:
     """How the report is made, and where it goes."""
 
     settings: Settings
-    format: str
+    format: Format
     output: Path | None
     all_rows: bool
     quiet: bool
@@ -121,15 +120,8 @@ def main(wanted: Wanted, settings: RunSettings, shown: Shown, *, dry_run: bool) 
 def _report(ballots: Ballots, before: Ballots | None, wanted: Wanted, shown: Shown) -> None:
     with working("comparing judges"):
         analyses = judge_report(ballots, added=wanted.judges, before=before, settings=shown.settings)
-    text = render(
-        analyses,
-        shown.format,
-        width=terminal_width(shown.output),
-        colour=coloured(shown.output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=None if shown.all_rows or shown.output else TERMINAL_ROWS,
-    )
-    emit(text, shown.output, protect=[path for path in wanted.results.rglob("*.json") if path.is_file()])
+    results = [path for path in wanted.results.rglob("*.json") if path.is_file()]
+    emit_analyses(analyses, shown.format, shown.output, all_rows=shown.all_rows, protect=results)
 
 
 def _close(summary: RejudgeSummary, settings: RunSettings) -> None:

@@ -15,6 +15,29 @@ from attunebench.cli.arguments import (
     comma_list,
     one_folder,
 )
+from attunebench.cli.asking import (
+    ApiKeyOption,
+    BaseUrlOption,
+    CallTimeoutOption,
+    ConcurrencyOption,
+    DryRunOption,
+    JudgePriceInOption,
+    JudgePriceOutOption,
+    LimitOption,
+    MaxCostOption,
+    MaxReasksOption,
+    MaxTokensOption,
+    OrderSeedOption,
+    PriceInOption,
+    PriceOutOption,
+    ProviderArgument,
+    RetryUnansweredOption,
+    RpmOption,
+    ServerSeedOption,
+    StructuredOption,
+    TemperatureOption,
+    TpmOption,
+)
 from attunebench.errors import UsageError
 
 
@@ -25,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     context: typer.Context,
-    provider: Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")],
+    provider: ProviderArgument,
     model: Annotated[
         str,
         typer.Argument(
@@ -45,57 +68,20 @@ def run(
     judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
     judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of the server, e.g. http://localhost:8000/v1.")] = None,
-    api_key: Annotated[str | None, typer.Option(help="The key; wins over the environment, where it is safer.")] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, help="Calls under way at once to one model, at most; fewer where the server wants it.")
-    ] = 16,
-    rpm: Annotated[
-        float | None, typer.Option(help="Requests a minute to one model, if you know its limit.", show_default="none")
-    ] = None,
-    tpm: Annotated[
-        float | None, typer.Option(help="Tokens a minute to one model, prompts and replies.", show_default="none")
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD",
-            help="What this run may spend at worst, judges included; it stops before (exit status 3).",
-            show_default="no bound",
-        ),
-    ] = None,
-    price_in: Annotated[
-        float | None,
-        typer.Option(
-            metavar="USD",
-            help="Price of a million prompt tokens; wins over the provider's list.",
-            show_default="listed",
-        ),
-    ] = None,
-    price_out: Annotated[
-        float | None,
-        typer.Option(metavar="USD", help="Price of a million completion tokens.", show_default="listed"),
-    ] = None,
-    judge_price_in: Annotated[
-        float | None, typer.Option(metavar="USD", help="The judges' price of prompts.", show_default="listed")
-    ] = None,
-    judge_price_out: Annotated[
-        float | None, typer.Option(metavar="USD", help="The judges' price of completions.", show_default="listed")
-    ] = None,
-    call_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one try of a call.")] = 120.0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first N conversations of the run's order: a fair sample of all.")
-    ] = None,
-    order_seed: Annotated[
-        int, typer.Option(help="Seed of the order, which is random and stratified by topic and diagnosis.")
-    ] = 0,
-    structured: Annotated[
-        str,
-        typer.Option(
-            help="How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt "
-            "alone), or auto (the strictest of these that the server accepts)."
-        ),
-    ] = "auto",
+    base_url: BaseUrlOption = None,
+    api_key: ApiKeyOption = None,
+    concurrency: ConcurrencyOption = 16,
+    rpm: RpmOption = None,
+    tpm: TpmOption = None,
+    max_cost: MaxCostOption = None,
+    price_in: PriceInOption = None,
+    price_out: PriceOutOption = None,
+    judge_price_in: JudgePriceInOption = None,
+    judge_price_out: JudgePriceOutOption = None,
+    call_timeout: CallTimeoutOption = 120.0,
+    limit: LimitOption = None,
+    order_seed: OrderSeedOption = 0,
+    structured: StructuredOption = "auto",
     panas_strategy: Annotated[
         str,
         typer.Option(
@@ -103,20 +89,13 @@ def run(
             "blind_delta: its change, without being shown the mood before."
         ),
     ] = "absolute",
-    temperature: Annotated[float, typer.Option(min=0.0, help="Sampling temperature.")] = 0.0,
-    max_tokens: Annotated[
-        int, typer.Option(min=1, help="Tokens of one reply; four times that after a cut one.")
-    ] = 4096,
-    seed: Annotated[int | None, typer.Option(help="Passed to the server; few honour it.", show_default="none")] = None,
-    max_reasks: Annotated[int, typer.Option(min=0, help="How often an unusable reply is asked for again.")] = 2,
-    retry_unanswered: Annotated[
-        bool, typer.Option("--retry-unanswered", help="Ask again what a model has left unanswered for good.")
-    ] = False,
+    temperature: TemperatureOption = 0.0,
+    max_tokens: MaxTokensOption = 4096,
+    seed: ServerSeedOption = None,
+    max_reasks: MaxReasksOption = 2,
+    retry_unanswered: RetryUnansweredOption = False,
     codebook: CodebookOption = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Count calls, tokens and money; ask nobody but the provider for its prices."),
-    ] = False,
+    dry_run: DryRunOption = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Make results anew that were made with other settings.")
     ] = False,

@@ -5,23 +5,25 @@ Parses, reads the scores, looks where result files lie and writes; decides nothi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.cli.arguments import (
+    AllRowsOption,
     BaselinesOption,
+    Format,
+    FormatOption,
     ScoresFilesOption,
+    TextOutputOption,
     comma_list,
     files_and_models,
     scores_files,
 )
-from attunebench.cli.emitting import coloured, emit, hyperlinked, terminal_width, working
+from attunebench.cli.emitting import emit_analyses, hyperlinked, is_brief, terminal_width, working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,13 +36,6 @@ _QUARTILES = ("quarter", "median", "three_quarters")
 _BEFORE_QUARTILES = f"Median and quartiles: --all-rows, another --format or {_ROOM_FOR_QUARTILES} columns."
 _BEFORE_ROWS = "Best and worst conversations of the other metrics: --all-rows or another --format."
 _BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --all-rows or another --format."
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -84,11 +79,9 @@ def stats(
         ),
     ] = None,
     baselines: BaselinesOption = False,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
-    ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show everything in the terminal.")] = False,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Look up a model: every metric with n, mean, interval and spread, its best and worst conversations with their
     result files, what was answered, mended and refused, cost, time and tokens, who served it, and with which settings.
@@ -98,9 +91,7 @@ def stats(
     from attunebench.analyses.model import Settings
     from attunebench.analyses.stats import model_stats
     from attunebench.metrics.registry import metric as card_of
-    from attunebench.reports.analyses import TERMINAL_ROWS, render
     from attunebench.study import read_study
-    from attunebench.text import clean
 
     if results is not None and not results.exists():
         raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
@@ -111,24 +102,12 @@ def stats(
     )
     with working("reading"):
         study = read_study(sources)
-        places = _Places(study, results, links=format is _Format.terminal and hyperlinked(output))
+        places = _Places(study, results, links=format is Format.terminal and hyperlinked(output))
         analyses = model_stats(study, settings, names, places)
-    brief = format is _Format.terminal and output is None and not all_rows
-    width = terminal_width(output)
+    brief = is_brief(format, output, all_rows)
     if brief:
-        analyses = _first_screen(analyses, width, links=places.links, asked=bool(names))
-    text = render(
-        analyses,
-        format.value,
-        width=width,
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=TERMINAL_ROWS if brief else None,
-    )
-    emit(text, output, protect=sources)
-    if format is _Format.csv:
-        for warning in dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings):
-            typer.echo(f"! {clean(warning)}", err=True)
+        analyses = _first_screen(analyses, terminal_width(output), links=places.links, asked=bool(names))
+    emit_analyses(analyses, format, output, all_rows=all_rows, protect=sources)
     places.tell()
 
 

@@ -5,31 +5,33 @@ Parses, reads the scores and the facts, chooses, makes the report and writes; de
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.cli.arguments import (
+    AllRowsOption,
     AlphaOption,
     BaselinesOption,
     ClusterOption,
     CorrectionOption,
+    Format,
+    FormatOption,
     PowerOption,
     ResamplesOption,
     ScoresFilesOption,
     SeedOption,
     SkipInvalidOption,
+    TextOutputOption,
     by_participant,
     comma_list,
     files_and_models,
     scores_files,
 )
-from attunebench.cli.emitting import coloured, emit, terminal_width, working
+from attunebench.cli.emitting import emit_analyses, is_brief, working
 from attunebench.cli.filtering import FilterCommand, given_filters
 from attunebench.errors import DataError, UsageError
 
@@ -44,13 +46,6 @@ _ROWS = 40
 _DETAILS = ("beside-turn", "beside-talk")
 _DETAIL_ROWS = 12
 """Tables of single metrics with more rows are left out of a comparison on a terminal, until they are asked for."""
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -118,11 +113,9 @@ def subset_report(
     resamples: ResamplesOption = 10_000,
     seed: SeedOption = 0,
     skip_invalid: SkipInvalidOption = False,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
-    ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Report scores over the conversations that match: by what their participants told of themselves, by topic, scales,
     mood or answers. With --compare beside the conversations that do not match.
@@ -149,15 +142,15 @@ def subset_report(
     )
     study = chosen_groups(read_study(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
-    brief = format is _Format.terminal and output is None and not all_rows
+    brief = is_brief(format, output, all_rows)
     filters = given_filters(ctx)
     if list_fields:
         made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(filters or where)),)
     else:
         selection = _selected(facts, filters, where or (), compare=compare)
         made = _made(facts, selection, settings, compare=compare)
-    rows = _ROWS if brief and not list_fields else None
-    _write(_shortened(made) if brief else made, format, output, sources, rows=rows)
+    shown, whole = _shortened(made) if brief else made, all_rows or list_fields
+    emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, protect=sources)
 
 
 def _facts(study: Study, folder: Path | None, *, skip_invalid: bool) -> Facts:
@@ -230,23 +223,3 @@ def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:
     found = fields_listed(overview(facts.entries), conversations=len(facts.entries), brief=brief)
     all_of_them = ("This is of all conversations; filters choose none of them here.",) if filtered else ()
     return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes, *all_of_them))
-
-
-def _write(
-    made: Sequence[Analysis], format: _Format, output: Path | None, sources: Sequence[Path], *, rows: int | None
-) -> None:
-    from attunebench.reports.analyses import render
-    from attunebench.text import clean
-
-    text = render(
-        made,
-        format.value,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=rows,
-    )
-    emit(text, output, protect=sources)
-    if format is _Format.csv:
-        for warning in (said for analysis in made for said in analysis.warnings):
-            typer.echo(f"! {clean(warning)}", err=True)

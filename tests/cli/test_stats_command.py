@@ -126,7 +126,6 @@ def test_a_name_that_leads_out_of_the_folder_is_no_link_and_steers_nothing(
         entry["source_file"] = name
     write(scored)
     monkeypatch.setattr("attunebench.cli.emitting.coloured", lambda output: output is None)
-    monkeypatch.setattr("attunebench.cli.stats.coloured", lambda output: output is None)
     monkeypatch.setenv("FORCE_HYPERLINK", "1")
     out = cli("stats", "--model", "m1").out
     assert "\x1b]8;" not in out
@@ -139,7 +138,6 @@ def test_a_terminal_that_opens_links_gets_them_and_all_else_gets_paths(
     plain = cli("stats", "--model", "m1").out
     assert ("\x1b" in plain, "result file" in plain) == (False, True)
     monkeypatch.setattr("attunebench.cli.emitting.coloured", lambda output: output is None)
-    monkeypatch.setattr("attunebench.cli.stats.coloured", lambda output: output is None)
     monkeypatch.setenv("FORCE_HYPERLINK", "0")
     assert "\x1b]8;" not in cli("stats", "--model", "m1").out
     monkeypatch.setenv("FORCE_HYPERLINK", "1")

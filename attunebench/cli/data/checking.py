@@ -5,17 +5,25 @@ Parses, calls one function of `datasets` and prints; decides nothing about what 
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import CodebookOption, ConversationsOption, SkipInvalidOption, comma_list, one_folder
-from attunebench.cli.emitting import coloured, emit, terminal_width
+from attunebench.cli.arguments import (
+    AllRowsOption,
+    CodebookOption,
+    ConversationsOption,
+    Format,
+    FormatOption,
+    SkipInvalidOption,
+    TextOutputOption,
+    comma_list,
+    one_folder,
+)
+from attunebench.cli.emitting import emit_analyses
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,13 +33,6 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 """Of errors and duplicates: the first ones tell what is wrong, and hundreds would hide it."""
-
-
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
 
 
 def register(app: typer.Typer) -> None:
@@ -202,11 +203,9 @@ def describe(
     ] = 0,
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
-    ] = None,
-    all_rows: Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")] = False,
+    format: FormatOption = Format.terminal,
+    output: TextOutputOption = None,
+    all_rows: AllRowsOption = False,
 ) -> None:
     """Describe a set of conversations in tables: its size, labels by kind, emotions, the base rates of every question,
     preferred replies, affect before and after, answers, participants and topics. What is missing is counted.
@@ -215,7 +214,6 @@ def describe(
     """
     from attunebench.cli.loading import load
     from attunebench.datasets.describing import describe as described
-    from attunebench.reports.analyses import TERMINAL_ROWS, render
 
     place = one_folder(conversations, folder)
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
@@ -228,15 +226,7 @@ def describe(
         sections=comma_list(only),
         left_out=[f"{file.file}: {'; '.join(file.reasons)}" for file in loaded.skipped],
     )
-    text = render(
-        made,
-        format.value,
-        width=terminal_width(output),
-        colour=coloured(output),
-        no_color=bool(os.environ.get("NO_COLOR")),
-        rows=None if all_rows or output is not None else TERMINAL_ROWS,
-    )
-    emit(text, output)
+    emit_analyses(made, format, output, all_rows=all_rows)
 
 
 def _tell(found: Verification) -> None:

@@ -1,0 +1,93 @@
+"""Options of the commands that ask models: how fast, how long, how much, with which parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")]
+BaseUrlOption = Annotated[
+    str | None, typer.Option("--base-url", help="Address of the server, e.g. http://localhost:8000/v1.")
+]
+ApiKeyOption = Annotated[
+    str | None, typer.Option("--api-key", help="The key; wins over the environment, where it is safer.")
+]
+ConcurrencyOption = Annotated[
+    int,
+    typer.Option(
+        "--concurrency", min=1, help="Calls under way at once to one model, at most; fewer where the server wants it."
+    ),
+]
+RpmOption = Annotated[
+    float | None,
+    typer.Option("--rpm", help="Requests a minute to one model, if you know its limit.", show_default="none"),
+]
+TpmOption = Annotated[
+    float | None,
+    typer.Option("--tpm", help="Tokens a minute to one model, prompts and replies.", show_default="none"),
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost",
+        metavar="USD",
+        help="What this run may spend at worst, judges included; it stops before (exit status 3).",
+        show_default="no bound",
+    ),
+]
+PriceInOption = Annotated[
+    float | None,
+    typer.Option(
+        "--price-in",
+        metavar="USD",
+        help="Price of a million prompt tokens; wins over the provider's list.",
+        show_default="listed",
+    ),
+]
+PriceOutOption = Annotated[
+    float | None,
+    typer.Option("--price-out", metavar="USD", help="Price of a million completion tokens.", show_default="listed"),
+]
+JudgePriceInOption = Annotated[
+    float | None,
+    typer.Option("--judge-price-in", metavar="USD", help="The judges' price of prompts.", show_default="listed"),
+]
+JudgePriceOutOption = Annotated[
+    float | None,
+    typer.Option("--judge-price-out", metavar="USD", help="The judges' price of completions.", show_default="listed"),
+]
+CallTimeoutOption = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds for one try of a call.")]
+LimitOption = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="Only the first N conversations of the run's order: a fair sample of all."),
+]
+OrderSeedOption = Annotated[
+    int,
+    typer.Option("--order-seed", help="Seed of the order, which is random and stratified by topic and diagnosis."),
+]
+StructuredOption = Annotated[
+    str,
+    typer.Option(
+        "--structured",
+        help="How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt "
+        "alone), or auto (the strictest of these that the server accepts).",
+    ),
+]
+TemperatureOption = Annotated[float, typer.Option("--temperature", min=0.0, help="Sampling temperature.")]
+MaxTokensOption = Annotated[
+    int, typer.Option("--max-tokens", min=1, help="Tokens of one reply; four times that after a cut one.")
+]
+ServerSeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Passed to the server; few honour it.", show_default="none")
+]
+MaxReasksOption = Annotated[
+    int, typer.Option("--max-reasks", min=0, help="How often an unusable reply is asked for again.")
+]
+RetryUnansweredOption = Annotated[
+    bool, typer.Option("--retry-unanswered", help="Ask again what a model has left unanswered for good.")
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Count calls, tokens and money; ask nobody but the provider for its prices."),
+]
