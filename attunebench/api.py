@@ -61,13 +61,11 @@ def run(
     The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
     `attunebench.runner.run_conversations` for `observer`, `run_again` and `interruptible`.
     """
-    if isinstance(conversations, (str, Path)):
-        codebook = codebook or codebook_for(Path(conversations))
-        conversations = load_conversations(conversations)
+    talks, book = _loaded(conversations, codebook)
     return run_conversations(
-        list(conversations),
+        talks,
         settings,
-        _codebook(codebook),
+        book,
         observer=observer,
         quick_scores=quick_scores,
         run_again=run_again,
@@ -86,10 +84,8 @@ def reparse(
     Asks no model. Results whose replies the journal lacks, or whose prompts are not today's, stay and are named in
     `left`. The codebook is found as by `run`. Raises DataError: no journal, or one that cannot be used.
     """
-    if isinstance(conversations, (str, Path)):
-        codebook = codebook or codebook_for(Path(conversations))
-        conversations = load_conversations(conversations)
-    return reparse_results(Path(results), conversations, _codebook(codebook), quick_scores=quick_scores)
+    talks, book = _loaded(conversations, codebook)
+    return reparse_results(Path(results), talks, book, quick_scores=quick_scores)
 
 
 def rejudge(
@@ -108,13 +104,11 @@ def rejudge(
     asked. Votes that are there stay, unless `settings.replace`. `models` and `modes` narrow. Raises UsageError,
     DataError and ConfigurationError as `run` does. What the votes say is told by `attunebench.judges`.
     """
-    if isinstance(conversations, (str, Path)):
-        codebook = codebook or codebook_for(Path(conversations))
-        conversations = load_conversations(conversations)
+    talks, book = _loaded(conversations, codebook)
     return rejudge_results(
-        list(conversations),
+        talks,
         settings,
-        _codebook(codebook),
+        book,
         models=models,
         modes=modes,
         observer=observer,
@@ -198,6 +192,16 @@ def score_to_file(
 def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mapping[str, float | None]:
     """Metric id → value of one result as it was assembled, for the `scores` block of its file."""
     return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
+
+
+def _loaded(
+    conversations: Sequence[Conversation] | ConversationSet | str | Path, codebook: Codebook | Path | None
+) -> tuple[list[Conversation], Codebook]:
+    """The conversations, and the codebook: the given one, else the one beside a folder, else this package's."""
+    if isinstance(conversations, (str, Path)):
+        codebook = codebook or codebook_for(Path(conversations))
+        conversations = load_conversations(conversations)
+    return list(conversations), _codebook(codebook)
 
 
 def _codebook(given: Codebook | Path | None) -> Codebook:

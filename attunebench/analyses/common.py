@@ -167,18 +167,25 @@ class Sampling:
         """A cell for each column's mean difference, with p and corrected p."""
         small, inflated = self.small(a - b), zero_inflated(a - b)
         return [
-            Cell(
-                known(tests.difference[i]),
-                known(tests.low[i]),
-                known(tests.high[i]),
-                n=int(tests.n[i]),
-                p=known(tests.p[i]),
-                p_corrected=known(corrected[i]),
-                small=bool(small[i]) and tests.n[i] > 0,
-                mark=ZERO_INFLATED if inflated[i] and not small[i] else "",
+            difference_cell(
+                tests, corrected, i, small=bool(small[i]), mark=ZERO_INFLATED if inflated[i] and not small[i] else ""
             )
             for i in range(len(tests.difference))
         ]
+
+
+def difference_cell(tests: PairedTests, corrected: Floats, column: int, *, small: bool, mark: str = "") -> Cell:
+    """The mean difference of one column, with p and corrected p. `small`: too little for a claim, if there is any."""
+    return Cell(
+        known(tests.difference[column]),
+        known(tests.low[column]),
+        known(tests.high[column]),
+        n=int(tests.n[column]),
+        p=known(tests.p[column]),
+        p_corrected=known(corrected[column]),
+        small=small and bool(tests.n[column] > 0),
+        mark=mark,
+    )
 
 
 def cells_of(

@@ -144,18 +144,7 @@ class _Chance:
         tests = common.tested_pairs(name, one, other, self.settings, self.people)
         tests.p[small] = np.nan
         corrected = common.corrected_p(tests, self.settings)
-        return [
-            Cell(
-                known(tests.difference[i]),
-                known(tests.low[i]),
-                known(tests.high[i]),
-                n=int(tests.n[i]),
-                p=known(tests.p[i]),
-                p_corrected=known(corrected[i]),
-                small=bool(small[i]) and tests.n[i] > 0,
-            )
-            for i in range(len(a))
-        ]
+        return [common.difference_cell(tests, corrected, i, small=bool(small[i])) for i in range(len(a))]
 
 
 def _accuracy_table(scored: Scored, chance: _Chance, sample: str) -> Table:
