@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import statistics
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -293,3 +294,14 @@ def test_thousands_of_conversations_make_no_more_to_read() -> None:
         content["ground_truth"].append(truth | {"conversationId": f"c{number}"})
     many = looked_up(content, "other")
     assert [len(table.rows) for table in few.tables] == [len(table.rows) for table in many.tables]
+
+
+def test_intervals_that_take_talks_of_one_person_as_independent_say_so() -> None:
+    person_of = {entry["conversationId"]: entry["participant_id"] for entry in entries()}
+    people = Counter(person_of.values())
+    several = sum(count > 1 for count in people.values())
+    said = f"{several} of {len(people)} participants have several conversations"
+    assert any(said in note for note in noisy().notes)
+    by_people = scores()
+    by_people["metadata"]["intervals"]["unit"] = "participant"
+    assert not any("several conversations" in note for note in looked_up(by_people).notes)

@@ -91,8 +91,16 @@ def intervals_text(one: One) -> str:
     made = one.metadata.get("intervals") or {}
     method, unit = printable(str(made.get("method", "bootstrap")), 40), printable(str(made.get("unit", "")), 40)
     over = f" over {unit}s" if unit else ""
-    return (
+    said = (
         f"Means and [low, high], the 95 % {method} interval{over}, are those of `score`; spread is over conversations."
+    )
+    talks = np.bincount(one.study.clusters)
+    several = int((talks > 1).sum())
+    if unit != "conversation" or not several:
+        return said
+    return (
+        f"{said} {several} of {common.counted(len(talks), 'participant')} {'has' if several == 1 else 'have'} several "
+        "conversations: if these are alike, intervals are too narrow; `score --cluster participant` takes participants."
     )
 
 
