@@ -15,6 +15,7 @@ import typer
 
 from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
+from attunebench.jsonfile import read_json
 from attunebench.text import clean
 from attunebench.wholefile import whole_file
 
@@ -105,7 +106,8 @@ def emit_analyses(
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:
-    """To stdout, or to a file that appears whole or not at all; never over a folder or a file of `protect`."""
+    """To stdout, or to a file that appears whole or not at all; never over a folder or a file of `protect`, and never
+    over data that no text can be made from again (a conversation, a result, scores)."""
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
         # A terminal that cannot show a dash or a rule gets a question mark, not a traceback.
@@ -115,6 +117,8 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
         raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
     if output.exists() and not output.is_file():
         raise DataError(f"{output} is no file; name a file with -o.")
+    if kind := _data_in(output):
+        raise UsageError(f"{output} is {kind}, so it is left as it is; name another file with -o.")
     _write(output, text, "name another file with -o")
 
 
@@ -126,6 +130,23 @@ def emit_folder(files: Mapping[str, str], folder: Path) -> None:
         raise DataError(f"{folder} cannot be made ({error.strerror or error}); name another folder.") from None
     for name, text in files.items():
         _write(folder / name, text, "name another folder")
+
+
+def _data_in(path: Path) -> str | None:
+    """What the file holds where that is input of this package; None for whatever else, which -o may replace."""
+    if not path.exists():
+        return None
+    try:
+        content, _ = read_json(path)
+    except DataError:
+        return None
+    if not isinstance(content, dict):
+        return None
+    if "em_model" in content:
+        return "a result"
+    if isinstance(content.get("turns"), list):
+        return "a conversation"
+    return "a scores file" if isinstance(content.get("conversations"), list) and "metadata" in content else None
 
 
 def _write(path: Path, text: str, remedy: str) -> None:

@@ -156,3 +156,21 @@ def test_a_temperature_that_is_no_number_is_refused(cli, data: Path) -> None:
     assert 2 == ended.status
     assert "--temperature" in ended.err
     assert not Path("results").exists()
+
+
+def test_a_report_never_takes_the_place_of_data(cli, scored: Path, data: Path) -> None:
+    conversation, result = sorted(data.glob("conversation_*.json"))[0], results_of()[0]
+    cli("score", "--ground-truth", data, "--resamples", "5", "-o", "other.json")
+    for target, kind in ((conversation, "a conversation"), (result, "a result"), (Path("other.json"), "a scores file")):
+        before = target.read_bytes()
+        for command in (("stats", "scores.json"), ("subset-report", "--where", "number >= 0")):
+            ended = cli(*command, "-o", target)
+            assert (2, "") == (ended.status, ended.out), ended.err
+        ended = cli("stats", "scores.json", "-o", target)
+        assert f"is {kind}, so it is left as it is" in ended.err
+        assert before == target.read_bytes()
+
+
+def test_a_report_takes_the_place_of_an_older_report(cli, scored: Path) -> None:
+    for form in ("json", "markdown", "json"):
+        assert 0 == cli("stats", "scores.json", "-f", form, "-o", "report.json").status
