@@ -95,11 +95,11 @@ def _order_said(orders: Sequence[Order]) -> str:
     if not turned:
         return "No two models change places with who judges."
     where = common.listed(
-        list(dict.fromkeys(f"{order.panel.label.partition(':')[0]} ({order.mode})" for order in turned))
+        [f"{REGISTRY[o.metric].label} by {o.panel.label.partition(':')[0]} ({o.mode})" for o in turned]
     )
     if not clearly:
-        return f"Models change places by {where}, none of them clearly."
-    return f"Models change places by {where}; some of them clearly, so who leads depends on who judges."
+        return f"Models change places in {where}, none of them clearly."
+    return f"Models change places in {where}; some of them clearly, so who leads depends on who judges."
 
 
 def _agreement(ballots: Ballots, settings: Settings) -> Analysis:

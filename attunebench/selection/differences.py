@@ -111,10 +111,12 @@ class Differences:
         inside, outside = (common.sample_text(sides.side(mask)) for mask in (sides.inside, sides.outside))
         correction = common.CORRECTIONS[common.plain_correction(self.settings)]
         over = f"permutation p, corrected ({correction}) over the {counted(self.tests, 'test')} of this table"
+        few = any(min(people) < self.settings.small for people in self.people)
         return (
             f"Subset: {inside}; rest: {outside}. Means: {common.intervals_text(self.settings)}. Difference: subset "
             "minus rest, participants resampled as a whole; "
             f"{over if self.tests else 'nothing is tested on so few'}."
+            + (f" On under {self.settings.small} participants a side its intervals are too narrow; go by p." * few)
         )
 
 

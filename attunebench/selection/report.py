@@ -96,7 +96,12 @@ def _head(study: Study, selection: Selection, settings: Settings, *, beside: boo
     )
     names = [name for family in _families(settings) for name in family.metrics]
     known = study.with_conversations((*selection.chosen, *selection.others) if beside else selection.chosen)
-    shared = shared_people_text(known, settings) if not beside else ""
+    shared = shared_people_text(known, settings)
+    if shared and beside:
+        shared = (
+            "Participants with several conversations: intervals of means take these as independent; differences and "
+            "their p move participants as a whole. `--cluster participant` has means do so too."
+        )
     return Analysis(
         "subset",
         f"Subset: {printable(selection.words, _LONGEST_TITLE)}",

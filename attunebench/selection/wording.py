@@ -90,6 +90,8 @@ def _of_base_rate(made: Contrasts, metric_id: str) -> str:
         cell = made.found.difference[i]
         if name != metric_id or not line.is_base_rate or cell.small or cell.low is None or cell.high is None:
             continue
+        if min(made.found.people[i]) < made.found.settings.small:
+            return ""  # nothing is tested here, and an interval over few people is too narrow to say so much
         said = common.with_interval(cell, common.digits_of(metric_id), sign=True)
         if cell.low <= 0 <= cell.high:
             return f" The base rate is not shown to differ ({said})."

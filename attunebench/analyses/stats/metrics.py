@@ -10,6 +10,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.model import Cell, Column, Table, text
 from attunebench.analyses.stats.one import One
+from attunebench.metrics import rates
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
 from attunebench.statistics.bootstrap import Floats
@@ -28,6 +29,9 @@ _LONGEST_ID = 100
 TIES = (
     "Of conversations with the same value the first in the order of the scores is named; “alike” says how many have it."
 )
+
+_POOLED = frozenset(card.id for card in rates.CARDS)
+"""Rates of a group count over all its items or calls, whichever conversation they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ def _table(one: One, table_id: str, title: str, metric_ids: Sequence[str]) -> Ta
     notes = []
     if any(cell.mark for cell in cells.values()):
         notes.append(common.ZERO_INFLATED_NOTE)
+    if pooled := [common.label_of(m) for m in metric_ids if m in _POOLED]:
+        notes.append(f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}.")
     if table_id == "draft":
         notes.append(common.judges_text(one.study))
     if lower := [common.label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]:
