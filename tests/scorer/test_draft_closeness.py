@@ -21,7 +21,7 @@ from attunebench.scorer.groups import Resampling
 from attunebench.scorer.pool import Scorers, Task
 
 IDS = [metric_id for metric_id, card in REGISTRY.items() if card.optional]
-COUNT = 40
+COUNT = 24
 
 
 @pytest.fixture(scope="module")
