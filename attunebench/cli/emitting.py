@@ -119,6 +119,10 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
         raise DataError(f"{output} is no file; name a file with -o.")
     if kind := _data_in(output):
         raise UsageError(f"{output} is {kind}, so it is left as it is; name another file with -o.")
+    if output.name.endswith(".json") and _holds_conversations(output.parent):
+        raise UsageError(
+            f"{output} would lie among conversations and be read as one of them; name a file in another folder with -o."
+        )
     _write(output, text, "name another file with -o")
 
 
@@ -147,6 +151,12 @@ def _data_in(path: Path) -> str | None:
     if isinstance(content.get("turns"), list):
         return "a conversation"
     return "a scores file" if isinstance(content.get("conversations"), list) and "metadata" in content else None
+
+
+def _holds_conversations(folder: Path) -> bool:
+    """Whether the first conversation by file name, if there is any, is one. Reads no more, since results are large."""
+    first = min(folder.glob("conversation_*.json"), default=None)
+    return first is not None and _data_in(first) == "a conversation"
 
 
 def _write(path: Path, text: str, remedy: str) -> None:

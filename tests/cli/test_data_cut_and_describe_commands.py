@@ -127,3 +127,13 @@ def test_a_description_is_never_written_over_the_data(cli: Callable[..., Any], d
     assert (2, before) == (ended.status, file.read_bytes())
     assert "is one of the conversations" in ended.err
     assert 2 == cli("data", "describe", data, "--only", "size,sizes").status
+
+
+def test_a_description_in_json_is_never_written_among_the_data(cli: Callable[..., Any], data: Path) -> None:
+    (data / "below").mkdir()
+    for target in (data / "x.json", data / "below/x.json"):
+        ended = cli("data", "describe", data, "-f", "json", "-o", target)
+        assert 2 == ended.status
+        assert "would lie among conversations" in ended.err
+        assert not target.exists()
+    assert 0 == cli("data", "describe", data, "-f", "markdown", "-o", data / "x.md").status

@@ -163,7 +163,7 @@ def test_a_report_never_takes_the_place_of_data(cli, scored: Path, data: Path) -
     cli("score", "--ground-truth", data, "--resamples", "5", "-o", "other.json")
     for target, kind in ((conversation, "a conversation"), (result, "a result"), (Path("other.json"), "a scores file")):
         before = target.read_bytes()
-        for command in (("stats", "scores.json"), ("subset-report", "--where", "number >= 0")):
+        for command in (("stats", "scores.json"), ("subset-report", "--where", "turns >= 1")):
             ended = cli(*command, "-o", target)
             assert (2, "") == (ended.status, ended.out), ended.err
         ended = cli("stats", "scores.json", "-o", target)
@@ -174,3 +174,11 @@ def test_a_report_never_takes_the_place_of_data(cli, scored: Path, data: Path) -
 def test_a_report_takes_the_place_of_an_older_report(cli, scored: Path) -> None:
     for form in ("json", "markdown", "json"):
         assert 0 == cli("stats", "scores.json", "-f", form, "-o", "report.json").status
+
+
+def test_a_report_in_json_never_lies_among_conversations(cli, scored: Path, data: Path) -> None:
+    for command in (("stats", "scores.json"), ("subset-report", "--where", "turns >= 1")):
+        ended = cli(*command, "-f", "json", "-o", data / "report.json")
+        assert 2 == ended.status
+        assert "would lie among conversations" in ended.err
+    assert not (data / "report.json").exists()

@@ -219,6 +219,10 @@ def describe(
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
     if output is not None and output.exists() and any(output.samefile(c.source_file) for c in loaded):
         raise UsageError(f"{output} is one of the conversations; name another file with -o.")
+    if output is not None and output.name.endswith(".json") and place.resolve() in output.resolve().parents:
+        raise UsageError(
+            f"{output} would lie among conversations and be read as one of them; name a file in another folder with -o."
+        )
     made = described(
         loaded,
         codebook=book,
