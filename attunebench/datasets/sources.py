@@ -50,6 +50,8 @@ def parse_source(text: str) -> Path | Address:
     """The folder, file or address that is meant. Raises UsageError where it is none of these."""
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", text)
     if scheme is None:
+        if not text.strip():
+            raise UsageError(f"--from is empty; {REMEDY}.")
         path = Path(text).expanduser()
         if not path.exists():
             raise UsageError(f"There is no {shown(text)}; {REMEDY}.")

@@ -146,7 +146,7 @@ def test_a_name_that_is_none_to_get_is_refused(tmp_path: Path, name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "source", ["nowhere", "ftp://host/x.zip", "file:///etc/passwd", "http://", "http://h:x/", "s3://b"]
+    "source", ["", " ", "nowhere", "ftp://host/x.zip", "file:///etc/passwd", "http://", "http://h:x/", "s3://b"]
 )
 def test_a_source_that_is_none_is_refused(tmp_path: Path, source: str) -> None:
     with pytest.raises(UsageError, match="--from"):
@@ -185,3 +185,10 @@ def test_papers_are_known_by_their_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["readme.exe", "license.json", "notes.md", "licenses", "conversation_1.json", ""])
 def test_other_files_are_no_papers(name: str) -> None:
     assert not is_companion(name)
+
+
+def test_of_two_equally_near_readmes_the_order_of_the_archive_decides_nothing() -> None:
+    entries = [Entry(f"{folder}/README.md", 1) for folder in "ba"]
+    entries += [Entry("b/conversation_13.json", 1), Entry("a/conversation_36.json", 1)]
+    assert {"README.md": Entry("a/README.md", 1)} == choose(entries, SMALL, {13, 36}).companions
+    assert {"README.md": Entry("a/README.md", 1)} == choose(entries[::-1], SMALL, {13, 36}).companions
