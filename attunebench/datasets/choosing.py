@@ -66,7 +66,7 @@ def _companions(entries: Sequence[Entry], taken: Sequence[Entry]) -> dict[str, E
     """Of each name the file that lies deepest among the folders in which, at some depth, something taken lies."""
     above = {entry.folders[:depth] for entry in taken for depth in range(len(entry.folders) + 1)}
     nearest: dict[str, Entry] = {}
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: entry.path):  # of equally near ones always the same
         if entry.folders not in above or not is_companion(entry.name) or entry.hidden:
             continue
         if entry.name != CODEBOOK and entry.size > LARGEST_PAPER:

@@ -154,6 +154,15 @@ def test_a_source_that_is_none_is_refused(tmp_path: Path, source: str) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_set_is_never_made_below_the_conversations_that_it_comes_from(tmp_path: Path) -> None:
+    source = in_folder(files(folder="data"), tmp_path / "from")
+    before = tree(source)
+    with pytest.raises(UsageError, match="would be one set"):
+        get(SMALL, source=str(source), to=source / "data" / SMALL)
+    assert before == tree(source)
+    assert 20 == get(SMALL, source=str(source), to=source / "other" / SMALL)[0].n_conversations
+
+
 PATHS = st.lists(
     st.tuples(
         st.lists(st.sampled_from(["a", "Sample200", SMALL, SMALL.lower(), ".git"]), max_size=3),
