@@ -97,6 +97,9 @@ def _fetch(
     parent = next(iter(targets.values())).parent
     with workplace(parent) as work:
         offer = _offer(origin, expected, work, watcher, pause)
+        if isinstance(origin, Path) and origin.is_dir():
+            for target in targets.values():
+                _refuse_among(offer, origin, target)
         with _writing(work, origin):
             folders = {subset: work.new(targets[subset].name) for subset in wanted}
             staged = {
@@ -107,6 +110,18 @@ def _fetch(
                 work.place(folder, targets[subset], replace=replace)
         work.spent = True
     return {subset: _got(subset, targets[subset], built) for subset, built in staged.items()}
+
+
+def _refuse_among(offer: Offer, source: Path, target: Path) -> None:
+    """A folder is read with all that is below it: a set below another's conversations would be one set with them."""
+    above = target.resolve().parents
+    folders = {e.folders for e in offer.entries if conversation_number(e.name) is not None and not e.hidden}
+    for folder in sorted(folders):
+        if (outer := source.joinpath(*folder)).resolve() in above:
+            raise UsageError(
+                f"{printable(str(target))} lies below the conversations in {printable(str(outer))}, and a folder is "
+                "read with all that is below it: both would be one set. Name a folder elsewhere with --to."
+            )
 
 
 def _targets(subsets: Mapping[str, frozenset[int]], name: str, to: Path | None) -> dict[str, Path]:
