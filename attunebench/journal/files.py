@@ -47,7 +47,7 @@ def create(path: Path) -> None:
             connection.executescript(_SCHEMA)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
-        raise DataError(f"The call journal {path} cannot be made ({error}); give another --output.") from error
+        raise DataError(f"The call journal {path} cannot be made ({error}); use another results folder.") from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -103,11 +103,11 @@ def unusable(path: Path, reason: str) -> DataError:
     if "locked" in reason:
         return DataError(
             f"The call journal {path} cannot be used: another program has locked it. Nothing was changed; close that "
-            "program (a database browser, a backup) and repeat the command, or give another folder with --output."
+            "program (a database browser, a backup) and repeat the command, or use another results folder."
         )
     return DataError(
         f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "
-        "count, unfinished conversations are asked again) or give another folder with --output."
+        "count, unfinished conversations are asked again) or use another results folder."
     )
 
 

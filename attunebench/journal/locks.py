@@ -32,7 +32,7 @@ def claim(
             if lock is None:
                 raise DataError(
                     f"Another process{_holder(path)} is running {model} ({provider}, {mode}) into {folder} at this "
-                    "moment; wait for it to end, or give another folder with --output."
+                    "moment; wait for it to end, or use another results folder."
                 )
             held.callback(release, lock)
             _sign(path)
@@ -47,7 +47,7 @@ def try_lock(path: Path) -> FileLock | None:
     except Timeout:
         return None
     except OSError as error:
-        raise DataError(f"{path} cannot be locked ({error.strerror or error}); give another --output.") from error
+        raise DataError(f"{path} cannot be locked ({error.strerror or error}); use another results folder.") from error
     return lock
 
 

@@ -71,7 +71,7 @@ class Journal:
                 release(lock)
                 raise
             return cls(path, files, lock)
-        raise DataError(f"A thousand processes write to {folder} already; give another folder with --output.")
+        raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
 
     @classmethod
     def read(cls, folder: Path) -> Journal:
@@ -215,8 +215,8 @@ class _Writer:
                     self._connection.execute(sql, row)
         except (sqlite3.Error, OverflowError) as error:
             return DataError(
-                f"The call journal {self._path} cannot be written ({error}); make room or give another --output, and "
-                "repeat the command: what was written before is kept."
+                f"The call journal {self._path} cannot be written ({error}); make room or use another results folder, "
+                "and repeat the command: what was written before is kept."
             )
         return None
 

@@ -214,3 +214,15 @@ def test_built_in_baselines_judge_and_can_be_judged_offline(rejudge: Rejudge) ->
     assert "Cost" not in ended.err
     assert "lexicon" in ended.out
     assert "majority" not in ended.out
+
+
+def test_a_damaged_journal_is_not_remedied_by_an_option_that_names_the_report(
+    rejudge: Rejudge, server: FakeServer
+) -> None:
+    before = files()
+    Path("results/_calls.sqlite3").write_bytes(b"no journal" * 900)
+    ended = rejudge("-M", "judge")
+    assert (2, [], before) == (ended.status, server.bodies, files())
+    assert "move it away" in ended.err
+    assert "another results folder" in ended.err
+    assert "--output" not in ended.err

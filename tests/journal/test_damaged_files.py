@@ -68,7 +68,7 @@ def refused(folder: Path, look: Look, *named: str) -> str:
         look(folder)
     assert before == contents(folder)
     assert memory == (folder / "_calls.sqlite3-shm").exists()
-    for part in (str(folder / "_calls.sqlite3"), "move it away", "--output", *named):
+    for part in (str(folder / "_calls.sqlite3"), "move it away", "another results folder", *named):
         assert part in str(error.value)
     return str(error.value)
 

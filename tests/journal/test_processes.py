@@ -144,7 +144,7 @@ def test_the_same_run_is_refused_while_another_process_is_at_it_and_others_share
     holder = start(HOLDER, tmp_path)
     lines_until(holder, "held")
     with (
-        pytest.raises(DataError, match=f"m .local, default. into {tmp_path} .*--output"),
+        pytest.raises(DataError, match=f"m .local, default. into {tmp_path} .*another results folder"),
         claim(tmp_path, "local", "m", ["default"]),
     ):
         pass
