@@ -51,11 +51,21 @@ PriceOutOption = Annotated[
 ]
 JudgePriceInOption = Annotated[
     float | None,
-    typer.Option("--judge-price-in", metavar="USD", help="The judges' price of prompts.", show_default="listed"),
+    typer.Option(
+        "--judge-price-in",
+        metavar="USD",
+        help="The judges' price of a million prompt tokens.",
+        show_default="listed",
+    ),
 ]
 JudgePriceOutOption = Annotated[
     float | None,
-    typer.Option("--judge-price-out", metavar="USD", help="The judges' price of completions.", show_default="listed"),
+    typer.Option(
+        "--judge-price-out",
+        metavar="USD",
+        help="The judges' price of a million completion tokens.",
+        show_default="listed",
+    ),
 ]
 CallTimeoutOption = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds for one try of a call.")]
 LimitOption = Annotated[

@@ -1,4 +1,4 @@
-"""`attune-bench predict-profile`: let a model guess who is talking, and hold its guesses against base rates.
+"""`attune-bench predict-profile`: let a model guess what people stated of themselves, beside base rates.
 
 Parses, lets the engine ask, lets `profiles` score, and writes; decides nothing about what is said of anybody.
 """
@@ -48,13 +48,17 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("predict-profile", short_help="Experimental: let a model guess who is talking.")(predict_profile)
+    app.command("predict-profile", short_help="Experimental: what can a model infer of people?")(predict_profile)
 
 
 def predict_profile(
     provider: ProviderArgument,
     model: Annotated[
-        str, typer.Argument(help="The model's name at the provider; of baselines random, majority or oracle.")
+        str,
+        typer.Argument(
+            help="The model's name at the provider; of baselines random, majority or oracle (the others answer as "
+            "majority does)."
+        ),
     ],
     conversations: Annotated[
         Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")

@@ -78,7 +78,9 @@ def settings(wanted: Wanted, provider: str | None, base_url: str | None, key: st
     if not wanted.judges:
         raise UsageError("No judge is named; give at least one with --judge-model, or ask for the --report-only.")
     if provider is None:
-        raise UsageError("Where is the judge to be had? Give --judge-provider openrouter, openai, prime or local.")
+        raise UsageError(
+            "No provider is named for the judge. Give --judge-provider openrouter, openai, prime, local or baseline."
+        )
     judges = [model_settings(provider, judge, base_url, key) for judge in wanted.judges]
     return checked(rejudge_settings, results=wanted.results, judges=judges, **values)
 
@@ -107,7 +109,7 @@ def main(wanted: Wanted, settings: RunSettings, shown: Shown, *, dry_run: bool) 
         summary = api.rejudge(
             loaded.conversations, settings, codebook=book, observer=observer, interruptible=True, **narrow
         )
-    _close(summary, settings)
+    _close(summary, settings, wanted.conversations)
     if summary.run.interrupted:
         raise typer.Exit(130)
     _report(wanted.ballots(loaded), before, wanted, shown)
@@ -124,15 +126,15 @@ def _report(ballots: Ballots, before: Ballots | None, wanted: Wanted, shown: Sho
     emit_analyses(analyses, shown.format, shown.output, all_rows=shown.all_rows, protect=results)
 
 
-def _close(summary: RejudgeSummary, settings: RunSettings) -> None:
+def _close(summary: RejudgeSummary, settings: RunSettings, conversations: Path) -> None:
     """How it ended, on stderr: stdout is for the report."""
     for line in (*_left(summary), *_votes(summary), *closing_lines(summary.run, settings)):
         _say(folded(line))
     if command := going_on(summary.run, run_again(sys.argv)):
         _say(command)
     elif summary.run.written:
-        where = shlex.quote(printable(str(summary.run.output)))
-        _say(f"Next: attune-bench score --results {where}, which takes the votes from the results.")
+        results, truth = (shlex.quote(printable(str(folder))) for folder in (summary.run.output, conversations))
+        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
 
 
 def _votes(summary: RejudgeSummary) -> list[str]:

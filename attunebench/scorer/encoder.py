@@ -141,8 +141,8 @@ def require_libraries() -> None:
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
         raise UsageError(
-            f"BERTScore needs {' and '.join(absent)}, which this Python does not have; "
-            'install them with: pip install "attunebench[bertscore]"'
+            f"BERTScore needs {' and '.join(absent)}, which this Python does not have: "
+            'pip install ".[bertscore]" in the checkout of attunebench.'
         )
 
 

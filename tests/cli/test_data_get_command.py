@@ -122,6 +122,14 @@ def test_list_says_what_is_complete_what_is_missing_and_what_can_be_cut(
     assert "attune-bench data cut Subsample20 --from data/Sample200" in lines[5]
 
 
+def test_list_says_how_the_whole_takes_the_place_of_a_part(cli: Callable[..., Any], tmp_path: Path) -> None:
+    in_folder(files(SMALL, f"data/{SMALL}", without=[13]), tmp_path)
+    lines = cli("data", "list").out.splitlines()
+    assert f"attune-bench data get {SMALL} --replace" in " ".join(lines)
+    assert "not found; attune-bench data get Sample200" in lines[0]
+    assert not lines[0].endswith("--replace")
+
+
 def test_list_tells_of_a_download_that_broke_off(cli: Callable[..., Any]) -> None:
     archive = zipped(files())
     with ArchiveServer(archive) as server:

@@ -5,6 +5,7 @@ Parses, calls one function of `datasets` and prints.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -159,8 +160,15 @@ def _lines(listed: Listed) -> list[str]:
         said += [
             f"part of {printable(str(folder))}: attune-bench data cut {listed.name} --from {shlex.quote(str(folder))}"
             for folder in listed.within[:1]
-        ] or [f"{'' if said else 'not found; '}attune-bench data get {listed.name}"]
+        ] or [f"{'' if said else 'not found; '}attune-bench data get {listed.name}{_give_way(listed)}"]
     return [head + said[0], *(" " * len(head) + line for line in said[1:])]
+
+
+def _give_way(listed: Listed) -> str:
+    """`data get` leaves a folder alone that stands in the place of the whole set."""
+    from attunebench.datasets.known import DEFAULT_PARENT
+
+    return " --replace" if os.path.lexists(DEFAULT_PARENT / listed.name) else ""
 
 
 def _some(names: Sequence[str]) -> str:
