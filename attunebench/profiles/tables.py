@@ -72,10 +72,9 @@ def tabulate(
         "any one person. The base rate knows how the answers of these participants are distributed, which the model "
         "does not.",
         tables=tuple(tables),
-        warnings=(*_coverage(n, who), *warnings, *_too_few_draws(tables, settings)),
+        warnings=(PRIVACY, *_coverage(n, who), *warnings, *_too_few_draws(tables, settings)),
         notes=(
             EXPERIMENTAL,
-            PRIVACY,
             *notes,
             f"No claim is made on fewer than {settings.small} participants: the conversations of one person share a "
             "profile, so it is people that count. Declining (“cannot tell”) and not answering earn what a wrong answer "

@@ -61,9 +61,13 @@ def test_score_only_shows_the_same_again_and_asks_nobody(cli: Command, demo: Pat
     assert before == {path: path.read_bytes() for path in (tmp_path / "profiles").iterdir() if path.is_file()}
 
 
-def test_privacy_is_told_once_and_in_the_help_too(cli: Command, demo: Path) -> None:
-    ended = cli("predict-profile", "baseline", "majority", demo, "-f", "markdown", *FAST)
+@pytest.mark.parametrize("form", ["markdown", "csv", "json"])
+def test_privacy_is_told_once_whatever_the_format(cli: Command, demo: Path, form: str) -> None:
+    ended = cli("predict-profile", "baseline", "majority", demo, "-f", form, *FAST)
     assert 1 == (ended.out + ended.err).count(PRIVACY)
+
+
+def test_privacy_is_told_in_the_help_too(cli: Command) -> None:
     told = " ".join(cli("predict-profile", "--help").out.split())
     assert "EXPERIMENTAL" in told
     assert "PRIVACY: this guesses at health and traits" in told

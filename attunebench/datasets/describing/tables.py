@@ -290,7 +290,8 @@ def _facet_rows(one: Facet, of: Literal["people", "conversations"], mask_below: 
             part = getattr(count, of) / told if told else None
             yield Cell(value), Cell(count.people), Cell(count.conversations), Cell(part), Cell(told)
     if unnamed:
-        yield (Cell(f"({counted(unnamed, 'further answer')})"), *nothing)
+        what = "answer" if unnamed == len(lines) else "further answer"
+        yield (Cell(f"({counted(unnamed, what)})"), *nothing)
 
 
 def small_cells(counts: Sequence[int], below: int) -> list[bool]:
