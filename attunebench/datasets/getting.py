@@ -20,7 +20,7 @@ from attunebench.datasets.choosing import conversation_number
 from attunebench.datasets.known import ALL, DEFAULT_PARENT, subsets_named
 from attunebench.datasets.partfile import PartFile
 from attunebench.datasets.placing import Workplace, check_target, workplace
-from attunebench.datasets.sources import PUBLISHED, Address, open_source, parse_source
+from attunebench.datasets.sources import PUBLISHED, REPOSITORY, Address, open_source, parse_source
 from attunebench.datasets.staging import Offer, Staged, stage
 from attunebench.datasets.watching import Unwatched, Watcher
 from attunebench.errors import DataError, UsageError
@@ -79,6 +79,8 @@ def get(
     wanted = {subset: numbers for subset, numbers in subsets.items() if subset not in there}
     for subset in wanted:
         check_target(targets[subset], replace=replace)
+    if wanted and source is None:
+        watcher.note(f"From the published repository, {REPOSITORY}.")
     fetched = _fetch(wanted, targets, origin, expected, replace, partial, watcher, pause) if wanted else {}
     return tuple((there | fetched)[subset] for subset in subsets)
 

@@ -20,6 +20,8 @@ from attunebench.datasets.entries import Entry, Source, shown
 from attunebench.errors import DataError, UsageError
 from attunebench.text import printable
 
+REPOSITORY = "https://github.com/Thoughtful-Lab/attunebench"
+"""The page that people open in a browser."""
 PUBLISHED = "https://codeload.github.com/Thoughtful-Lab/attunebench/zip/HEAD"
 """The public repository of the published benchmark, its default branch as an archive."""
 REMEDY = "give a folder, a zip, a tar or another address with --from"

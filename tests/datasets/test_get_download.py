@@ -320,3 +320,13 @@ def test_without_from_the_published_repository_is_asked_and_no_other_host(
     with pytest.raises(DataError, match="proxy on the way to codeload"):
         get(SMALL, to=desk.target, pause=desk.pause)
     assert ["codeload.github.com:443"] == hosts
+
+
+def test_without_a_source_the_page_of_the_published_repository_is_named_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("attunebench.datasets.getting.PUBLISHED", str(tmp_path / "archive.zip"))
+    (tmp_path / "archive.zip").write_bytes(ARCHIVE)
+    notes = Notes()
+    get(SMALL, to=tmp_path / SMALL, watcher=notes)
+    assert "From the published repository, https://github.com/Thoughtful-Lab/attunebench." == notes.notes[0]
