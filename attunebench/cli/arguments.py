@@ -108,6 +108,17 @@ GroundTruthOption = Annotated[
         show_default=False,
     ),
 ]
+RanConversationsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--conversations",
+        "--ground-truth",
+        "-d",
+        help="Folder of the conversations that were run.  [required]",
+        show_default=False,
+    ),
+]
+ResultsOption = Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")]
 ScoresOption = Annotated[
     Path | None, typer.Option("--scores", "-s", help="The same file, as an option.", show_default=False)
 ]

@@ -13,7 +13,9 @@ from attunebench.cli.arguments import (
     CodebookOption,
     Format,
     FormatOption,
+    RanConversationsOption,
     ResamplesOption,
+    ResultsOption,
     SkipInvalidOption,
     TextOutputOption,
     by_participant,
@@ -44,17 +46,8 @@ def register(app: typer.Typer) -> None:
 
 
 def rejudge(
-    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
-    conversations: Annotated[
-        Path | None,
-        typer.Option(
-            "--conversations",
-            "--ground-truth",
-            "-d",
-            help="Folder of the conversations that were run.  [required]",
-            show_default=False,
-        ),
-    ] = None,
+    results: ResultsOption = Path("results"),
+    conversations: RanConversationsOption = None,
     judge_model: Annotated[
         list[str] | None,
         typer.Option(

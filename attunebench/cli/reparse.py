@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from attunebench.cli.arguments import CodebookOption, SkipInvalidOption
+from attunebench.cli.arguments import (
+    CodebookOption,
+    RanConversationsOption,
+    ResultsOption,
+    SkipInvalidOption,
+)
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,17 +25,8 @@ def register(app: typer.Typer) -> None:
 
 
 def reparse(
-    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
-    conversations: Annotated[
-        Path | None,
-        typer.Option(
-            "--conversations",
-            "--ground-truth",
-            "-d",
-            help="Folder of the conversations that were run.  [required]",
-            show_default=False,
-        ),
-    ] = None,
+    results: ResultsOption = Path("results"),
+    conversations: RanConversationsOption = None,
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
 ) -> None:

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attunebench.cli.arguments import GroundTruthOption, SkipInvalidOption, by_participant
+from attunebench.cli.arguments import (
+    GroundTruthOption,
+    ResultsOption,
+    SkipInvalidOption,
+    by_participant,
+)
 from attunebench.cli.emitting import working
 from attunebench.errors import UsageError
 
@@ -26,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
-    results: Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")] = Path("results"),
+    results: ResultsOption = Path("results"),
     ground_truth: GroundTruthOption = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The scores file to write.")] = Path("scores.json"),
     resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples behind each interval.")] = 10_000,
