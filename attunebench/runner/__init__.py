@@ -3,7 +3,8 @@
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.pricing import KnownPrices, known_prices
-from attunebench.runner.run import QuickScores, choose, run_conversations
+from attunebench.runner.results import QuickScores
+from attunebench.runner.run import choose, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
 
 __all__ = [

@@ -14,18 +14,17 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from attunebench._version import __version__
 from attunebench.backends.base import Request
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, TransientError
-from attunebench.journal import Entry, Hasher
-from attunebench.runner.replay import Fold
+from attunebench.journal import Hasher
+from attunebench.runner.replay import Fold, entry_of
 from attunebench.runner.retrying import Effort, Retrying
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend, Reply
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.journal import Journal, RequestHash
+    from attunebench.journal import Entry, Journal, RequestHash
     from attunebench.protocol.calls import Call, Record
     from attunebench.runner.budget import Purse, Ticket
     from attunebench.runner.events import Observer
@@ -152,6 +151,7 @@ class _Fetch:
         assert worker is not None
         self._asker = asker
         self._call = call
+        self._ask = ask
         self._hashed = hashed
         self._effort = effort
         self._before = replace(effort)
@@ -243,31 +243,17 @@ class _Fetch:
         self._entry = entry
 
     def _made(self, reply: Reply | None, error: ItemError | None) -> Entry:
-        call, request, backend, hashed = self._call, self._request, self._asker.backend, self._hashed
-        return Entry(
-            request_hash=hashed.request,
-            call_id=call.id,
-            conversation_id=call.conversation_id,
-            mode=call.mode,
-            turn=call.turn,
-            kind=call.kind,
-            judge=call.judge,
-            ask=request.reask,
-            provider=backend.provider,
-            base_url=backend.base_url,
-            model=backend.model,
-            prompt_sha256=hashed.prompt,
-            schema_sha256=hashed.schema,
-            parameters=self._asker.hash.parameters,
-            max_tokens=request.max_tokens,
+        return entry_of(
+            self._call,
+            self._ask,
+            self._hashed,
+            self._asker.hash,
             sent_at=self._clock.at,
             seconds=self._clock.seconds,
+            reply=reply,
+            error=error,
             tries=self._effort.requests - self._before.requests,
             lost=self._effort.lost - self._before.lost,
-            attunebench_version=__version__,
-            reply=reply,
-            error=str(error) if error else None,
-            error_outcome=error.outcome if error else None,
         )
 
 

@@ -39,7 +39,7 @@ from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call
-    from attunebench.runner.run import QuickScores
+    from attunebench.runner.results import QuickScores
 
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call
-    from attunebench.runner.run import QuickScores
+    from attunebench.runner.results import QuickScores
 
 _OF_REPLIES = (
     "em_model_reported",

@@ -10,14 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from attunebench._version import __version__
 from attunebench.backends.base import Reply
+from attunebench.journal.entries import Entry
 from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
 from attunebench.protocol.plan import reask
 from attunebench.protocol.read import merge_answers, read_reply
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
-    from attunebench.journal import Entry
+    from attunebench.errors import ItemError
+    from attunebench.journal import Hasher, RequestHash
 
 LENGTH_FACTOR = 4
 """A reply that was cut at the token limit is asked for once more with so many times the limit."""
@@ -30,6 +33,50 @@ class Ask:
     number: int
     messages: tuple[Message, ...]
     max_tokens: int
+
+
+def entry_of(
+    call: Call,
+    ask: Ask,
+    hashed: RequestHash,
+    hasher: Hasher,
+    *,
+    sent_at: str,
+    seconds: float,
+    reply: Reply | None = None,
+    error: ItemError | None = None,
+    tries: int = 1,
+    lost: int = 0,
+) -> Entry:
+    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one.
+
+    `hashed` is what `hasher` gave for the ask. `sent_at`: ISO 8601; `seconds`, `tries` and `lost` as `Entry` has them.
+    """
+    return Entry(
+        request_hash=hashed.request,
+        call_id=call.id,
+        conversation_id=call.conversation_id,
+        mode=call.mode,
+        turn=call.turn,
+        kind=call.kind,
+        judge=call.judge,
+        ask=ask.number,
+        provider=hasher.provider,
+        base_url=hasher.base_url,
+        model=hasher.model,
+        prompt_sha256=hashed.prompt,
+        schema_sha256=hashed.schema,
+        parameters=hasher.parameters,
+        max_tokens=ask.max_tokens,
+        sent_at=sent_at,
+        seconds=seconds,
+        tries=tries,
+        lost=lost,
+        attunebench_version=__version__,
+        reply=reply,
+        error=str(error) if error else None,
+        error_outcome=error.outcome if error else None,
+    )
 
 
 @dataclass(slots=True)

@@ -7,37 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.journal import claim
-from attunebench.protocol.assemble import RunFacts, add_votes, with_votes_of
 from attunebench.runner.crew import Crew
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
-from attunebench.runner.files import Identity, ResultFolder, prepare_folder, write_json
+from attunebench.runner.files import ResultFolder, prepare_folder
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
+from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.stamps import Stamp, stamped
+from attunebench.runner.stamps import Stamp
 from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.totals import Totals
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, Journal
     from attunebench.protocol.calls import Call
-
-QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
-"""(conversation, result) → metric id → value, for the `scores` block of a result file."""
 
 
 def run_conversations(
@@ -102,9 +96,7 @@ class _Run:
         self._observer = observer
         self._quick_scores = quick_scores
         self._run_again = run_again
-        self._totals = Totals()
         self._stamps: dict[tuple[str, str], Stamp] = {}
-        self._positions: dict[str, int] = {}
         self._n_all = 0
 
     async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
@@ -114,22 +106,27 @@ class _Run:
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
         self._chosen = chosen = choose(conversations, settings)
         self._n_all = len(conversations)
-        self._positions = {conversation.conversation_id: i for i, conversation in enumerate(chosen)}
         self._crew = crew = Crew(settings, self._codebook, self._observer)  # tells of keys that are missing
         prepare_folder(settings.output)
         async with AsyncExitStack() as stack:
             em = settings.em
             stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, task=task.name))
             await crew.settle_in(stack, settings.output)
-            self._folder = ResultFolder(settings.output, task.identity_of, task.result_name)
-            self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name)
-            planner = Planner(settings, self._codebook, self._folder, task)
+            folder = ResultFolder(settings.output, task.identity_of, task.result_name)
+            self._writing = self._writing_into(folder)
+            planner = Planner(settings, self._codebook, folder, task)
             seen = _Seen(crew.journal, crew.hasher())
             work = planner.survey(chosen, seen.add)
             engine = await self._run_engine(planner, work, seen, interruptible)
         summary = self._summary(work, engine, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
+
+    def _writing_into(self, folder: ResultFolder) -> Writing:
+        settings, task, em = self._settings, self._task, self._settings.em
+        results = Results(settings, self._chosen, n_all=self._n_all, task=task, quick_scores=self._quick_scores)
+        skipped = SkippedFile(settings.output, em.provider, em.model, task.name)
+        return Writing(results, settings, folder, skipped, self._observer, run_again=self._run_again)
 
     async def _run_engine(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Engine:
         crew = self._crew
@@ -160,63 +157,12 @@ class _Run:
         )
 
     async def _done(self, job: Job) -> None:
-        """A job ended: its result is written, or the conversation is noted as skipped."""
-        name = job.conversation.conversation_id
-        self._count(job)
-        if job.failed is not None:
-            self._totals.skipped[f"{name} ({job.mode})"] = job.failed
-            self._skipped.add(name, job.mode, reason=job.failed, tries=job.tries, when=_now(), again=self._run_again)
-            self._observer.skipped(name, job.mode, job.failed)
-            return
-        self._totals.votes_owed += len(job.owed)
-        path, result = self._folder.place(self._identity(job)), self._result(job)
-        await asyncio.to_thread(write_json, path, result)  # the flush to disk would hold up all other calls
-        self._totals.written += 1
-        self._skipped.remove(name, job.mode)
-        self._observer.written(name, job.mode, path)
-
-    def _count(self, job: Job) -> None:
-        for record in job.records.values():
-            judge = record.call.judge
-            asked = self._settings.em if judge is None else self._settings.judges[judge]
-            self._totals.add(record, asked.model)
-
-    def _identity(self, job: Job) -> Identity:
-        return (job.conversation.conversation_id, self._settings.em.provider, self._settings.em.model, job.mode)
-
-    def _result(self, job: Job) -> dict[str, Any]:
-        judges = tuple(judge.model for judge in self._settings.judges)
-        name = job.conversation.conversation_id
-        if job.earlier is not None:
-            result = add_votes(job.earlier, job.records.values(), judges)
-        else:
-            result = self._task.assemble(job.conversation, job.mode, job.records, self._facts(judges))
-            order = {"seed": self._settings.order_seed, "position": self._positions[name], "of": self._n_all}
-            result["run_order"] = order
-            if job.before is not None:
-                result = with_votes_of(job.before, result)
-        result = stamped(result, self._stamps[(name, job.mode)])
-        if self._quick_scores is not None:
-            result["scores"] = dict(self._quick_scores(job.conversation, result))
-        return result
-
-    def _facts(self, judges: tuple[str, ...]) -> RunFacts:
-        stamp = next(iter(self._stamps.values()))  # its prompt set and codebook are the whole run's
-        return RunFacts(
-            provider=self._settings.em.provider,
-            em_model=self._settings.em.model,
-            run_timestamp=_now(),
-            attunebench_version=__version__,
-            prompt_set_sha256=stamp.prompt_set_sha256,
-            codebook_sha256=stamp.codebook_sha256,
-            parameters=self._settings.parameters,
-            judge_models=judges,
-        )
+        await self._writing.done(job, self._stamps[(job.conversation.conversation_id, job.mode)])
 
     def _summary(self, work: Work, engine: Engine, seconds: float) -> RunSummary:
         for job in engine.open:  # what was answered of the conversations that a stop has left unfinished
-            self._count(job)
-        totals, spending, modes = self._totals, self._crew.spending, len(self._settings.modes)
+            self._writing.count(job)
+        totals, spending, modes = self._writing.totals, self._crew.spending, len(self._settings.modes)
         jobs = len(work.todos) + work.complete
         unreached = len(work.todos) - totals.written - len(totals.skipped)
         reached = (jobs - unreached - len(totals.skipped)) // modes
@@ -245,7 +191,3 @@ class _Run:
             unanswered=totals.unanswered,
             served=totals.served,
         )
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
