@@ -46,6 +46,45 @@ class Planning:
         return sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest()
 
 
+class Stamping:
+    """Stamps what one run makes. `others`: what its plans depend on beside conversation, templates and codebook."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *others: str,
+        prompt_set_sha256: str,
+        codebook_sha256: str,
+        judged: bool,
+    ) -> None:
+        self.planning = Planning(prompt_set_sha256, codebook_sha256, *others)
+        self._parameters = parameters
+        self._prompt_set = prompt_set_sha256
+        self._codebook = codebook_sha256
+        self._judged = judged
+
+    def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
+        """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
+        # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
+        judges = calls_sha256(call for call in calls if call.judge == 0) if self._judged else None
+        own = calls_sha256(call for call in calls if call.judge is None)
+        return self._stamp(own, judges, source_sha256)
+
+    def unplanned(self, calls_sha256: str, source_sha256: str) -> Stamp:
+        """The stamp of the file's calls where these are known to have that digest; judges' calls aside."""
+        return self._stamp(calls_sha256, None, source_sha256)
+
+    def _stamp(self, calls: str, judges: str | None, source_sha256: str) -> Stamp:
+        return Stamp(
+            parameters=self._parameters,
+            prompt_set_sha256=self._prompt_set,
+            codebook_sha256=self._codebook,
+            calls_sha256=calls,
+            judge_calls_sha256=judges,
+            plan_sha256=self.planning(source_sha256),
+        )
+
+
 def _code() -> Iterator[bytes]:
     """The sources of everything between a conversation's file and its calls."""
     package = Path(attunebench.__file__).parent

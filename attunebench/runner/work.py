@@ -15,7 +15,7 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.runner.engine import Job
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import Found, Planning, Stamp, calls_sha256, differences, missing_votes
+from attunebench.runner.stamps import Found, Stamp, Stamping, differences, missing_votes
 from attunebench.runner.task import Task
 
 
@@ -40,6 +40,18 @@ class Work:
     complete: int
 
 
+def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
+    """Stamps what a run of the task with these settings makes."""
+    return Stamping(
+        settings.parameters,
+        settings.panas_strategy,
+        *task.plan_inputs,
+        prompt_set_sha256=task.prompt_set_sha256,
+        codebook_sha256=codebook.sha256,
+        judged=bool(settings.judges),
+    )
+
+
 class Planner:
     """Plans conversations for one task under one run's settings."""
 
@@ -48,9 +60,8 @@ class Planner:
         self._codebook = codebook
         self._folder = folder
         self._task = task
-        self._prompt_set = task.prompt_set_sha256
         self._judges = tuple(judge.model for judge in settings.judges)
-        self._planning = Planning(self._prompt_set, codebook.sha256, settings.panas_strategy, *task.plan_inputs)
+        self._stamping = stamping(settings, codebook, task)
 
     def survey(
         self, conversations: Sequence[Conversation], seen: Callable[[Sequence[Call]], None] = lambda _: None
@@ -68,7 +79,7 @@ class Planner:
             if existing is not None and self._is_complete_unplanned(existing, conversation):
                 continue
             calls: Sequence[Call] = self.calls(conversation, mode)
-            stamp = self._stamp(calls, conversation)
+            stamp = self._stamping(calls, conversation.source_sha256)
             named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
             again, owed = False, None
             if named and not self._settings.replace:
@@ -117,27 +128,8 @@ class Planner:
             return False
         if self._settings.retry_unanswered and not existing.answered:
             return False
-        plan = self._planning(conversation.source_sha256)
-        wanted = Stamp(
-            parameters=self._settings.parameters,
-            prompt_set_sha256=self._prompt_set,
-            codebook_sha256=self._codebook.sha256,
-            calls_sha256=str(existing.calls_sha256),
-            judge_calls_sha256=None,
-            plan_sha256=plan,
-        )
-        return existing.plan_sha256 == plan and not differences(existing, wanted, judged=False)
-
-    def _stamp(self, calls: Sequence[Call], conversation: Conversation) -> Stamp:
-        return Stamp(
-            parameters=self._settings.parameters,
-            prompt_set_sha256=self._prompt_set,
-            codebook_sha256=self._codebook.sha256,
-            calls_sha256=calls_sha256(call for call in calls if call.judge is None),
-            # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
-            judge_calls_sha256=calls_sha256(call for call in calls if call.judge == 0) if self._judges else None,
-            plan_sha256=self._planning(conversation.source_sha256),
-        )
+        wanted = self._stamping.unplanned(str(existing.calls_sha256), conversation.source_sha256)
+        return existing.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted, judged=False)
 
     def _find(self, conversation: Conversation, mode: Mode) -> Found | None:
         em = self._settings.em
