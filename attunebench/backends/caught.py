@@ -11,14 +11,22 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientError
 from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench.backends.faults import Fault, Line
 from attunebench.backends.session import SOCKS_ERRORS, TooLargeError
-from attunebench.backends.wire import ServerError, error_in_text, tidy
+from attunebench.backends.wire import (
+    ServerError,
+    error_in,
+    error_in_text,
+    looks_like_html,
+    parse_body,
+    read_completion,
+    tidy,
+)
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -60,6 +68,27 @@ _KEPT = frozenset(
 )
 _KEPT_FAMILIES = ("x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-inference-")
 _KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
+
+
+def outcome_of(status: int, content: bytes) -> Reply | Fault:
+    """What a response says: the reply in its body, or why there is none."""
+    if not 200 <= status < 300:
+        return fault_of_response(status, content)
+    if looks_like_html(content):
+        return Fault(line="html", message=error_in_text(content).message, parsed=False)
+    try:
+        body = parse_body(content)
+    except ValueError:
+        reason = "the body was cut or is no JSON" if content.strip() else "the body was empty"
+        return Fault(line="body", message=reason, parsed=False)
+    return outcome_of_body(body)
+
+
+def outcome_of_body(body: Any) -> Reply | Fault:
+    """As `outcome_of`, for the parsed body of a response whose status is one of success."""
+    if error := error_in(body):
+        return fault_of_error(error, status=200)
+    return read_completion(body) or Fault(line="body", message="there was no choice in it")
 
 
 def fault_of_response(status: int, content: bytes) -> Fault:

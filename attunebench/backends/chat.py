@@ -17,23 +17,22 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.caught import (
     CATCHABLE,
-    fault_of_error,
     fault_of_exception,
-    fault_of_response,
     kept_headers,
     located,
+    outcome_of,
     without_key,
 )
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.negotiation import LimitName, Terms, adapted
+from attunebench.backends.negotiation import adapted, first_terms
 from attunebench.backends.session import open_session, read_body, route_to, timeouts
-from attunebench.backends.wire import error_in, error_in_text, looks_like_html, parse_body, read_completion
 from attunebench.text import encodable
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
     from attunebench.backends.base import Reply, Request
+    from attunebench.backends.negotiation import Terms
     from attunebench.backends.prices import Prices
     from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
@@ -64,8 +63,7 @@ class ChatBackend:
         self.base_url = endpoint.base_url
         self.payer = endpoint.payer
         self._endpoint = endpoint
-        limit_name: LimitName = "max_completion_tokens" if endpoint.provider == "openai" else "max_tokens"
-        self._terms = Terms.from_memory(memory, structured, limit_name)
+        self._terms = first_terms(endpoint.provider, structured, memory)
         self._answered = False
         self._unreadable = 0
         self._concurrency = concurrency
@@ -124,7 +122,7 @@ class ChatBackend:
             self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
 
     async def _send(self, request: Request, terms: Terms) -> Reply | Fault:
-        body = _encoded({"model": self.model, **terms.body(request)})
+        body = encoded({"model": self.model, **terms.body(request)})
         headers = self._headers
         if "compression" in terms.given_up:
             headers = {**headers, "Accept-Encoding": "identity"}
@@ -139,13 +137,9 @@ class ChatBackend:
                 content = await read_body(response)
         except CATCHABLE as error:
             return fault_of_exception(error)
-        status = response.status
-        if 200 <= status < 300:
-            outcome = _read(content)
-            if not isinstance(outcome, Fault):
-                return replace(outcome, headers=kept_headers(response.headers, self._endpoint))
-        else:
-            outcome = fault_of_response(status, content)
+        outcome = outcome_of(response.status, content)
+        if not isinstance(outcome, Fault):
+            return replace(outcome, headers=kept_headers(response.headers, self._endpoint))
         if outcome.line == "body" and response.headers.get("Content-Encoding", "identity") != "identity":
             outcome = replace(outcome, line="encoding")  # a compressed body that was cut shows as a cut body
         return replace(outcome, headers={name.lower(): value for name, value in response.headers.items()})
@@ -156,23 +150,9 @@ class ChatBackend:
         return self._session
 
 
-def _encoded(body: Mapping[str, Any]) -> bytes:
+def encoded(body: Mapping[str, Any]) -> bytes:
     """The body as JSON in UTF-8; halves of surrogate pairs are mended, since no request can carry them."""
     try:
         return to_json(body)
     except (PydanticSerializationError, UnicodeError):
         return encodable(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
-
-
-def _read(content: bytes) -> Reply | Fault:
-    """The reply in a body under a status of success, or why there is none."""
-    if looks_like_html(content):
-        return Fault(line="html", message=error_in_text(content).message, parsed=False)
-    try:
-        body = parse_body(content)
-    except ValueError:
-        reason = "the body was cut or is no JSON" if content.strip() else "the body was empty"
-        return Fault(line="body", message=reason, parsed=False)
-    if error := error_in(body):
-        return fault_of_error(error, status=200)
-    return read_completion(body) or Fault(line="body", message="there was no choice in it")

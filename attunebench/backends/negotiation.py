@@ -143,6 +143,11 @@ class Terms:
         return self.structured == "auto" or given_up not in ("schema", "object")
 
 
+def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any] | None) -> Terms:
+    """The terms of the first request to a provider's server, by what is remembered of it."""
+    return Terms.from_memory(memory, structured, "max_completion_tokens" if provider == "openai" else "max_tokens")
+
+
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
     """The terms to try next after this fault, or None where nothing can be given up.
 

@@ -120,6 +120,22 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     )
 
 
+def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """The model's endpoint for those who send nothing themselves: without a key, and for `local` without an address
+    ("") where none is given.
+
+    Raises UsageError (unknown provider, baseline) and ConfigurationError (an address that is none).
+    """
+    environment = os.environ if environment is None else environment
+    provider = provider_named(settings.provider)
+    if provider.name == "baseline":
+        raise UsageError("The provider baseline is built in and has no address.")
+    config = _prime_config(environment) if provider.name == "prime" else {}
+    nowhere = provider.name == "local" and not (settings.base_url or "").strip()
+    base_url = "" if nowhere else _base_url(provider, settings, environment, config)
+    return Endpoint(provider.name, settings.model, base_url, SecretStr(NO_KEY), "none")
+
+
 def _key(
     provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
 ) -> tuple[str, str]:

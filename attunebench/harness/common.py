@@ -70,7 +70,7 @@ class Session:
         *,
         error: ItemError | None = None,
         sent_at: str = "",
-        seconds: float = 0.0,
+        seconds: float | None = None,
         tries: int = 1,
     ) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""

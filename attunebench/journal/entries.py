@@ -19,7 +19,8 @@ class Entry:
 
     `reply` is what came back; None where the server can never take this request, and then `error` says why and
     `error_outcome` is the outcome of the answer. `tries` counts the requests that were sent, `lost` those of them that
-    got no usable reply and may be billed all the same; `seconds` is the time from the first of them. `parameters` is
+    got no usable reply and may be billed all the same; `seconds` is the time from the first of them, None where nobody
+    took it (a batch). `parameters` is
     the JSON of what the user set.
     """
 
@@ -39,7 +40,7 @@ class Entry:
     parameters: str
     max_tokens: int
     sent_at: str
-    seconds: float
+    seconds: float | None
     tries: int
     lost: int
     attunebench_version: str

@@ -88,10 +88,12 @@ def provenance(conversation: Conversation, records: Sequence[Record], facts: Run
 
 def taken(records: Sequence[Record]) -> dict[str, Any]:
     """What a result took: the last keys of its file. `records` are the evaluated model's own."""
+    timed = [record.seconds for record in records if record.seconds is not None]
     return {
         "calls": _counts(records),
         **_spent(records),
-        "duration_seconds": round(sum(record.seconds for record in records), 3),
+        # A sum with gaps would look like a duration.
+        "duration_seconds": round(sum(timed), 3) if len(timed) == len(records) else None,
     }
 
 

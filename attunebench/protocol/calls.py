@@ -121,8 +121,9 @@ class Usage:
 class Record:
     """A call that has its final answer, and what it took: all that `assemble` needs and the journal keeps.
 
-    `requests` counts what was sent in all (each is possibly billed), `reasks` the asks after the first, `usage` and
-    `cost` (USD, None if unknown) sum over them; `models` and `providers` are those that the server named.
+    `requests` counts what was sent in all (each is possibly billed), `reasks` the asks after the first; `usage`, `cost`
+    (USD, None if unknown) and `seconds` (None where nobody took the time) sum over them; `models` and `providers` are
+    those that the server named.
     """
 
     call: Call
@@ -131,7 +132,7 @@ class Record:
     reasks: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
-    seconds: float = 0.0
+    seconds: float | None = 0.0
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     structured: str | None = None

@@ -42,7 +42,7 @@ def entry_of(
     hasher: Hasher,
     *,
     sent_at: str,
-    seconds: float,
+    seconds: float | None,
     reply: Reply | None = None,
     error: ItemError | None = None,
     tries: int = 1,
@@ -87,7 +87,7 @@ class _Took:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     unpriced: bool = False
-    seconds: float = 0.0
+    seconds: float | None = None
     models: list[str] = field(default_factory=list)
     providers: list[str] = field(default_factory=list)
     structured: str | None = None
@@ -95,7 +95,8 @@ class _Took:
 
     def add(self, entry: Entry) -> None:
         self.requests += entry.tries
-        self.seconds += entry.seconds
+        if entry.seconds is not None:
+            self.seconds = (self.seconds or 0.0) + entry.seconds
         if (reply := entry.reply) is None:
             return
         self.usage += reply.usage
