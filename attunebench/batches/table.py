@@ -1,0 +1,192 @@
+"""The table beside request files: custom id → what was asked. By it answers find their calls again, in any order.
+
+A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, written before anything is sent: a head,
+then a row for each request. It holds no prompt and no key, and all that the journal wants to know of an ask; so answers
+are kept even where conversations or prompts have changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from attunebench._version import __version__
+from attunebench.errors import DataError
+from attunebench.journal import Entry
+from attunebench.protocol.calls import Kind, Mode
+from attunebench.runner.settings import Structured
+from attunebench.wholefile import whole_file
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Reply
+    from attunebench.batches.rounds import ToAsk
+    from attunebench.errors import ItemError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request: all of its journal entry but what came back, and how it was put (`structured`, `given_up`)."""
+
+    custom_id: str
+    request_hash: str
+    call_id: str
+    conversation_id: str
+    mode: Mode
+    turn: int
+    kind: Kind
+    judge: int | None
+    ask: int
+    provider: str
+    base_url: str
+    model: str
+    prompt_sha256: str
+    schema_sha256: str
+    parameters: str
+    max_tokens: int
+    structured: Structured
+    given_up: tuple[str, ...]
+
+    @classmethod
+    def of(cls, custom_id: str, asked: ToAsk) -> Row:
+        """The row of an ask under this id."""
+        call, ask, target = asked.open.call, asked.open.ask, asked.target
+        return cls(
+            custom_id=custom_id,
+            request_hash=asked.hashed.request,
+            call_id=call.id,
+            conversation_id=call.conversation_id,
+            mode=call.mode,
+            turn=call.turn,
+            kind=call.kind,
+            judge=call.judge,
+            ask=ask.number,
+            provider=target.hasher.provider,
+            base_url=target.hasher.base_url,
+            model=target.hasher.model,
+            prompt_sha256=asked.hashed.prompt,
+            schema_sha256=asked.hashed.schema,
+            parameters=target.hasher.parameters,
+            max_tokens=ask.max_tokens,
+            structured=target.terms.structured,
+            given_up=tuple(sorted(target.terms.given_up)),
+        )
+
+    @property
+    def sent_parameters(self) -> Mapping[str, Any]:
+        """What the user set for the request."""
+        parameters = json.loads(self.parameters)
+        return parameters if isinstance(parameters, dict) else {}
+
+    def entry(self, *, sent_at: str, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
+        """What the journal keeps of the request: its `reply`, or the `error` for which there can never be one."""
+        return Entry(
+            request_hash=self.request_hash,
+            call_id=self.call_id,
+            conversation_id=self.conversation_id,
+            mode=self.mode,
+            turn=self.turn,
+            kind=self.kind,
+            judge=self.judge,
+            ask=self.ask,
+            provider=self.provider,
+            base_url=self.base_url,
+            model=self.model,
+            prompt_sha256=self.prompt_sha256,
+            schema_sha256=self.schema_sha256,
+            parameters=self.parameters,
+            max_tokens=self.max_tokens,
+            sent_at=sent_at,
+            seconds=None,
+            tries=1,
+            lost=0,
+            attunebench_version=__version__,
+            reply=reply,
+            error=str(error) if error else None,
+            error_outcome=error.outcome if error else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a table says of its plan. `settings`: those of the run, without keys; `conversations` and `codebook`: where
+    they are; `created`: ISO 8601; `again`: the command that plans what is missing."""
+
+    tag: str
+    created: str
+    attunebench_version: str
+    settings: Mapping[str, Any]
+    conversations: str
+    codebook: str | None
+    again: str
+
+
+def write_table(path: Path, head: Head, rows: Iterable[Row]) -> None:
+    """Write a table, whole or not at all. Raises OSError."""
+    with whole_file(path) as file:
+        for data in ({"format": FORMAT, **asdict(head)}, *map(asdict, rows)):
+            # ASCII, so that half a surrogate pair in a name or path cannot stop it.
+            file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
+
+
+def table_path(folder: Path, tag: str) -> Path:
+    """Where the table of the plan with this tag is."""
+    return folder / f"_batch.{tag}.jsonl"
+
+
+def table_tags(folder: Path) -> list[str]:
+    """The tags of the plans whose tables are in a folder."""
+    return sorted(path.name.split(".")[1] for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
+
+
+def read_head(path: Path) -> Head:
+    """The head of a table. Raises DataError for a file that is none, or of a newer version."""
+    for line in _lines(path):
+        return _head(path, line)
+    raise _damaged(path)
+
+
+def read_rows(path: Path) -> dict[str, Row]:
+    """Custom id → row. Raises DataError for a file that is damaged or cut."""
+    lines = iter(_lines(path))
+    _head(path, next(lines, b""))
+    try:
+        rows = [_ROW.validate_json(line) for line in lines]
+    except ValidationError as error:
+        raise _damaged(path) from error
+    return {row.custom_id: row for row in rows}
+
+
+_ROW: TypeAdapter[Row] = TypeAdapter(Row)
+_HEAD: TypeAdapter[Head] = TypeAdapter(Head)
+
+
+def _head(path: Path, line: bytes) -> Head:
+    try:
+        data = json.loads(line)
+        if data.pop("format") != FORMAT:
+            raise DataError(f"{path} was written by another version of attune-bench; collect with that one.")
+        return _HEAD.validate_python(data)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(path) from error
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _damaged(path: Path) -> DataError:
+    return DataError(
+        f"{path} is no table of requests, or a damaged one: without it answers cannot find their calls. "
+        "Take it from a backup, or plan again."
+    )
