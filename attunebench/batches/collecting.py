@@ -34,8 +34,15 @@ CostOf = Callable[[Row, "Reply"], "float | None"]
 """What a reply has cost in USD, None where it is unknown."""
 
 
+Unanswered = Callable[[Row, "AttuneBenchError | Terms"], None]
+"""Told of each line that brings no answer: why, or under which terms its request is asked again."""
+
+
 def _stated_cost(_row: Row, reply: Reply) -> float | None:
     return reply.cost
+
+
+def _unheard(_row: Row, _why: AttuneBenchError | Terms) -> None: ...
 
 
 @dataclass(slots=True)
@@ -86,13 +93,14 @@ async def collect_lines(
     *,
     sent_at: str,
     cost_of: CostOf = _stated_cost,
+    unanswered: Unanswered = _unheard,
 ) -> Collected:
     """Keep what these lines of response files say; each is in the journal when this returns.
 
     `sent_at`: ISO 8601, when the requests left as far as that is known. Raises DataError: a damaged table, a journal
     that cannot be written.
     """
-    collector = _Collector(tables, journal, sent_at, cost_of)
+    collector = _Collector(tables, journal, sent_at, cost_of, unanswered)
     await collector.take(lines)
     return collector.collected
 
@@ -100,12 +108,13 @@ async def collect_lines(
 class _Collector:
     """Takes lines one by one and writes their entries in groups."""
 
-    def __init__(self, tables: Tables, journal: Journal, sent_at: str, cost_of: CostOf) -> None:
+    def __init__(self, tables: Tables, journal: Journal, sent_at: str, cost_of: CostOf, unanswered: Unanswered) -> None:
         self.collected = Collected()
         self._tables = tables
         self._journal = journal
         self._sent_at = sent_at
         self._cost_of = cost_of
+        self._unanswered = unanswered
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._writing: list[asyncio.Task[None]] = []
         self._seen: set[str] = set()
@@ -137,6 +146,8 @@ class _Collector:
             collected.known += 1
             return
         outcome = outcome_of_line(line, row, self._endpoint(row))
+        if isinstance(outcome, Terms | TransientError | ConfigurationError):
+            self._unanswered(row, outcome)
         if isinstance(outcome, Terms):
             self._learn(row, outcome)
         elif isinstance(outcome, AttuneBenchError):

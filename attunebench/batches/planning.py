@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -17,7 +18,7 @@ from attunebench.errors import DataError
 from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
-    from attunebench.batches.rounds import Round
+    from attunebench.batches.rounds import Round, ToAsk
 
 _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
@@ -53,11 +54,13 @@ async def write_plan(
     command: str,
     again: bool = False,
     limits: Limits = SERVICE,
+    asks: AsyncIterator[ToAsk] | None = None,
 ) -> Planned:
     """Write the round's open asks into `target` and, where the limits or the models want it, files beside it
     (`requests-2.jsonl` …), and their table into the results folder.
 
-    The table is on the disk before the first request file is. `command` is kept in the table for whoever plans again.
+    `asks` are those of the round as its caller has them: some left out, say. The table is on the disk before the first
+    request file is. `command` is kept in the table for whoever plans again.
     Raises DataError where a file cannot be written or is there already.
     """
     planned = Planned(secrets.token_hex(4))
@@ -65,7 +68,7 @@ async def write_plan(
     try:
         with ExitStack() as held:  # files take their places when it is left, behind the table
             sheaf = _Sheaf(target, limits, held, planned)
-            async for ask in round_.asks(again=again):
+            async for ask in asks or round_.asks(again=again):
                 custom_id = next(ids)
                 rows.append(Row.of(custom_id, ask))
                 sheaf.add(ask.target.model, request_line(custom_id, ask, settings))

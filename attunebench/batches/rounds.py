@@ -19,6 +19,7 @@ from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.run import choose
 from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.totals import Totals
 from attunebench.runner.walk import Open, Walk
 from attunebench.runner.work import Planner
 
@@ -82,7 +83,8 @@ class Round:
     """One look at what a run has to do. `journal` is open for as long as the round is used.
 
     `todo` counts (conversation, mode) pairs without a whole result before it, `complete` the others. After `asks` is
-    exhausted: `waiting` judges' calls have no draft yet, `open` asks were yielded, and `written` results were written.
+    exhausted: `waiting` judges' calls have no draft yet, `open` asks were yielded, and `written` results were written;
+    `writing.totals` counts what they took, `unfinished` what there is of the others.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Round:
         self.settings = settings
         self.targets = targets_of(settings, journal)
         self.open = self.waiting = 0
+        self.unfinished = Totals()
         self._codebook = codebook
         self._journal = journal
         folder = ResultFolder(settings.output, task.identity_of, task.result_name)
@@ -137,7 +140,7 @@ class Round:
                 job.owed.update(dict.fromkeys((call.id for call in self._missing(walk)), "it is not answered yet"))
                 await self.writing.done(job, todo.stamp)
             else:
-                self.writing.count(job)
+                self.writing.count(job, self.unfinished)
             self.waiting += len(walk.waiting)
             self.open += len(walk.open)
             for each in walk.open:

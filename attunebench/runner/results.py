@@ -122,12 +122,13 @@ class Writing:
         self._skipped.remove(name, job.mode)
         self._observer.written(name, job.mode, path)
 
-    def count(self, job: Job) -> None:
-        """Count the calls of a job that have their answers."""
+    def count(self, job: Job, totals: Totals | None = None) -> None:
+        """Count the calls of a job that have their answers, in other `totals` than those of the whole run if given."""
+        totals = totals or self.totals
         for record in job.records.values():
             judge = record.call.judge
             asked = self._settings.em if judge is None else self._settings.judges[judge]
-            self.totals.add(record, asked.model)
+            totals.add(record, asked.model)
 
     def _identity(self, job: Job) -> Identity:
         return (job.conversation.conversation_id, self._settings.em.provider, self._settings.em.model, job.mode)
