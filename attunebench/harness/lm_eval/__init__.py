@@ -1,0 +1,15 @@
+"""The benchmark as tasks of lm-evaluation-harness: that framework asks, and this package plans, reads and scores.
+
+The tasks are YAML files in a folder that `lm_eval --include_path` takes. Only `task` imports the framework.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["include_path"]
+
+
+def include_path() -> Path:
+    """The folder of the task files, for `--include_path`."""
+    return Path(__file__).resolve().parent / "tasks"

@@ -1,0 +1,225 @@
+"""The class behind the task files: the framework's `Task`, and no more than that of everything it is.
+
+Which calls there are and what replies come to is `evaluation`'s. This is the only module that imports the framework.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.task import Task
+from lm_eval.config.task import TaskConfig
+from lm_eval.filters import build_filter_ensemble
+
+from attunebench._version import __version__
+from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, generation_of
+from attunebench.harness.lm_eval.figures import Figure
+from attunebench.harness.lm_eval.options import Options
+from attunebench.harness.lm_eval.rendering import Templated, plain
+from attunebench.metrics.means import mean_defined
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.modes import parse_modes
+from attunebench.scores import Aggregate, AggregateEntry
+
+# Below the framework's own logger, which alone has a handler and a level.
+_log = logging.getLogger("lm_eval.attunebench")
+
+RESULTS = "results"
+"""The name of what carries whole results from documents to the scores. It comes before every metric."""
+EMPTY = "empty_replies"
+_FEW_ANSWERS = 0.95
+BUNDLED = "the 12 bundled examples: written for demonstration, no human data, not comparable with published scores"
+
+
+class AttuneBenchTask(Task):
+    """The benchmark in one mode. A document is a conversation; its requests are all of its calls.
+
+    `config` is the content of a task file with the framework's `--metadata` under "metadata" (see `Options`).
+    """
+
+    VERSION = __version__
+    OUTPUT_TYPE = "generate_until"
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        # Not the base class's: it makes a configuration of its own, and warns of what that one lacks.
+        self._instances = None
+        self.fewshot_rnd = None
+        (mode,) = parse_modes(str(config.get("mode", "default")))
+        metadata = {"repeats": config.get("repeats", 1), **(config.get("metadata") or {})}
+        self._evaluation = Evaluation(mode, Options.of(metadata))
+        self._found: AggregateEntry | None = None
+        name = str(config.get("task", "attunebench"))
+        self._config = TaskConfig(
+            task=name,
+            task_alias=f"{name} (examples)" if self._evaluation.bundled else None,
+            output_type=self.OUTPUT_TYPE,
+            generation_kwargs=dict(GENERATION),
+            num_fewshot=0,
+            repeats=self._evaluation.options.repeats,
+            metadata={**metadata, **self._facts()},
+        )
+        # No filter: every repeat is an epoch, where the framework's default takes the first alone.
+        self._filters = [build_filter_ensemble("none", [])]
+        if self._evaluation.bundled:
+            _log.warning("%s takes %s. Name yours: --metadata conversations=FOLDER", name, BUNDLED)
+
+    def download(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is fetched."""
+
+    @property
+    def config(self) -> TaskConfig:
+        return self._config
+
+    def has_training_docs(self) -> bool:
+        return False
+
+    def has_validation_docs(self) -> bool:
+        return False
+
+    def has_test_docs(self) -> bool:
+        return True
+
+    def test_docs(self) -> list[Any]:
+        return list(self._evaluation.docs)
+
+    def doc_to_text(self, doc: Mapping[str, Any]) -> str:
+        """The first call as plain text; there is no one text of a conversation."""
+        return plain(self._evaluation.calls(doc)[0].messages)
+
+    def doc_to_target(self, doc: Mapping[str, Any]) -> str:
+        """Nothing: what people answered stays out of what the framework writes down."""
+        return ""
+
+    def build_all_requests(self, **kwargs: Any) -> None:
+        """As the framework does it, but never from its cache of requests.
+
+        That cache knows a task by its name, and would put the prompts of other conversations or of an older version to
+        the model and have the replies scored as answers to these.
+        """
+        if kwargs.pop("cache_requests", False):
+            _log.warning("%s: --cache_requests is passed over; requests are built anew.", self.config.task)
+        kwargs.pop("rewrite_requests_cache", None)
+        super().build_all_requests(**kwargs)
+
+    def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> list[Any]:
+        """The prompts of all calls of the conversation; there are no examples in them."""
+        template: Callable[[Any], Any] | None = kwargs.get("chat_template")
+        instruction = kwargs.get("system_instruction") or ""
+        templated = kwargs.get("apply_chat_template") and template is not None
+        render = Templated(template, instruction) if templated and template else partial(plain, instruction=instruction)
+        return [render(call.messages) for call in self._evaluation.calls(doc)]
+
+    def construct_requests(self, doc: Mapping[str, Any], ctx: Sequence[Any], **kwargs: Any) -> list[Instance]:
+        metadata = kwargs.get("metadata", (self.config.task, None, self.config.repeats))
+        return [
+            Instance(self.OUTPUT_TYPE, doc, (prompt, generation_of(self.config.generation_kwargs)), place, metadata)
+            for place, prompt in enumerate(ctx)
+        ]
+
+    def process_results(self, doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """The conversation's results, its metrics for the log (None where undefined), and places for standard errors.
+
+        Every document has the same keys: the framework loses or trips over others when it gathers what several
+        processes found.
+        """
+        replies = [[_text(reply) for reply in repeats] for repeats in results]
+        found = self._evaluation.results(doc, replies, generation_of(self.config.generation_kwargs))
+        values: dict[str, Any] = {RESULTS: found}
+        for card in METRICS:
+            values[card.id] = mean_defined([result["scores"][card.id] for result in found])
+            values[f"{card.id}_stderr"] = None
+        return {**values, "coverage": None, EMPTY: sum(not text for repeats in replies for text in repeats)}
+
+    def aggregation(self) -> Mapping[str, Callable[[Sequence[Any]], float]]:
+        """How documents become the task's values.
+
+        All but `results` ignore the documents' own values: a mean over them would be wrong where a conversation has
+        several results or a rate is a quotient of sums. The framework calls them in the order of `process_results`.
+        """
+        made: dict[str, Callable[[Sequence[Any]], float]] = {RESULTS: self._gather}
+        for card in METRICS:
+            made[card.id] = partial(self._figure, card.id, "mean")
+            made[f"{card.id}_stderr"] = partial(self._figure, card.id, "se")
+        return {**made, "coverage": self._coverage, EMPTY: self._count_empty}
+
+    def higher_is_better(self) -> dict[str, bool]:
+        known = {card.id: card.higher_is_better for card in METRICS if card.higher_is_better is not None}
+        return {**known, "coverage": True, EMPTY: False}
+
+    def dump_config(self) -> dict[str, Any]:
+        """The task's settings, and after scoring all that `attune-bench score` says: every n, se and interval."""
+        found = {"scores": self._found} if self._found is not None else {}
+        return {**self.config.to_dict(), **found}
+
+    def _gather(self, documents: Sequence[Sequence[Mapping[str, Any]]]) -> float:
+        results = [result for document in documents for result in document]
+        self._found = self._evaluation.summary(results)
+        return float(len(results))
+
+    def _figure(self, metric_id: str, part: str, _: Sequence[Any]) -> Figure:
+        assert self._found is not None, "results are gathered first"
+        aggregate: Aggregate = self._found["metrics"][metric_id]
+        value = aggregate["mean"] if part == "mean" else aggregate["se"]
+        shown_n = aggregate["n"] if part == "mean" else self._found["n_conversations"]
+        return Figure(value, shown_n, self._found["n_conversations"])
+
+    def _coverage(self, _: Sequence[Any]) -> float:
+        assert self._found is not None, "results are gathered first"
+        return self._found["coverage"]["scored"] / self._found["coverage"]["expected"]
+
+    def _count_empty(self, documents: Sequence[int]) -> float:
+        empty = sum(documents)
+        for line in self._lines(empty):
+            _log.warning(line)
+        return float(empty)
+
+    def _lines(self, empty: int) -> Iterator[str]:
+        """What has to stand beside the numbers."""
+        assert self._found is not None, "results are gathered first"
+        coverage, metrics = self._found["coverage"], self._found["metrics"]
+        answered = metrics["answered_rate"]["mean"]
+        name = self.config.task_alias or self.config.task
+        if answered is not None and answered < _FEW_ANSWERS:
+            yield f"{name}: only {answered:.1%} of the items were answered; the others count as wrong."
+        if empty:
+            yield (
+                f"{name}: {empty} replies were empty and count as not answered. The framework does not say whether "
+                "the model wrote nothing or the server's answer could not be read; look for its warnings above."
+            )
+        yield (
+            f"{name}: Composite {_stated(metrics['composite'])} of {coverage['expected']} conversations. "
+            "No judge was asked, and no reply was asked for again (as `run --max-reasks 0`)."
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        options = self._evaluation.options
+        return {
+            "version": __version__,
+            "mode": self._evaluation.mode,
+            "conversations": BUNDLED if self._evaluation.bundled else str(options.conversations),
+            "n_conversations": len(self._evaluation.docs),
+            "panas_strategy": options.panas_strategy,
+            "cluster": options.cluster,
+            "judges": [],
+            "max_reasks": 0,
+            "prompt_set_sha256": prompt_set_sha256(),
+            "codebook_sha256": self._evaluation.codebook.sha256,
+        }
+
+
+def _stated(found: Aggregate) -> str:
+    if found["mean"] is None:
+        return "undefined"
+    within = "" if found["ci_low"] is None else f" (95 % interval {found['ci_low']:.1f} to {found['ci_high']:.1f})"
+    return f"{found['mean']:.1f}{within} over {found['n']}"
+
+
+def _text(reply: Any) -> str | None:
+    """The reply, None for none: the framework puts a text of the user's choice in place of what a server left out."""
+    stand_in = os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", "")
+    return reply if isinstance(reply, str) and reply != stand_in else None
