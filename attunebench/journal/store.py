@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, Entry, from_row, to_row
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 _MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
-_INSERT = f"INSERT OR IGNORE INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_INSERT = (
+    f"INSERT INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (request_hash) "
+    f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)} "
+    # What can never be answered may be answered all the same: by another engine, for whoever asks in files.
+    "WHERE replies.error_outcome IS NOT NULL AND excluded.error_outcome IS NULL"
+)
 
 
 class Journal:
@@ -44,7 +49,12 @@ class Journal:
             if lock is not None:
                 stack.callback(release, lock)
             self._readers = [stack.enter_context(closing(_Reader(file))) for file in files]
-            self._read_from = [reader for reader in self._readers if any(reader.rows("SELECT 1 FROM replies LIMIT 1"))]
+            # The own file is empty at first and fills.
+            self._read_from = [
+                reader
+                for reader, file in zip(self._readers, files, strict=True)
+                if file == path or any(reader.rows("SELECT 1 FROM replies LIMIT 1"))
+            ]
             self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
             self._held = stack.pop_all()
 
@@ -86,16 +96,26 @@ class Journal:
         self.close()
 
     def find(self, request_hash: str) -> Entry | None:
-        """The reply to this request, from whichever file has it."""
+        """What came of this request, from whichever file has it; a reply rather than an error."""
+        found = None
         for reader in self._read_from:
             for entry in reader.entries("WHERE request_hash = ?", (request_hash,)):
-                return entry
-        return None
+                if entry.reply is not None:
+                    return entry
+                found = found or entry
+        return found
+
+    def state(self, request_hash: str) -> Literal["reply", "error"] | None:
+        """Whether there is a reply to this request, or an error for which there can be none; None for neither."""
+        sql = "SELECT error_outcome IS NULL FROM replies WHERE request_hash = ?"
+        known = {bool(row[0]) for row in self.select(sql, (request_hash,))}
+        return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
         """Returns when the entry is on the disk. Raises DataError where it cannot be written.
 
-        Once this is called the entry is written, even if the caller does not wait.
+        Once this is called the entry is written, even if the caller does not wait. The first entry of a request stays,
+        but a reply takes the place of an error.
         """
         assert self._writer is not None, "opened for reading"
         await self._writer.put(entry)
