@@ -34,7 +34,7 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
             # Half a surrogate pair in a model's text is no reason to lose the answer: it is escaped.
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror}); give another folder with --output.") from error
+        raise DataError(f"{path} cannot be written ({error.strerror}); use another results folder.") from error
 
 
 def prepare_folder(folder: Path) -> None:
@@ -46,7 +46,7 @@ def prepare_folder(folder: Path) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise DataError(
-            f"The output folder {folder} cannot be written ({reason}); give another with --output."
+            f"The output folder {folder} cannot be written ({reason}); use another one."
         ) from error
 
 
@@ -109,6 +109,11 @@ class ResultFolder:
         self._paths[identity] = path
         self._names[path.name.casefold()] = identity
         return path
+
+    def reserve(self, identities: Iterable[Identity]) -> None:
+        """Settle the names of results to come in this order, so that all who write to the folder have the same."""
+        for identity in identities:
+            self.place(identity)
 
     def _free_name(self, identity: Identity) -> str:
         name = self._name(identity)

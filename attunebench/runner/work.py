@@ -139,5 +139,5 @@ class Planner:
         names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in differing.items())
         return (
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
-            f"{names}. Give another folder with --output, or --replace to make them anew."
+            f"{names}. Use another results folder, or --replace to make them anew."
         )
