@@ -20,6 +20,7 @@ _STOPPED = {
     "max-cost": "Stopped by --max-cost: the next calls might have cost more than that.",
     "outage": "Stopped by an outage: the server gave no more answers.",
     "interrupted": "Interrupted: nothing that was finished is lost.",
+    "cancelled": "Stopped: somebody has cancelled a batch, so nothing more was sent.",
 }
 
 

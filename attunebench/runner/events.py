@@ -12,7 +12,7 @@ from attunebench.runner.spending import Spending
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Record
 
-Stop = Literal["", "interrupted", "max-cost", "outage"]
+Stop = Literal["", "interrupted", "max-cost", "outage", "cancelled"]
 """Why a run ends before its time; "" where it does not."""
 
 

@@ -1,0 +1,142 @@
+"""What was handed to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
+
+A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
+in the journal; so a process that is killed at any moment leaves word of all that may cost money. Lines are only ever
+added, and a last line that was cut is as good as not written. Knows no network and no journal.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from attunebench.errors import DataError
+
+LEDGER = "_batches.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The rows `start` to `stop` of one model in the table of the plan `tag`, handed to the service as one batch.
+
+    `file`: the id of the uploaded requests; `modes`: those of the run; `at`: ISO 8601, when it was about to be sent.
+    `batch` is None as long as nobody knows whether the service has made one.
+    """
+
+    tag: str
+    part: int
+    model: str
+    start: int
+    stop: int
+    provider: str
+    base_url: str
+    em_model: str
+    modes: tuple[str, ...]
+    file: str
+    at: str
+    batch: str | None = None
+
+    @property
+    def mark(self) -> str:
+        """Its name in the batch's metadata."""
+        return f"{self.tag}.{self.part}"
+
+    @property
+    def requests(self) -> int:
+        return self.stop - self.start
+
+
+_SUBMISSION: TypeAdapter[Submission] = TypeAdapter(Submission)
+
+
+class Ledger:
+    """The ledger of a results folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / LEDGER
+
+    def open_for(self, provider: str, model: str, modes: tuple[str, ...]) -> list[Submission]:
+        """What may still be under way of earlier runs of this model in any of these modes, in the order it was sent.
+
+        Raises DataError for a ledger that cannot be read.
+        """
+        found: dict[str, Submission] = {}
+        number = 0
+        try:
+            for line in self._lines():
+                number += 1
+                _take(json.loads(line), found)
+        except (ValueError, KeyError, AttributeError, TypeError, ValidationError) as error:
+            raise DataError(
+                f"Line {number} of {self.path} cannot be read; it says which batches are under way, and without it "
+                "they could be paid twice. Mend that line, or take the file from a backup."
+            ) from error
+        mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
+        return [each for each in mine if set(each.modes) & set(modes)]
+
+    def submitting(self, submission: Submission) -> None:
+        """It is about to be sent. Raises DataError where that cannot be written."""
+        self._add({"step": "submitting", **asdict(submission)})
+
+    def submitted(self, submission: Submission) -> None:
+        """The service has made `submission.batch` of it."""
+        self._add({"step": "submitted", "mark": submission.mark, "batch": submission.batch})
+
+    def ended(self, submission: Submission, how: str) -> None:
+        """Nothing more is to be had of it, and all that was is in the journal; or there never was a batch."""
+        self._add({"step": "ended", "mark": submission.mark, "how": how})
+
+    def _lines(self) -> list[bytes]:
+        try:
+            content = self.path.read_bytes() if self.path.exists() else b""
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
+        # What stands behind the last line break was cut when it was written.
+        return content.split(b"\n")[:-1]
+
+    def _add(self, data: dict[str, Any]) -> None:
+        line = json.dumps(data, ensure_ascii=True).encode() + b"\n"
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+            try:
+                self._cut_torn(descriptor)
+                if os.write(descriptor, line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise DataError(
+                f"{self.path} cannot be written ({error.strerror}); make room and repeat the command: what was sent is "
+                "known."
+            ) from error
+
+    @staticmethod
+    def _cut_torn(descriptor: int) -> None:
+        """Take away a last line without its end, which a new line would otherwise be glued to."""
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        if not size:
+            return
+        start = max(0, size - 65536)
+        os.lseek(descriptor, start, os.SEEK_SET)
+        tail = os.read(descriptor, size - start)
+        if not tail.endswith(b"\n"):
+            os.ftruncate(descriptor, start + tail.rfind(b"\n") + 1)
+
+
+def _take(data: dict[str, Any], found: dict[str, Submission]) -> None:
+    """What a line changes."""
+    step = data.pop("step")
+    if step == "submitting":
+        submission = _SUBMISSION.validate_python(data)
+        found[submission.mark] = submission
+    elif step == "submitted":
+        found[data["mark"]] = replace(found[data["mark"]], batch=str(data["batch"]))
+    else:
+        found.pop(data["mark"], None)

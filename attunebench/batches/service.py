@@ -1,0 +1,339 @@
+"""The endpoints of OpenAI's batch service, as this project uses them: one request, one result, no retries.
+
+Owns what goes over the wire and what the service's own failures mean. When something is sent, and what is remembered
+of it, is `running`'s and `ledger`'s business.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote, urlencode
+
+import aiohttp
+
+from attunebench.backends.caught import CATCHABLE, fault_of_exception, fault_of_response, located
+from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.session import IDLE, LONGEST_CONNECT, Route, open_session, read_body, route_to, timeouts
+from attunebench.backends.wire import looks_like_html, parse_body, tidy
+from attunebench.batches.requests import URL
+from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
+
+if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
+
+WINDOW = "24h"
+"""The only time that the service has for a batch."""
+ENDED = frozenset(("completed", "expired", "cancelled", "failed"))
+"""States in which nothing more happens to a batch."""
+MARK = "attunebench"
+"""The key in a batch's metadata under which our own name of it stands."""
+TOKEN_LIMIT = "token_limit_exceeded"
+"""The code of a batch that would be too much for the service at this moment."""
+TIMEOUT = 60.0
+"""Seconds for one request, files apart."""
+SLOWEST = 50_000.0
+"""Bytes a second: a file that goes up more slowly than that is given up."""
+PAGE = 100
+_TOKEN_LIMIT = re.compile(rf"{TOKEN_LIMIT}|enqueued.{{0,20}}token|token.{{0,40}}enqueued", re.I)
+_NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
+_TOO_LARGE = re.compile(r"file is too large|too large", re.I)
+_NOT_THERE = frozenset((404, 405, 501))
+
+
+class NoSuchBatchError(ConfigurationError):
+    """The service does not know a batch or file of this id."""
+
+
+class RefusedError(ConfigurationError):
+    """The service did not take a batch, for certain: there is none now."""
+
+
+class TooMuchError(RefusedError):
+    """A batch or its file is too much: fewer requests at a time may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the service says is wrong with a batch."""
+
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message or self.code or "no reason given"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch as the service sees it. `mark`: our own name of it; counts are of its requests, times in seconds since
+    1970 by the service's clock."""
+
+    id: str
+    status: str
+    mark: str | None = None
+    input_file: str | None = None
+    output_file: str | None = None
+    error_file: str | None = None
+    total: int = 0
+    completed: int = 0
+    failed: int = 0
+    created: float | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+    @property
+    def full(self) -> bool:
+        """Whether it failed for being too much at this moment."""
+        return self.status == "failed" and any(_is_full(f"{each.code} {each.message}") for each in self.problems)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Where its lines are: first the answers, then the errors."""
+        return tuple(filter(None, (self.output_file, self.error_file)))
+
+    @property
+    def lacks_files(self) -> bool:
+        """Whether it counts lines for which it names no file (yet)."""
+        return (self.completed > 0 and self.output_file is None) or (self.failed > 0 and not self.files)
+
+    @property
+    def when(self) -> str:
+        """ISO 8601 of its making; the epoch's where the service does not say it."""
+        return datetime.fromtimestamp(self.created or 0, timezone.utc).isoformat(timespec="seconds")
+
+
+def read_batch(body: Any) -> Batch:
+    """A batch from the JSON of it. Raises ValueError for what is none."""
+    if not isinstance(body, Mapping) or not (_text(body, "id") and _text(body, "status")):
+        raise ValueError("no batch in it")
+    counts, metadata, errors = body.get("request_counts"), body.get("metadata"), body.get("errors")
+    counts = counts if isinstance(counts, Mapping) else {}
+    entries = errors.get("data") if isinstance(errors, Mapping) else errors
+    return Batch(
+        id=str(body["id"]),
+        status=tidy(str(body["status"])),
+        mark=_text(metadata, MARK) if isinstance(metadata, Mapping) else None,
+        input_file=_text(body, "input_file_id"),
+        output_file=_text(body, "output_file_id"),
+        error_file=_text(body, "error_file_id"),
+        total=_count(counts, "total"),
+        completed=_count(counts, "completed"),
+        failed=_count(counts, "failed"),
+        created=_time(body.get("created_at")),
+        problems=tuple(_problem(each) for each in entries) if isinstance(entries, list) else (),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Service:
+    """The batch service behind an endpoint. Use it as `async with Service(endpoint) as service`.
+
+    Every method raises ConfigurationError for what no repetition can mend, and TransientError for what may heal;
+    `TransientError.kind` tells whether the request may have been carried out (see `attunebench.errors.UNBILLED`).
+    """
+
+    endpoint: Endpoint
+    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+    _route: Route = field(default=Route(), init=False, repr=False)
+    _headers: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    _answered: bool = field(default=False, init=False, repr=False)
+
+    async def __aenter__(self) -> Service:
+        self._route = route_to(self.endpoint)
+        self._session = open_session(self._route, connections=2)
+        key = self.endpoint.key.get_secret_value()
+        self._headers = self._route.headers(self.endpoint, f"Bearer {key}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def upload(self, content: BinaryIO, name: str, size: int) -> str:
+        """Put up a file of requests; its id. Raises TooMuchError where it is too large."""
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field("file", content, filename=name, content_type="application/jsonl")
+        body = await self._json("POST", "/files", seconds=TIMEOUT + size / SLOWEST, data=form)
+        return self._id_in(body)
+
+    async def create(self, file: str, mark: str) -> Batch:
+        """Have the requests of an uploaded file answered. Raises RefusedError where certainly nothing was made."""
+        wanted = {"input_file_id": file, "endpoint": URL, "completion_window": WINDOW, "metadata": {MARK: mark}}
+        return self._batch(await self._json("POST", "/batches", json=wanted))
+
+    async def look(self, batch: str) -> Batch:
+        """A batch as it is now. Raises NoSuchBatchError."""
+        return self._batch(await self._json("GET", f"/batches/{_part(batch)}"))
+
+    async def cancel(self, batch: str) -> Batch:
+        """Have nothing more of a batch done."""
+        return self._batch(await self._json("POST", f"/batches/{_part(batch)}/cancel", json={}))
+
+    async def batches(self) -> AsyncIterator[Batch]:
+        """All batches that the key may see, the newest first."""
+        seen: set[str] = set()
+        after: dict[str, str] = {}
+        while True:
+            body = await self._json("GET", f"/batches?{urlencode({'limit': PAGE, **after})}")
+            data = body.get("data") if isinstance(body, Mapping) else None
+            if not isinstance(data, list):
+                raise self._body_error("its list of batches is none")
+            page = [self._batch(each) for each in data]
+            new = [each for each in page if each.id not in seen]
+            for batch in new:
+                seen.add(batch.id)
+                yield batch
+            # A server that does not know pages gives the same one for ever.
+            if not new or body.get("has_more") is not True:
+                return
+            after = {"after": page[-1].id}
+
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """Write a file's content. Where it breaks, what has come is in `into`."""
+        async with self._responding("GET", f"/files/{_part(file)}/content", timeout=_file_timeout()) as response:
+            try:
+                async for part in response.content.iter_any():
+                    into.write(part)
+            except CATCHABLE as error:
+                raise self._error(fault_of_exception(error), "GET", "/files") from None
+
+    async def delete(self, file: str) -> None:
+        """Take an uploaded file away."""
+        await self._json("DELETE", f"/files/{_part(file)}")
+
+    async def _json(self, method: str, path: str, *, seconds: float = TIMEOUT, **content: Any) -> Any:
+        async with self._responding(method, path, timeout=timeouts(seconds), **content) as response:
+            try:
+                text = await read_body(response)
+            except CATCHABLE as error:
+                raise self._error(fault_of_exception(error), method, path) from None
+        try:
+            body = parse_body(text)
+        except ValueError:
+            page = looks_like_html(text)
+            raise self._error(Fault(line="html" if page else "body", parsed=False), method, path) from None
+        self._answered = True
+        return body
+
+    @asynccontextmanager
+    async def _responding(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A response whose status is one of success."""
+        assert self._session is not None, "not opened"
+        url = self.endpoint.base_url + path
+        try:
+            opened = await self._session.request(method, url, headers=self._headers, **options, **self._route.options)
+        except CATCHABLE as error:
+            raise self._error(fault_of_exception(error), method, path) from None
+        async with opened as response:
+            if not 200 <= response.status < 300:
+                try:
+                    fault = fault_of_response(response.status, await read_body(response))
+                except CATCHABLE:
+                    fault = Fault(status=response.status, parsed=False)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                raise self._error(fault, method, path, headers)
+            yield response
+
+    def _error(
+        self, fault: Fault, method: str, path: str, headers: Mapping[str, str] | None = None
+    ) -> AttuneBenchError:
+        """What a failed request is raised as."""
+        fault = replace(fault, headers=headers or fault.headers)
+        fault = located(fault, self.endpoint, answered=self._answered, reask=0)
+        where, says = (
+            f"{self.endpoint.provider} at {self.endpoint.base_url}",
+            f": {fault.message}" * bool(fault.message),
+        )
+        resource = path.split("?")[0]
+        if method == "POST" and fault.status in (400, 404) and _NO_FILE_YET.search(fault.text):
+            return TransientError(f"{where} does not find the uploaded file yet{says}.", kind="starting")
+        if fault.status in _NOT_THERE:
+            if fault.status == 404 and resource.count("/") > 1:
+                return NoSuchBatchError(f"{where} knows no {resource.strip('/')} (404){says}.")
+            return RefusedError(
+                f"{where} has no batch service ({resource} answers {fault.status}){says}. Run without --batch, or put "
+                "the requests into files with `attune-bench plan`."
+            )
+        if fault.line == "html" and not self._answered:
+            return ConfigurationError(f"{where}{resource} answers with a web page: check the base URL.")
+        if fault.line in ("html", "body"):
+            return TransientError(f"{where} gave no usable answer for {resource}{says}.", kind="body")
+        return self._error_of_status(fault, method, resource, says)
+
+    def _error_of_status(self, fault: Fault, method: str, resource: str, says: str) -> AttuneBenchError:
+        creating = method == "POST" and resource in ("/batches", "/files")
+        host = self.endpoint.host
+        if creating and (fault.status == 413 or (fault.status in (400, 429) and _is_full(fault.text))):
+            return TooMuchError(f"{host} did not take so many requests at once{says}.")
+        if creating and fault.status == 400 and resource == "/files" and _TOO_LARGE.search(fault.text):
+            return TooMuchError(f"{host} did not take a file of this size{says}.")
+        error = error_for(fault, self.endpoint)
+        if creating and isinstance(error, ConfigurationError) and 400 <= fault.status < 500:
+            return RefusedError(str(error))
+        if not isinstance(error, ConfigurationError | TransientError):
+            return RefusedError(f"{host} did not take {resource.strip('/')} ({fault.status}){says}.")
+        return error
+
+    def _body_error(self, what: str) -> TransientError:
+        return TransientError(
+            f"{self.endpoint.provider} at {self.endpoint.host} gave no usable answer: {what}.", kind="body"
+        )
+
+    def _batch(self, body: Any) -> Batch:
+        try:
+            return read_batch(body)
+        except ValueError as error:
+            raise self._body_error(str(error)) from None
+
+    def _id_in(self, body: Any) -> str:
+        found = _text(body, "id") if isinstance(body, Mapping) else None
+        if found is None:
+            raise self._body_error("the file has no id")
+        return found
+
+
+def _file_timeout() -> aiohttp.ClientTimeout:
+    """However large a file is, it comes without long silences."""
+    return aiohttp.ClientTimeout(total=None, sock_connect=LONGEST_CONNECT, sock_read=IDLE)
+
+
+def _is_full(text: str) -> bool:
+    return _TOKEN_LIMIT.search(text) is not None
+
+
+def _problem(entry: Any) -> Problem:
+    entry = entry if isinstance(entry, Mapping) else {"message": json.dumps(entry, default=str)}
+    line = entry.get("line")
+    where = f" (line {line})" if isinstance(line, int) and not isinstance(line, bool) else ""
+    message = tidy(str(entry.get("message") or ""))
+    return Problem(tidy(str(entry.get("code") or "")), f"{message}{where}" if message else "")
+
+
+def _text(body: Mapping[str, Any], key: str) -> str | None:
+    value = body.get(key)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _count(counts: Mapping[str, Any], key: str) -> int:
+    value = counts.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _time(value: Any) -> float | None:
+    sensible = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11
+    return float(value) if sensible else None
+
+
+def _part(identifier: str) -> str:
+    """An id as one part of a path, whatever a server has put into it."""
+    return quote(identifier, safe="")
