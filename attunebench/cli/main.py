@@ -25,6 +25,7 @@ COMMANDS = (
     "score",
     "reparse",
     "rejudge",
+    "import_inspect",
     "report",
     "compare",
     "analyze",

@@ -13,7 +13,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from attunebench.harness.inspect_ai.estimates import NAN, Observed, estimate
-from attunebench.harness.inspect_ai.solving import STORE
+from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.study import Choices, study_of
 from attunebench.metrics.registry import REGISTRY
 from attunebench.results.parsing import parse_result

@@ -34,6 +34,7 @@ from attunebench.backends.base import Request
 from attunebench.errors import ItemError
 from attunebench.harness.common import Session
 from attunebench.harness.inspect_ai.baselines import UNDER_WAY
+from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, takes_schema
 from attunebench.harness.inspect_ai.study import Choices, Study, model_named, study_of
 from attunebench.journal import Entry
@@ -41,8 +42,6 @@ from attunebench.protocol.calls import Call, Message
 from attunebench.runner.replay import Ask
 from attunebench.runner.walk import Open, Walk
 
-STORE = "attunebench"
-"""Under this key a sample's store holds its `result` (the content of a result file), and the `replies` behind it."""
 JUDGES = "judge"
 """Models of roles whose name begins so rate the drafts."""
 

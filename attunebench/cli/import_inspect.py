@@ -1,0 +1,74 @@
+"""`attune-bench import-inspect`: logs of Inspect AI in, result files out."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.errors import DataError
+
+if TYPE_CHECKING:
+    from attunebench.harness.importing import Imported
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("import-inspect", short_help="Make result files of Inspect AI's logs.")(import_inspect)
+
+
+def import_inspect(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs (.eval or .json), or folders of them.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
+) -> None:
+    """Make result files of the samples in logs of `inspect eval attunebench/attunebench`. Asks no model.
+
+    A result that is there already stays. What a log could not finish is listed as skipped; then the exit status is 1.
+    """
+    from attunebench.harness.importing import Importing
+    from attunebench.harness.inspect_ai.logs import ForeignLogError, log_files, read_log
+    from attunebench.text import printable
+
+    importing = None
+    passed_over = 0
+    for path, named in list(log_files(logs)):
+        try:
+            source = read_log(path)
+        except DataError as error:
+            # In a folder of many logs one of another task is nothing wrong; one that is named should be ours.
+            if named:
+                raise
+            _say(f"Passed over: {printable(str(error))}")
+            passed_over += not isinstance(error, ForeignLogError)
+            continue
+        importing = importing or Importing(output)
+        importing.take(source)
+    if importing is None:
+        raise DataError("There is no log of attunebench among these.")
+    done = importing.close()
+    _tell(done, output)
+    if done.failed or done.unreached or passed_over:
+        raise typer.Exit(1)
+
+
+def _tell(done: Imported, output: Path) -> None:
+    from attunebench.reports.model import plural
+    from attunebench.text import printable
+
+    for note in done.notes:
+        _say(printable(note))
+    for name, reason in done.failed.items():
+        _say(f"No result: {printable(name)}: {printable(reason, 200)}")
+    if done.unreached:
+        _say(f"{plural(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
+    same = f", {done.same} there before" if done.same else ""
+    _say(f"{plural(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
+    if done.written or done.same:
+        folder = shlex.quote(printable(str(output)))
+        _say(f"Next: attune-bench score --results {folder} --ground-truth CONVERSATIONS")
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

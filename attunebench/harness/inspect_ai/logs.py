@@ -1,0 +1,112 @@
+"""An Inspect log → the results in it, and what it could not finish. Reads no event and no prompt of it.
+
+The result of a sample was made while it ran, and is taken as it stands in the sample's store.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attunebench.errors import DataError, UsageError
+from attunebench.harness.importing import Failure, Source
+from attunebench.harness.inspect_ai.study import model_named
+from attunebench.runner.settings import ModelSettings
+from attunebench.text import printable
+
+STORE = "attunebench"
+"""Under this key a sample's store holds its `result` (the content of a result file), and the `replies` behind it."""
+_SUFFIXES = (".eval", ".json")
+_NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}
+
+
+class ForeignLogError(DataError):
+    """A readable log of another task."""
+
+
+def log_files(places: list[Path]) -> Iterator[tuple[Path, bool]]:
+    """The log files at these places, each with whether it was named itself. Raises UsageError where there are none."""
+    for place in places:
+        if place.is_dir():
+            files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+            if not files:
+                raise UsageError(f"There is no log (.eval or .json) in {place}.")
+            yield from ((file, False) for file in files)
+        elif place.is_file():
+            yield place, True
+        else:
+            raise UsageError(f"There is no log {place}.")
+
+
+def read_log(path: Path) -> Source:
+    """What is in a log. Raises UsageError where Inspect is missing, DataError for a file that is no log of ours."""
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError:
+        raise UsageError(
+            "Reading an Inspect log needs inspect_ai, which is not installed: pip install 'attunebench[inspect]'"
+        ) from None
+    if path.suffix not in _SUFFIXES:
+        raise DataError(f"{path} is no Inspect log; those end in .eval or .json.")
+    try:
+        log = read_eval_log(str(path), exclude_fields=_NOT_NEEDED)
+    except Exception as error:  # whatever a damaged archive or a foreign JSON makes Inspect raise
+        raise DataError(
+            f"{path} cannot be read as an Inspect log ({printable(f'{type(error).__name__}: {error}', 200)}). If its "
+            f"evaluation was killed, `inspect log recover {shlex.quote(str(path))}` may mend it."
+        ) from None
+    return _source(path, log)
+
+
+def _source(path: Path, log: Any) -> Source:
+    samples = log.samples or []
+    ours = any(STORE in sample.store for sample in samples)
+    names = (log.eval.task_registry_name, log.eval.task)
+    if not ours and not any(name and name.split("/")[-1] == "attunebench" for name in names):
+        raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
+    em, epochs = model_named(log.eval.model), log.eval.config.epochs or 1
+    results, failures = [], []
+    for sample in samples:
+        epoch = sample.epoch if epochs > 1 else None
+        reason = _reason(sample)
+        if reason is None:
+            # A run of one epoch says nothing of epochs, in a log as without one.
+            results.append({**sample.store[STORE]["result"], "epoch": epoch})
+        else:
+            failures.append(_failure(sample, em, epoch, reason))
+    planned = len(log.eval.dataset.sample_ids or ()) or log.eval.dataset.samples or 0
+    return Source(
+        name=path.name,
+        results=results,
+        failures=failures,
+        unreached=max(0, planned * epochs - len(samples)),
+        again=f"inspect eval-retry {shlex.quote(str(path))}",
+    )
+
+
+def _reason(sample: Any) -> str | None:
+    """Why there is no result of a sample; None where there is one."""
+    if sample.invalidation is not None:
+        return "declared invalid in Inspect"
+    if sample.error is not None:
+        return printable(f"Inspect: {sample.error.message}", 500)
+    kept = sample.store.get(STORE)
+    if isinstance(kept, dict) and isinstance(kept.get("result"), dict):
+        return None
+    if sample.limit is not None:
+        return f"a limit of Inspect ended it ({sample.limit.type})"
+    return "its log holds no result"
+
+
+def _failure(sample: Any, em: ModelSettings, epoch: int | None, reason: str) -> Failure:
+    return Failure(
+        conversation_id=str(sample.metadata.get("conversation", sample.id)),
+        provider=em.provider,
+        model=em.model,
+        mode=str(sample.metadata.get("mode", "default")),
+        reason=reason,
+        epoch=epoch,
+        tries=1 + len(sample.error_retries or ()),
+    )
