@@ -54,8 +54,8 @@ class BatchOptions:
     """What a run by batches is told beside a run's settings.
 
     `discount` is the share of a live call's price that a batch saves, None for what is known of the provider. `cancel`:
-    what is under way is cancelled, what is done of it collected, and nothing new is sent. `conversations` and
-    `codebook` say where they are, for whoever plans again.
+    what is under way is cancelled, what is done of it collected, and nothing new is sent. `conversations`, `codebook`
+    and `skip_invalid` are noted for whoever plans again, as `Head` has them.
     """
 
     interval: float = INTERVAL
@@ -63,6 +63,7 @@ class BatchOptions:
     cancel: bool = False
     conversations: str = ""
     codebook: str | None = None
+    skip_invalid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,10 @@ def run_batches(
 def refuse_what_does_not_fit(settings: RunSettings) -> None:
     """Raises UsageError for settings that no batch service can do."""
     em = settings.em
+    if settings.shard is not None:
+        raise UsageError(
+            "--batch takes no --shard: one process hands over all requests, and a service shares them out."
+        )
     if em.provider not in PROVIDERS_WITH_BATCHES:
         raise UsageError(
             f"--batch: no batch service is known at {em.provider}; {' and '.join(PROVIDERS_WITH_BATCHES)} (with "
@@ -235,6 +240,7 @@ class _Run:
                 conversations=options.conversations,
                 codebook=options.codebook,
                 command=self._run_again,
+                skip_invalid=options.skip_invalid,
                 asks=self._to_send(round_.asks(again=again)),
             )
             self._sums.end(round_)

@@ -101,3 +101,32 @@ DryRunOption = Annotated[
     bool,
     typer.Option("--dry-run", help="Count calls, tokens and money; ask nobody but the provider for its prices."),
 ]
+BatchOption = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Ask by the provider's batch service (openai, or local where the server has one): cheaper, and done "
+        "within a day. Interrupted and repeated, the command comes back to what is under way.",
+    ),
+]
+PollIntervalOption = Annotated[
+    float,
+    typer.Option("--poll-interval", metavar="S", min=0.0, help="With --batch: seconds between two looks at a batch."),
+]
+BatchDiscountOption = Annotated[
+    float | None,
+    typer.Option(
+        "--batch-discount",
+        metavar="SHARE",
+        min=0.0,
+        max=1.0,
+        help="With --batch: the share of the price that it saves, such as 0.5.",
+        show_default="0.5 of openai's, else 0",
+    ),
+]
+CancelOption = Annotated[
+    bool,
+    typer.Option(
+        "--cancel", help="With --batch: cancel what is under way, collect what is done of it, send nothing new."
+    ),
+]

@@ -18,7 +18,10 @@ from attunebench.cli.arguments import (
 from attunebench.cli.asking import (
     ApiKeyOption,
     BaseUrlOption,
+    BatchDiscountOption,
+    BatchOption,
     CallTimeoutOption,
+    CancelOption,
     ConcurrencyOption,
     DryRunOption,
     JudgePriceInOption,
@@ -28,6 +31,7 @@ from attunebench.cli.asking import (
     MaxReasksOption,
     MaxTokensOption,
     OrderSeedOption,
+    PollIntervalOption,
     PriceInOption,
     PriceOutOption,
     ProviderArgument,
@@ -102,6 +106,10 @@ def run(
     skip_invalid: SkipInvalidOption = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
 ) -> None:
+    batch: BatchOption = False,
+    poll_interval: PollIntervalOption = 60.0,
+    batch_discount: BatchDiscountOption = None,
+    cancel: CancelOption = False,
     """Ask a model what the participants felt, saw and preferred; write one result file per conversation and mode.
 
     The same command again goes on where it stopped. `attune-bench score` comes next.
@@ -141,4 +149,21 @@ def run(
         replace=replace,
     )
     where = one_folder(conversations, folder)
-    running.main(settings, where, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet)
+    if not batch:
+        if cancel or batch_discount is not None:
+            raise UsageError("--cancel and --batch-discount belong to --batch.")
+        running.main(settings, where, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet)
+        return
+    from attunebench.cli import batching
+
+    batching.main(
+        settings,
+        where,
+        interval=poll_interval,
+        discount=batch_discount,
+        cancel=cancel,
+        codebook=codebook,
+        dry_run=dry_run,
+        skip_invalid=skip_invalid,
+        quiet=quiet,
+    )

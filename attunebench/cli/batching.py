@@ -1,0 +1,114 @@
+"""What `run --batch` does once its options are read: load, show what it will cost, hand over, say how it ended.
+
+Imported by `run` alone, and only where batches are wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from attunebench import api
+from attunebench.batches.running import BatchOptions, BatchRun, batch_prices, refuse_what_does_not_fit, run_batches
+from attunebench.cli.closing import closing_lines, folded, going_on
+from attunebench.cli.loading import load
+from attunebench.cli.progress.batches import batches_shown, described
+from attunebench.cli.progress.words import usd
+from attunebench.cli.running import leave, run_again, show_estimate
+from attunebench.codebook import Codebook, codebook_for
+from attunebench.runner import RunSettings, estimate_run, known_prices
+from attunebench.text import printable
+
+if TYPE_CHECKING:
+    from attunebench.conversations import ConversationSet
+
+
+def main(
+    settings: RunSettings,
+    folder: Path,
+    *,
+    interval: float,
+    discount: float | None,
+    cancel: bool,
+    codebook: Path | None,
+    dry_run: bool,
+    skip_invalid: bool,
+    quiet: bool,
+) -> None:
+    """The whole of `run --batch`; leaves by typer.Exit where the status is not 0."""
+    refuse_what_does_not_fit(settings)
+    loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    if dry_run:
+        _show_both_prices(loaded, settings, book, discount)
+        return
+    options = BatchOptions(
+        interval=interval,
+        discount=discount,
+        cancel=cancel,
+        conversations=_from_results(folder, settings.output),
+        codebook=_from_results(path, settings.output) if (path := codebook or codebook_for(folder)) else None,
+        skip_invalid=skip_invalid,
+    )
+    again = _without_cancel(run_again(sys.argv))
+    with batches_shown(settings, quiet=quiet) as watcher:
+        run = run_batches(
+            loaded.conversations,
+            settings,
+            book,
+            options,
+            watcher=watcher,
+            quick_scores=api.quick_scores,
+            run_again=again,
+            interruptible=True,
+        )
+    _say_how_it_ended(run, settings, again)
+    summary = run.summary
+    if not (quiet or summary.stopped or summary.skipped or summary.unreached):
+        results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
+        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
+    leave(summary, loaded)
+
+
+def _show_both_prices(loaded: ConversationSet, settings: RunSettings, book: Codebook, discount: float | None) -> None:
+    estimate, live = estimate_run(loaded.conversations, settings, book), known_prices(settings)
+    show_estimate(estimate, settings, known=live)
+    known = batch_prices(live, settings.em.provider, discount)
+    cost = estimate.counted.price(known.prices, settings.max_tokens)
+    if estimate.calls and cost is not None:
+        typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")
+
+
+def _say_how_it_ended(run: BatchRun, settings: RunSettings, again: str) -> None:
+    # On stderr: stdout is for results.
+    for line in closing_lines(run.summary, settings):
+        _say(folded(line))
+    if run.under_way:
+        for batch in run.under_way:
+            _say(folded(f"It goes on at the provider: {described(batch)}."))
+        shown = again if again.isprintable() else printable(again, 2000)
+        _say(f"Come back with: {shown}")
+        _say(f"Cancel with: {shown} --cancel")
+    elif command := going_on(run.summary, again):
+        _say(command)
+
+
+def _without_cancel(command: str) -> str:
+    """The command that goes on: who has cancelled does not want to do so for ever."""
+    return shlex.join(word for word in shlex.split(command) if word != "--cancel")
+
+
+def _from_results(path: Path, results: Path) -> str:
+    """The path from the results folder: it stays true where both move."""
+    try:
+        return os.path.relpath(path.resolve(), results.resolve())
+    except ValueError:  # on another drive
+        return str(path.resolve())
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
