@@ -72,6 +72,16 @@ LimitOption = Annotated[
     int | None,
     typer.Option("--limit", min=1, help="Only the first N conversations of the run's order: a fair sample of all."),
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Only the I-th of N parts of the run, for job arrays: all parts with the same other options and the same "
+        "output folder, at once or one after the other.",
+        show_default=False,
+    ),
+]
 OrderSeedOption = Annotated[
     int,
     typer.Option("--order-seed", help="Seed of the order, which is random and stratified by topic and diagnosis."),

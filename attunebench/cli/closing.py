@@ -23,7 +23,6 @@ _STOPPED = {
     "cancelled": "Stopped: somebody has cancelled a batch, so nothing more was sent.",
 }
 
-
 _ENDED = {
     "refused": "refused",
     "truncated": "cut at the limit of tokens (--max-tokens)",
@@ -34,7 +33,7 @@ _ENDED = {
 
 def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     """The lines in the order in which they matter; `going_on` comes after them."""
-    lines = [*_first(summary), *_made(summary), *_skipped(summary)]
+    lines = [*_first(summary), *_made(summary), *_part(summary), *_skipped(summary)]
     if settings.em.provider != "baseline":
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
@@ -91,6 +90,14 @@ def _made(summary: RunSummary) -> list[str]:
     if summary.unreached:
         parts.append(f"{summary.unreached} not reached")
     return [f"{', '.join(parts)}; {words.duration(summary.seconds)}."]
+
+
+def _part(summary: RunSummary) -> list[str]:
+    """Where the whole stands after a shard of it."""
+    if not summary.shard:
+        return []
+    there, all_of_them = summary.whole
+    return [f"This was shard {summary.shard}; of all shards {there:,} of {plural(all_of_them, 'result')} are there."]
 
 
 def _skipped(summary: RunSummary) -> list[str]:

@@ -38,6 +38,7 @@ from attunebench.cli.asking import (
     RetryUnansweredOption,
     RpmOption,
     ServerSeedOption,
+    ShardOption,
     StructuredOption,
     TemperatureOption,
     TpmOption,
@@ -84,6 +85,7 @@ def run(
     judge_price_out: JudgePriceOutOption = None,
     call_timeout: CallTimeoutOption = 120.0,
     limit: LimitOption = None,
+    shard: ShardOption = None,
     order_seed: OrderSeedOption = 0,
     structured: StructuredOption = "auto",
     panas_strategy: Annotated[
@@ -104,12 +106,12 @@ def run(
         bool, typer.Option("--replace", help="Make results anew that were made with other settings.")
     ] = False,
     skip_invalid: SkipInvalidOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
-) -> None:
     batch: BatchOption = False,
     poll_interval: PollIntervalOption = 60.0,
     batch_discount: BatchDiscountOption = None,
     cancel: CancelOption = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
+) -> None:
     """Ask a model what the participants felt, saw and preferred; write one result file per conversation and mode.
 
     The same command again goes on where it stopped. `attune-bench score` comes next.
@@ -138,6 +140,7 @@ def run(
         judge_price_in=judge_price_in,
         judge_price_out=judge_price_out,
         limit=limit,
+        shard=running.part(shard),
         order_seed=order_seed,
         retry_unanswered=retry_unanswered,
         structured=structured,

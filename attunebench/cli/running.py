@@ -24,6 +24,8 @@ from attunebench.conversations import ConversationSet
 from attunebench.errors import UsageError
 from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run, known_prices
 from attunebench.runner.budget import options_for_prices
+from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.settings import Shard
 from attunebench.text import printable
 
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
@@ -66,6 +68,11 @@ def checked(make: Callable[..., RunSettings], **values: Any) -> RunSettings:
         raise UsageError(f"{option}: {first['msg']}, not {first['input']!r}.") from None
 
 
+def part(shard: str | None) -> Shard | None:
+    """The shard of `--shard i/n`. Raises UsageError."""
+    return None if shard is None else Shard.parse(shard)
+
+
 def main(
     settings: RunSettings,
     folder: Path,
@@ -81,7 +88,8 @@ def main(
         show_estimate(estimate_run(loaded.conversations, settings, book), settings)
         return
     summary = ask(api.run, loaded, settings, book, quiet=quiet)
-    if not (quiet or summary.interrupted or summary.stopped or summary.skipped):
+    whole = summary.whole[0] == summary.whole[1]
+    if whole and not (quiet or summary.interrupted or summary.stopped or summary.skipped):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
     leave(summary, loaded)
@@ -133,10 +141,16 @@ def run_again(argv: Sequence[str]) -> str:
 
 
 def show_estimate(
-    estimate: Estimate, settings: RunSettings, *, judges_only: bool = False, jobs: str = "conversations x modes"
+    estimate: Estimate,
+    settings: RunSettings,
+    *,
+    judges_only: bool = False,
+    jobs: str = "conversations x modes",
+    known: KnownPrices | None = None,
 ) -> None:
-    """Counts on stdout: a table that is also easy to cut. Prices are asked for. `jobs` says what is counted."""
-    known = known_prices(settings, judges_only=judges_only)
+    """Counts on stdout: a table that is also easy to cut. Prices are asked for unless they are given as `known`. `jobs`
+    says what is counted."""
+    known = known or known_prices(settings, judges_only=judges_only)
     typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
     typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
     rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]

@@ -5,8 +5,9 @@ reading old replies anew and telling what is new are questions that others put t
 """
 
 from attunebench.journal.entries import Entry
+from attunebench.journal.files import is_shared
 from attunebench.journal.hashes import Hasher, RequestHash, call_digest
 from attunebench.journal.locks import claim
 from attunebench.journal.store import Journal
 
-__all__ = ["Entry", "Hasher", "Journal", "RequestHash", "call_digest", "claim"]
+__all__ = ["Entry", "Hasher", "Journal", "RequestHash", "call_digest", "claim", "is_shared"]

@@ -1,4 +1,7 @@
-"""One journal file: how it is made, checked and connected to. SQLite in WAL mode, told from others by its header.
+"""One journal file: how it is made, checked, copied and connected to. SQLite, told from others by its header.
+
+WAL keeps its index in memory that processes share, which no other machine sees: so the file of a part of a run, which
+may lie on a network file system, has a rollback journal.
 
 Owns what may be done to a file on disk. A file that is damaged or not ours is never opened for writing: it stops the
 command and stays as it is. Knows nothing of what a row means.
@@ -7,6 +10,8 @@ command and stays as it is. Knows nothing of what a row means.
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -36,6 +41,11 @@ def journal_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("_calls*.sqlite3"))
 
 
+def is_shared(path: Path) -> bool:
+    """Whether a journal file is one part's of a run that others have parts of, maybe on other machines."""
+    return re.fullmatch(r"_calls(\.\d+)?\.sqlite3", path.name) is None
+
+
 def create(path: Path) -> None:
     """A new journal, whole or not at all: from its first moment its header says what it is."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -57,12 +67,30 @@ def writing(path: Path) -> sqlite3.Connection:
     """A connection for the one thread that writes; a commit that returns is on the disk."""
     connection = _connect(path, "mode=rw", any_thread=True)
     # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
-    for mode in ("WAL", "TRUNCATE"):
+    for mode in ("TRUNCATE",) if is_shared(path) else ("WAL", "TRUNCATE"):
         with suppress(sqlite3.OperationalError):
             connection.execute(f"PRAGMA journal_mode = {mode}")
             break
     connection.execute("PRAGMA synchronous = FULL")
     return connection
+
+
+def copied(path: Path, into: Path) -> Path:
+    """A copy of a journal that nobody writes to at this moment, with what belongs to it. Raises DataError."""
+    copy = into / path.name
+    try:
+        _check_bytes(path)
+        for beside in (path, _log_of(path), _rollback_of(path)):
+            if beside.exists():
+                shutil.copyfile(beside, into / beside.name)
+    except OSError as error:
+        raise DataError(
+            f"The call journal {path} cannot be copied to {into} ({error.strerror or error}); make room there, or set "
+            "TMPDIR to another folder of this machine."
+        ) from error
+    if problem := _problem(copy):
+        raise unusable(path, problem)
+    return copy
 
 
 def reading(path: Path) -> sqlite3.Connection:
@@ -134,6 +162,8 @@ def _problem(path: Path) -> str | None:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()
             marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             columns = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
+    except UnicodeDecodeError:  # a name of a table or column that the disk has changed
+        return "it is damaged"
     except (sqlite3.Error, OSError) as error:
         return str(error)
     if marks != [APPLICATION_ID, FORMAT]:

@@ -1,4 +1,8 @@
-"""Who is at work in a results folder: locks of the operating system, which a crash releases."""
+"""Who is at work in a results folder: locks of the operating system, which a crash releases.
+
+Whether a lock is held is found out by taking it for a moment. So two who look at the same time see each other: looking
+and taking are tried again for a second before somebody else is said to hold it.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ from filelock import FileLock, Timeout
 
 from attunebench.errors import DataError
 
+LOOK = 1.0
+"""Seconds after which a lock that is not to be had is held by somebody who does more than look."""
+
 
 @contextmanager
 def claim(
@@ -21,34 +28,54 @@ def claim(
 ) -> Iterator[None]:
     """Hold the right to run this model in these modes into the folder. Raises DataError where another process has it.
 
-    Other models, modes, shards and tasks share the folder.
+    Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"). Shards of
+    another division are refused, and so is the whole beside its shards: they would ask the same.
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):
-            identity = [provider, model, mode, shard or "", *filter(None, [task])]
-            name = sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:16]
-            path = folder / f".attunebench-run-{name}.lock"
-            lock = try_lock(path)
-            if lock is None:
+            stem = _stem(provider, model, mode, task)
+            path = folder / f"{stem}{f'.{shard}' if shard else ''}.lock"
+            lock = try_lock(path, LOOK if shard else 0.0)
+            if lock is not None:
+                held.callback(release, lock)
+                _sign(path)
+            others = (other for other in sorted(folder.glob(f"{stem}*.lock")) if _excludes(path, other, stem))
+            busy = path if lock is None else next((other for other in others if is_held(other, LOOK)), None)
+            if busy is not None:
+                part = _shard_of(busy, stem).replace("-of-", " of ")
                 raise DataError(
-                    f"Another process{_holder(path)} is running {model} ({provider}, {mode}) into {folder} at this "
-                    "moment; wait for it to end, or use another results folder."
+                    f"Another process{_holder(busy)} is running {f'shard {part} of ' if part else ''}{model} "
+                    f"({provider}, {mode}) into {folder} at this moment; wait for it to end, or use another results "
+                    "folder."
                 )
-            held.callback(release, lock)
-            _sign(path)
         yield
 
 
-def try_lock(path: Path) -> FileLock | None:
-    """The lock on this file, or None where another process (or another part of this one) holds it."""
+def try_lock(path: Path, patience: float = 0.0) -> FileLock | None:
+    """The lock on this file, or None where another process (or another part of this one) holds it.
+
+    It is waited for `patience` seconds.
+    """
     lock = FileLock(path, is_singleton=False)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=patience, poll_interval=0.02)
     except Timeout:
         return None
-    except OSError as error:
-        raise DataError(f"{path} cannot be locked ({error.strerror or error}); use another results folder.") from error
+    except (OSError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path} cannot be locked ({reason}); use another results folder.") from error
     return lock
+
+
+def is_held(path: Path, patience: float = 0.0) -> bool:
+    """Whether somebody holds the lock on this file for longer than so many seconds."""
+    if not path.exists():
+        return False
+    lock = try_lock(path, patience)
+    if lock is None:
+        return True
+    release(lock)
+    return False
 
 
 def release(lock: FileLock) -> None:
@@ -68,3 +95,20 @@ def _holder(path: Path) -> str:
         if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", path.read_text(encoding="ascii")):
             return f" (pid {told[1]}, since {told[2]})"
     return ""
+
+
+def _stem(provider: str, model: str, mode: str, task: str) -> str:
+    """The beginning of the names of all locks on one model in one mode; that on the whole has nothing more."""
+    identity = [provider, model, mode, "", *filter(None, [task])]
+    return f".attunebench-run-{sha256(chr(0).join(identity).encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
+
+
+def _shard_of(path: Path, stem: str) -> str:
+    """The shard that a lock is on; "" for the whole."""
+    return path.name.removeprefix(stem).removesuffix(".lock").removeprefix(".")
+
+
+def _excludes(mine: Path, other: Path, stem: str) -> bool:
+    """Whether two locks on one model in one mode may not be held at once: all but two shards of the same division."""
+    divisions = [_shard_of(path, stem).partition("-of-")[2] for path in (mine, other)]
+    return mine != other and not (divisions[0] and divisions[0] == divisions[1])

@@ -11,8 +11,10 @@ import json
 import queue
 import re
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, Entry, from_row, to_row
-from attunebench.journal.files import check, create, journal_files, reading, unusable, writing
-from attunebench.journal.locks import release, try_lock
+from attunebench.journal.files import check, copied, create, is_shared, journal_files, reading, unusable, writing
+from attunebench.journal.locks import LOOK, is_held, release, try_lock
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -40,15 +42,28 @@ class Journal:
     """The replies of a results folder; its own file takes new ones, the folder's other files are read.
 
     Use it as a context manager, in one event loop's thread. Open it with `Journal.open`, or `Journal.read` to look
-    only.
+    only. `unread` are files that another process was writing to when it was opened, and that are not read.
     """
 
-    def __init__(self, path: Path | None, files: Sequence[Path], lock: FileLock | None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        files: Sequence[Path],
+        lock: FileLock | None,
+        *,
+        unread: Sequence[Path] = (),
+        copies: tempfile.TemporaryDirectory[str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.path = path
+        self.unread = tuple(unread)
         with ExitStack() as stack:
             if lock is not None:
                 stack.callback(release, lock)
-            self._readers = [stack.enter_context(closing(_Reader(file))) for file in files]
+            if copies is not None:
+                stack.callback(copies.cleanup)
+            readers = [_Reader(file, folder / file.name if folder else file) for file in files]
+            self._readers = [stack.enter_context(closing(reader)) for reader in readers]
             # The own file is empty at first and fills.
             self._read_from = [
                 reader
@@ -59,35 +74,67 @@ class Journal:
             self._held = stack.pop_all()
 
     @classmethod
-    def open(cls, folder: Path, *, shard: str | None = None) -> Journal:
+    def open(cls, folder: Path, *, shard: str | None = None, patience: float = LOOK) -> Journal:
         """The folder's journal for reading and writing, made where there is none.
 
-        While another process writes to it, this one gets a file of its own; with a `shard` always. Raises DataError
-        for a file that is damaged, of another program or of a newer version; it is left as it is.
+        While another process writes to it, this one gets a file of its own; with a `shard` always, whose lock is waited
+        for `patience` seconds. Raises DataError for a file that is damaged, of another program or of a newer version;
+        it is left as it is.
         """
-        _check_all(folder)
+        if shard is None:
+            _checked(folder)
         for number in range(1, 1000):
             parts = ["_calls", _clean(shard) if shard else "", str(number) if number > 1 else ""]
-            name = ".".join(filter(None, parts))
-            lock = try_lock(folder / f".attunebench-{name}.lock")
+            path = folder / f"{'.'.join(filter(None, parts))}.sqlite3"
+            lock = try_lock(_lock_of(path), patience if shard else 0.0)
             if lock is None:
                 continue
-            path = folder / f"{name}.sqlite3"
             try:
                 if not path.exists():
                     create(path)
-                files = journal_files(folder)
+                if shard is not None:
+                    return cls._beside_others(folder, path, lock)
+                return cls(path, _at_rest(folder), lock)
             except BaseException:
                 release(lock)
                 raise
-            return cls(path, files, lock)
         raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
 
     @classmethod
     def read(cls, folder: Path) -> Journal:
-        """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does."""
-        _check_all(folder)
-        return cls(None, journal_files(folder), None)
+        """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
+
+        What a shard writes to at this moment is not read.
+        """
+        return cls(None, _checked(folder), None)
+
+    @classmethod
+    def snapshot(cls, folder: Path) -> Journal:
+        """As `read`, of copies: for a folder that other machines write to."""
+        return cls._beside_others(folder, None, None)
+
+    @classmethod
+    def _beside_others(cls, folder: Path, own: Path | None, lock: FileLock | None) -> Journal:
+        """A journal that reads copies of all files, its own included, made while nobody writes to them.
+
+        A database that another machine is changing can be read only as far as the file system passes locks on and shows
+        changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
+        """
+        copies = tempfile.TemporaryDirectory(prefix="attunebench-")
+        try:
+            into = Path(copies.name)
+            files = [copied(own, into)] if own is not None else []
+
+            def take(path: Path) -> bool:
+                copy = _copy_at_rest(path, into)
+                files.extend([] if copy is None else [copy])
+                return copy is not None
+
+            unread = _each_at_rest([path for path in journal_files(folder) if path != own], take)
+            return cls(own, files, lock, unread=unread, copies=copies, folder=folder)
+        except BaseException:
+            copies.cleanup()
+            raise
 
     def __enter__(self) -> Journal:
         return self
@@ -163,8 +210,8 @@ class Journal:
 class _Reader:
     """Reads one file; what SQLite or a checksum finds wrong in it is a sentence."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, called: Path) -> None:
+        self._path = called
         self._connection = reading(path)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -213,6 +260,8 @@ class _Writer:
             self._queue.put(None)
             self._thread.join()
         with suppress(sqlite3.Error):
+            if is_shared(self._path):
+                self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no empty log beside the file
             self._connection.close()
 
     def _run(self) -> None:
@@ -261,6 +310,53 @@ def _clean(shard: str) -> str:
     return re.sub(r"[^A-Za-z0-9-]+", "-", shard)
 
 
-def _check_all(folder: Path) -> None:
-    for path in journal_files(folder):
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".attunebench-{path.name.removesuffix('.sqlite3')}.lock")
+
+
+def _checked(folder: Path) -> list[Path]:
+    """The journal files that are at rest, each whole and ours."""
+    files = _at_rest(folder)
+    for path in files:
         check(path)
+    return files
+
+
+def _at_rest(folder: Path) -> list[Path]:
+    """The journal files but those that a part of a run writes to at this moment, maybe on another machine."""
+    files = journal_files(folder)
+    busy = _each_at_rest([path for path in files if is_shared(path)], lambda path: not _is_written_to(path))
+    return [path for path in files if path not in busy]
+
+
+def _each_at_rest(paths: Sequence[Path], take: Callable[[Path], bool]) -> list[Path]:
+    """Those that could not be taken. Somebody who only looks whether a file is at rest holds its lock for a moment."""
+    left = list(paths)
+    for pause in (0.0, LOOK / 10, LOOK / 5):
+        if left:
+            time.sleep(pause)
+            left = [path for path in left if not take(path)]
+    return left
+
+
+def _is_written_to(path: Path) -> bool:
+    try:
+        return is_held(_lock_of(path))
+    except DataError:  # who may not lock in this folder cannot tell, and reads as ever
+        return False
+
+
+def _copy_at_rest(path: Path, into: Path) -> Path | None:
+    """A copy made while nobody wrote to the file, or None."""
+    if _is_written_to(path):
+        return None
+    before = path.stat()
+    try:
+        copy = copied(path, into)
+    except DataError:
+        if _is_written_to(path):
+            return None
+        raise
+    after = path.stat()
+    unchanged = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
+    return copy if unchanged and not _is_written_to(path) else None

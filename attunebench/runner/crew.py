@@ -18,7 +18,7 @@ from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
 from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
-from attunebench.journal import Journal
+from attunebench.journal import Journal, is_shared
 from attunebench.runner.asking import Asker, hasher
 from attunebench.runner.budget import Budget, Purse, check_bound
 from attunebench.runner.engine import Engine, Job
@@ -58,13 +58,19 @@ class Crew:
         """Whether anybody costs something to ask again: what is built in does not."""
         return any(each.provider != "baseline" for each in self._models if each is not None)
 
-    async def settle_in(self, stack: AsyncExitStack, folder: Path) -> None:
+    async def settle_in(self, stack: AsyncExitStack, folder: Path, part: str | None = None) -> None:
         """Open the journal of the folder, where it is needed, and the backends with what it remembers of them.
 
-        Raises DataError for a journal that cannot be used.
+        `part` names the file of its own that a part of a run gets. Raises DataError for a journal that cannot be used.
         """
         if self.costs:
-            self.journal = stack.enter_context(Journal.open(folder))
+            self.journal = stack.enter_context(Journal.open(folder, shard=part))
+            for path in self.journal.unread:
+                if not is_shared(path):
+                    self._observer.warned(
+                        f"Another process is writing to {path} at this moment, so it is not read: replies of this run "
+                        "that an earlier one has left in it would be asked for again."
+                    )
         for number, (model, backend) in enumerate(zip(self._models, self.backends, strict=True)):
             if model is not None and backend is not None:
                 self.backends[number] = opened = self._remembering(model, backend)

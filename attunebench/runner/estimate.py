@@ -16,6 +16,7 @@ from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.order import stratified_order
 from attunebench.runner.settings import RunSettings
+from attunebench.runner.shards import part_of
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import Planner
 
@@ -117,12 +118,15 @@ class Estimate:
 def estimate_run(
     conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: Task = BENCHMARK
 ) -> Estimate:
-    """The calls of a run with these settings that are not complete in its output folder, by kind.
+    """The calls of a run (or its shard) with these settings that are not complete in its output folder, by kind.
 
     What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
     """
     folder = ResultFolder(settings.output, task.identity_of, task.result_name)
     planner = Planner(settings, codebook, folder, task)
     counted = Counted()
-    work = planner.survey(stratified_order(conversations, settings.order_seed)[: settings.limit], counted.add)
+    chosen = stratified_order(conversations, settings.order_seed)[: settings.limit]
+    if settings.shard:
+        chosen = part_of(chosen, settings.shard, settings.output, note=False)
+    work = planner.survey(chosen, counted.add)
     return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted)

@@ -72,6 +72,10 @@ class RunSummary:
     """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
     unanswered: Mapping[str, int] = field(default_factory=dict)
     """Outcome ("refused", "truncated", "incomplete", "unreadable") → calls to the evaluated model that ended so."""
+    shard: str = ""
+    """The part of a run that this was ("2/8"); "" for the whole of it. Numbers of jobs are the part's."""
+    whole: tuple[int, int] = (0, 0)
+    """Of a part: how many results of the whole run were in the folder when it ended, and how many the whole has."""
     served: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Model → the names under which servers and providers answered, where they are several or another one."""
 

@@ -45,9 +45,7 @@ def prepare_folder(folder: Path) -> None:
             pass
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DataError(
-            f"The output folder {folder} cannot be written ({reason}); use another one."
-        ) from error
+        raise DataError(f"The output folder {folder} cannot be written ({reason}); use another one.") from error
 
 
 def identity_of(data: Mapping[str, Any]) -> Identity | None:

@@ -43,10 +43,11 @@ def stratum_of(conversation: Conversation) -> Stratum:
     return topic, named_groups(told)
 
 
-def order_words(chosen: int, of: int, seed: int) -> str:
-    """What a run takes in which order, in words."""
+def order_words(chosen: int, of: int, seed: int, part: str = "") -> str:
+    """What a run takes in which order, in words. `part` says what part of that it takes where it is not all."""
     order = f"stratified by topic and diagnosis, seed {seed}"
-    return f"all in an order {order}" if chosen == of else f"the first {chosen} of {of} in an order {order}"
+    which = "all" if chosen == of else f"the first {chosen} of {of}"
+    return f"{part + ' ' if part else ''}{which} in an order {order}"
 
 
 def sample_words(done: int, of: int, seed: int) -> str:

@@ -19,11 +19,12 @@ from attunebench.runner.crew import Crew
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
-from attunebench.runner.files import ResultFolder, prepare_folder
+from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.settings import RunSettings
+from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.stamps import Stamp
 from attunebench.runner.task import BENCHMARK, Task
@@ -60,8 +61,8 @@ def run_conversations(
 
 
 def choose(conversations: Sequence[Conversation], settings: RunSettings) -> Sequence[Conversation]:
-    """The conversations of a run in its order: seeded and stratified, so that each beginning is a fair sample of all;
-    cut at `limit`."""
+    """The conversations of a whole run in its order: seeded and stratified, so that each beginning is a fair sample of
+    all; cut at `limit`. What a shard has of them is told by `shards.part_of`."""
     return stratified_order(conversations, settings.order_seed)[: settings.limit]
 
 
@@ -104,28 +105,37 @@ class _Run:
         judges = [judge.model for judge in settings.judges]
         if len(set(judges)) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
-        self._chosen = chosen = choose(conversations, settings)
+        self._whole = choose(conversations, settings)
         self._n_all = len(conversations)
         self._crew = crew = Crew(settings, self._codebook, self._observer)  # tells of keys that are missing
         prepare_folder(settings.output)
         async with AsyncExitStack() as stack:
-            em = settings.em
-            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, task=task.name))
-            await crew.settle_in(stack, settings.output)
-            folder = ResultFolder(settings.output, task.identity_of, task.result_name)
-            self._writing = self._writing_into(folder)
-            planner = Planner(settings, self._codebook, folder, task)
+            em, shard = settings.em, settings.shard.name if settings.shard else None
+            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
+            self._chosen = part_of(self._whole, settings.shard, settings.output) if settings.shard else self._whole
+            await crew.settle_in(stack, settings.output, shard and journal_name(settings, shard, task.name))
+            self._folder = ResultFolder(settings.output, task.identity_of, task.result_name)
+            self._folder.reserve(self._identities())
+            self._writing = self._writing_into(self._folder)
+            planner = Planner(settings, self._codebook, self._folder, task)
             seen = _Seen(crew.journal, crew.hasher())
-            work = planner.survey(chosen, seen.add)
+            work = planner.survey(self._chosen, seen.add)
             engine = await self._run_engine(planner, work, seen, interruptible)
         summary = self._summary(work, engine, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
 
+    def _identities(self) -> list[Identity]:
+        """The results of all parts of a run that this is a part of, in its order; none where it is the whole."""
+        em, modes = self._settings.em, self._settings.modes
+        names = [each.conversation_id for each in self._whole] if self._settings.shard else []
+        return [(name, em.provider, em.model, mode) for name in names for mode in modes]
+
     def _writing_into(self, folder: ResultFolder) -> Writing:
         settings, task, em = self._settings, self._task, self._settings.em
-        results = Results(settings, self._chosen, n_all=self._n_all, task=task, quick_scores=self._quick_scores)
-        skipped = SkippedFile(settings.output, em.provider, em.model, task.name)
+        results = Results(settings, self._whole, n_all=self._n_all, task=task, quick_scores=self._quick_scores)
+        shard = settings.shard.name if settings.shard else ""
+        skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard)
         return Writing(results, settings, folder, skipped, self._observer, run_again=self._run_again)
 
     async def _run_engine(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Engine:
@@ -147,7 +157,7 @@ class _Run:
             jobs=len(work.todos) + work.complete,
             complete=work.complete,
             calls=sum(todo.n_calls for todo in work.todos),
-            order=order_words(len(self._chosen), self._n_all, settings.order_seed),
+            order=order_words(len(self._whole), self._n_all, settings.order_seed, self._part_words()),
             spending=crew.spending,
             prompt_tokens=seen.counted.prompt_tokens if costs else None,
             price=seen.counted.price(crew.prices.prices, settings.max_tokens) if costs else None,
@@ -156,6 +166,10 @@ class _Run:
             notes=[*(seen.novelty.sentences() if seen.novelty else ()), *crew.payers],
         )
 
+    def _part_words(self) -> str:
+        shard = self._settings.shard
+        return f"shard {shard.number} of {shard.of}, {len(self._chosen)} conversations of" if shard else ""
+
     async def _done(self, job: Job) -> None:
         await self._writing.done(job, self._stamps[(job.conversation.conversation_id, job.mode)])
 
@@ -163,7 +177,7 @@ class _Run:
         for job in engine.open:  # what was answered of the conversations that a stop has left unfinished
             self._writing.count(job)
         totals, spending, modes = self._writing.totals, self._crew.spending, len(self._settings.modes)
-        jobs = len(work.todos) + work.complete
+        jobs, identities = len(work.todos) + work.complete, self._identities()
         unreached = len(work.todos) - totals.written - len(totals.skipped)
         reached = (jobs - unreached - len(totals.skipped)) // modes
         return RunSummary(
@@ -190,4 +204,6 @@ class _Run:
             adapted=totals.adapted,
             unanswered=totals.unanswered,
             served=totals.served,
+            shard=str(self._settings.shard or ""),
+            whole=(sum(self._folder.place(each).exists() for each in identities), len(identities)),
         )

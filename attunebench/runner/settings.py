@@ -6,14 +6,44 @@ with other parameters is never mixed with a new one.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from attunebench.errors import UsageError
 from attunebench.protocol.calls import Mode, PanasStrategy
 
 Structured = Literal["auto", "schema", "object", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part of a run: the `number`-th (1 is the first) of `of`. Raises UsageError for one that there is not."""
+
+    number: int
+    of: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of:
+            raise UsageError(f"There is no shard {self}: of {self.of} shards the first is 1 and the last {self.of}.")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def name(self) -> str:
+        """As it stands in names of files."""
+        return f"{self.number}-of-{self.of}"
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The shard that is written "2/8". Raises UsageError."""
+        if found := re.fullmatch(r"\s*([0-9]{1,9})\s*/\s*([1-9][0-9]{0,8})\s*", text):
+            return cls(int(found[1]), int(found[2]))
+        raise UsageError(f"--shard: give the part and their number, such as 2/8, not {text!r}.")
 
 
 class ModelSettings(BaseModel):
@@ -80,6 +110,8 @@ class RunSettings(BaseModel):
     """Ask again the calls whose answers are final and incomplete."""
     limit: int | None = Field(default=None, gt=0)
     """Only the first so many conversations of the run order."""
+    shard: Shard | None = None
+    """Only this part of them, where several processes share the work and the output folder."""
     replace: bool = False
     """Make results anew that were made with other settings; those of the same settings stay."""
 

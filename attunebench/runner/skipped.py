@@ -1,10 +1,12 @@
 """`_skipped_<model>.json`: what a run had to leave out, why, and how to go on. No file where nothing is left out.
 
-The file is a note for people and for coverage counts; a later run decides by the results that are there, not by it.
+A shard has a list of its own, `_skipped_<model>~2-of-8.json`, so that no two processes rewrite one file. The files are
+notes for people and for coverage counts; a later run decides by the results that are there, not by them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +18,27 @@ _KEY = ("provider", "model", "conversationId", "mode")
 class SkippedFile:
     """The entries of one model; each change is on disk before the call returns.
 
-    `task` keeps the lists of others than the benchmark apart, under a name that scoring does not look at.
+    `task` keeps the lists of others than the benchmark apart, under a name that scoring does not look at. `shard` is
+    the name of the one that the list is of ("2-of-8"); without one, the lists that shards have left are kept too, since
+    no shard runs beside the whole.
     """
 
-    def __init__(self, folder: Path, provider: str, model: str, task: str = "") -> None:
+    def __init__(self, folder: Path, provider: str, model: str, task: str = "", *, shard: str = "") -> None:
         of_task = f"_{clean_name(task)}" if task else ""
-        self.path = folder / f"{of_task}_skipped_{short_name(clean_name(model), model)}.json"
+        stem = f"{of_task}_skipped_{short_name(clean_name(model), model)}"
+        # Other models' names hold no "~" when they are cleaned.
+        self.path = folder / f"{stem}{f'~{shard}' if shard else ''}.json"
         self._provider = provider
         self._model = model
+        of_shards = (
+            [] if shard else sorted(path for path in folder.glob("*~*.json") if path.name.startswith(f"{stem}~"))
+        )
         # Names of different models may be cleaned to the same one, so the model is part of the key.
-        self._entries: dict[tuple[str, ...], dict[str, Any]] = {}
-        for entry in _stored(self.path):
-            self._entries[tuple(str(entry.get(name)) for name in _KEY)] = entry
+        self._lists = {path: {_key(entry): entry for entry in _stored(path)} for path in (self.path, *of_shards)}
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
         """Note what failed, when, after how many tries, and the command to run again."""
-        self._entries[(self._provider, self._model, conversation_id, mode)] = {
+        entry = {
             "provider": self._provider,
             "model": self._model,
             "conversationId": conversation_id,
@@ -41,18 +48,25 @@ class SkippedFile:
             "when": when,
             "run_again": again,
         }
-        self._save()
+        self.remove(conversation_id, mode, but=self.path)
+        self._lists[self.path][_key(entry)] = entry
+        self._save(self.path)
 
-    def remove(self, conversation_id: str, mode: str) -> None:
-        """The conversation has its result now."""
-        if self._entries.pop((self._provider, self._model, conversation_id, mode), None) is not None:
-            self._save()
+    def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
+        """The conversation has its result now (or its entry stands in the file `but`)."""
+        for path, entries in self._lists.items():
+            if path != but and entries.pop((self._provider, self._model, conversation_id, mode), None) is not None:
+                self._save(path)
 
-    def _save(self) -> None:
-        if self._entries:
-            write_json(self.path, {"schema_version": 1, "skipped": list(self._entries.values())})
+    def _save(self, path: Path) -> None:
+        if entries := self._lists[path]:
+            write_json(path, {"schema_version": 1, "skipped": list(entries.values())})
         else:
-            self.path.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+
+
+def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(entry.get(name)) for name in _KEY)
 
 
 def _stored(path: Path) -> list[dict[str, Any]]:

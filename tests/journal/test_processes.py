@@ -152,8 +152,6 @@ def test_the_same_run_is_refused_while_another_process_is_at_it_and_others_share
     assert claimed(tmp_path, modes=("omniscient",))
     assert claimed(tmp_path, model="other")
     assert claimed(tmp_path, provider="openai")
-    with claim(tmp_path, "local", "m", ["default"], shard="1"):
-        pass
     holder.kill()
     holder.communicate()
     assert claimed(tmp_path, modes=("default", "verbose"))

@@ -1,0 +1,108 @@
+"""Which part of a run a shard is: conversations dealt out in the run's order, and kept as they were dealt.
+
+Every conversation goes to the shard with the fewest calls so far, so each shard is a fair sample of the order and all
+have much the same to do. Who has which is noted in the results folder: conversations that are added later join some
+shard and move no other, so that shards started at different times never share a conversation. Knows no file name, no
+call and no journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from attunebench.conversations.schema import Conversation
+from attunebench.errors import DataError
+from attunebench.runner.files import read_object, write_json
+from attunebench.runner.settings import RunSettings, Shard
+
+_PATIENCE = 60.0
+"""Seconds: the list is held for as long as it takes to read and write it."""
+
+
+def dealt(conversations: Sequence[Conversation], of: int, known: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Conversation id → its shard (1 to `of`) for all conversations, given in the run's order.
+
+    Those of `known` keep their shard; every other one goes to the shard with the fewest calls so far, the first of
+    several. Where nothing is known, two shards differ by no more than the calls of the longest conversation.
+    """
+    places = {name: shard for name, shard in (known or {}).items() if 1 <= shard <= of}
+    loads = dict.fromkeys(range(1, of + 1), 0)
+    for conversation in conversations:
+        if (place := places.get(conversation.conversation_id)) is not None:
+            loads[place] += _calls(conversation)
+    result = {}
+    for conversation in conversations:
+        name = conversation.conversation_id
+        if name not in places:
+            places[name] = min(loads, key=lambda shard: (loads[shard], shard))
+            loads[places[name]] += _calls(conversation)
+        result[name] = places[name]
+    return result
+
+
+def part_of(
+    conversations: Sequence[Conversation], shard: Shard, folder: Path, *, note: bool = True
+) -> list[Conversation]:
+    """The conversations of one shard, out of those of the whole run in its order.
+
+    With `note` what is dealt is written down in the results folder, which is there; all processes do so one after the
+    other. Raises DataError where that cannot be done.
+    """
+    if note:
+        places = _noted(conversations, shard.of, folder)
+    else:
+        places = dealt(conversations, shard.of, _read(_list_of(folder, shard.of)))
+    return [each for each in conversations if places[each.conversation_id] == shard.number]
+
+
+def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
+    """The name of the journal file of a part of this run: `who` (such as "2-of-8") and a digest of the run.
+
+    The digest is of what `claim` goes by, so that nobody but the next start of the same part writes to the same file.
+    """
+    identity = [settings.em.provider, settings.em.model, *sorted(set(settings.modes)), task]
+    return f"{who}-{sha256(chr(0).join(identity).encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+
+
+def _calls(conversation: Conversation) -> int:
+    """How much a conversation is to do, against others: modes and judges make more of all of them alike."""
+    return 4 * len(conversation.turns) + 1
+
+
+def _noted(conversations: Sequence[Conversation], of: int, folder: Path) -> Mapping[str, int]:
+    path = _list_of(folder, of)
+    lock = FileLock(path.with_suffix(".lock"), is_singleton=False)
+    try:
+        with lock.acquire(timeout=_PATIENCE):
+            known = _read(path)
+            places = dealt(conversations, of, known)
+            if not places.items() <= known.items():
+                write_json(path, {"schema_version": 1, "of": of, "shards": {**known, **places}})
+    except Timeout:
+        raise DataError(
+            f"The list of shards {path} has been locked by another process for {_PATIENCE:.0f} s; repeat the command."
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        raise DataError(f"{lock.lock_file} cannot be locked ({error}); use another results folder.") from error
+    return places
+
+
+def _list_of(folder: Path, of: int) -> Path:
+    return folder / f".attunebench-shards-{of}.json"
+
+
+def _read(path: Path) -> dict[str, int]:
+    """What was dealt before. A list that somebody has damaged stops the command: dealt anew, shards might overlap."""
+    if not path.exists():
+        return {}
+    shards = (read_object(path) or {}).get("shards")
+    if not isinstance(shards, Mapping) or not all(type(shard) is int for shard in shards.values()):
+        raise DataError(
+            f"The list of shards {path} is damaged. Delete it when no shard of this folder is running, and repeat the "
+            "command."
+        )
+    return dict(shards)
