@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from attunebench.batches.files import CollectSummary, Origin, PlanSummary, collect_responses, plan_requests
+from attunebench.batches.requests import SERVICE, Limits
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
@@ -26,7 +28,17 @@ from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
 
-__all__ = ["load_conversations", "plan_calls", "rejudge", "reparse", "run", "score", "score_to_file"]
+__all__ = [
+    "collect",
+    "load_conversations",
+    "plan",
+    "plan_calls",
+    "rejudge",
+    "reparse",
+    "run",
+    "score",
+    "score_to_file",
+]
 
 
 def plan_calls(
@@ -70,6 +82,62 @@ def run(
         quick_scores=quick_scores,
         run_again=run_again,
         interruptible=interruptible,
+    )
+
+
+def plan(
+    conversations: Sequence[Conversation] | ConversationSet | str | Path,
+    settings: RunSettings,
+    output: str | Path = "requests.jsonl",
+    *,
+    codebook: Codebook | Path | None = None,
+    limits: Limits = SERVICE,
+    new_only: bool = False,
+    origin: Origin | None = None,
+) -> PlanSummary:
+    """Write what a run would ask now into request files in OpenAI's batch format, for somebody else's engine.
+
+    Needs no key and sends nothing. `settings.output` is the results folder, which keeps what belongs to the requests;
+    results of what its journal has all answers for are written. `limits` are those of one file, `new_only` leaves out
+    what an earlier plan asks. `origin` tells `collect` where conversations are that are given as objects. The codebook
+    is found as by `run`. Raises UsageError, ConfigurationError (an address that is none) and DataError.
+    """
+    if origin is None:
+        folder = Path(conversations) if isinstance(conversations, (str, Path)) else None
+        origin = Origin(folder, codebook if isinstance(codebook, Path) else None)
+    talks, book = _loaded(conversations, codebook)
+    return plan_requests(
+        talks,
+        settings,
+        book,
+        Path(output),
+        origin=origin,
+        limits=limits,
+        new_only=new_only,
+        quick_scores=quick_scores,
+    )
+
+
+def collect(
+    responses: Sequence[str | Path],
+    results: str | Path = "results",
+    *,
+    conversations: str | Path | None = None,
+    codebook: Path | None = None,
+) -> CollectSummary:
+    """Keep the answers that stand in response files (and folders of them) of any engine, then write the results that
+    they complete. Asks nobody.
+
+    Any order, any part, and again: the first reply to a request counts. Conversations and codebook are those of the
+    plan where nothing is given. Raises UsageError (no plan in the folder) and DataError (files that cannot be read, a
+    journal that cannot be used); what could not be done with answers that are kept is told in `problems`.
+    """
+    return collect_responses(
+        [Path(each) for each in responses],
+        Path(results),
+        conversations=Path(conversations) if conversations is not None else None,
+        codebook=codebook,
+        quick_scores=quick_scores,
     )
 
 

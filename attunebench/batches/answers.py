@@ -1,4 +1,4 @@
-"""Lines of a response file: whose answer it is, and what it says. OpenAI's service, vLLM's `run-batch`, Ray Data.
+"""Lines of a response file: whose answer it is, and what it says. OpenAI's service, vLLM's `run-batch`, Ray Data LLM.
 
 Pure: lines in, outcomes out; it knows no journal and no folder.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Request
-from attunebench.backends.caught import fault_of_error, located, outcome_of_body, without_key
+from attunebench.backends.caught import fault_of_error, kept_headers, located, outcome_of_body, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.wire import error_in, parse_body, tidy
@@ -28,17 +28,24 @@ NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling",
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One response line. `status` and `body` are the model's response, None where the engine has none; `error` is what
-    the engine itself says went wrong."""
+    """One line with an id. `status` and `body` are the model's response, None where the engine has none; `error` is
+    what the engine itself says went wrong, `request_id` the engine's own name of it. `asks`: the line is a request."""
 
     custom_id: str
     status: int | None = None
     body: Any = None
     error: Any = None
+    request_id: str | None = None
+    asks: bool = False
 
 
 def read_line(content: bytes) -> Line | None:
-    """The line's parts; None where it is none of a response file (cut, no JSON, without an id)."""
+    """The line's parts; None where it is none of a request or response file (cut, no JSON, without an id).
+
+    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
+    LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself, and
+    `__inference_error__` where a row failed.
+    """
     try:
         data = parse_body(content)
     except ValueError:
@@ -48,11 +55,41 @@ def read_line(content: bytes) -> Line | None:
         return None
     response = data.get("response")
     if isinstance(response, Mapping):
-        status = response.get("status_code")
-        # vLLM writes 200 for what it has answered and may leave the status of an error to the body.
-        known = status if isinstance(status, int) and not isinstance(status, bool) else None
-        return Line(custom_id, known, response.get("body"), data.get("error"))
-    return Line(custom_id, error=data.get("error"))
+        if "body" not in response and "status_code" not in response:
+            return Line(custom_id, body=response, error=data.get("error"))
+        request_id = response.get("request_id")
+        return Line(
+            custom_id,
+            status=_whole(response.get("status_code")),
+            body=response.get("body"),
+            error=data.get("error"),
+            request_id=request_id if isinstance(request_id, str) else None,
+        )
+    if (error := data.get("__inference_error__") or data.get("error")) or _ANSWERED.isdisjoint(data):
+        return Line(custom_id, error=error, asks=not error and isinstance(data.get("body"), Mapping))
+    return Line(custom_id, body=_flat(data))
+
+
+_ANSWERED = frozenset(("generated_text", "http_response", "choices"))
+"""What flat rows have where they hold an answer."""
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, which tables may have made into a floating one."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _flat(row: Mapping[str, Any]) -> Any:
+    """The completion in a flat row, as a server would have sent it."""
+    if isinstance(row.get("http_response"), Mapping):
+        return row["http_response"]
+    if not isinstance(row.get("generated_text"), str):
+        return row
+    counts = (("prompt_tokens", "num_input_tokens"), ("completion_tokens", "num_generated_tokens"))
+    usage = {ours: _whole(row.get(theirs)) for ours, theirs in counts}
+    return {"choices": [{"message": {"content": row["generated_text"]}}], "usage": usage}
 
 
 def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | AttuneBenchError:
@@ -65,8 +102,9 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     terms, request = _terms(row), _request(row)
     outcome = _read(line)
     if not isinstance(outcome, Fault):
-        reply = without_key(outcome, endpoint)
-        return replace(reply, structured=terms.rung, notes=terms.notes(request))
+        headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
+        reply = _ended(without_key(outcome, endpoint), min(row.max_tokens, row.ceiling or row.max_tokens))
+        return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
     fault = located(outcome, endpoint, answered=True, reask=row.ask)
     if fault.code and NEVER_TAKEN.intersection(fault.code.split()):
         return TransientError(f"The batch ended before the request was taken ({tidy(fault.message or fault.code)}).")
@@ -74,22 +112,23 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
         further = adapted(terms, request, fault)
     except ConfigurationError as error:
         return error
-    if further is None:
-        return error_for(fault, endpoint)
-    if further.ceiling is not None:
-        return ConfigurationError(
-            f"{endpoint.model} has no room for replies of {row.max_tokens:,} tokens; plan again with "
-            f"--max-tokens {further.ceiling}."
-        )
-    return further
+    return error_for(fault, endpoint) if further is None else further
+
+
+def _ended(reply: Reply, limit: int) -> Reply:
+    """Engines that do not say why a reply ended say how long it is."""
+    cut = reply.finish_reason is None and (reply.usage.completion_tokens or 0) >= limit
+    return replace(reply, finish_reason="length") if cut else reply
 
 
 def _read(line: Line) -> Reply | Fault:
     if line.error and not isinstance(line.body, Mapping):
-        described = error_in({"error": line.error})
+        described = error_in(line.error) or error_in({"error": line.error})
         assert described is not None, "an error that says something describes itself"
-        return fault_of_error(described, status=line.status or described.status or 0)
-    if line.status is not None and not 200 <= line.status < 300:
+        # Bare words are an exception of the engine's, whatever status stands beside them: no server's verdict on the
+        # request, and no reason to ask it otherwise.
+        return fault_of_error(described, status=200 if isinstance(line.error, str) else line.status or 200)
+    if line.status and not 200 <= line.status < 300:
         said = error_in(line.body) or error_in({"error": line.error or "no reason given"})
         assert said is not None
         return fault_of_error(said, status=line.status)
@@ -97,7 +136,8 @@ def _read(line: Line) -> Reply | Fault:
 
 
 def _terms(row: Row) -> Terms:
-    return replace(first_terms(row.provider, row.structured, {"given_up": row.given_up}), recalled=False)
+    terms = first_terms(row.provider, row.structured, {"given_up": row.given_up})
+    return replace(terms, ceiling=row.ceiling, recalled=False)
 
 
 def _request(row: Row) -> Request:

@@ -1,15 +1,16 @@
 """Answers into the journal: every line of any response file that is an answer to one of our requests is kept, once.
 
 First the money is made safe, then anything else is looked at: what a line says is in the journal before conversations
-are loaded, prompts compared or results made.
+are loaded, prompts compared or results made. The order of lines and files changes nothing: the first reply to a request
+stays, and any reply wins over an error.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ from pydantic import SecretStr
 
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
+from attunebench.backends.wire import looks_like_html
 from attunebench.batches.answers import outcome_of_line, read_line
+from attunebench.batches.learning import Learning
 from attunebench.batches.requests import tag_of
-from attunebench.batches.table import Row, read_rows, table_path
+from attunebench.batches.table import Row, Table, table_path
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, TransientError
 from attunebench.protocol.calls import Usage
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 """Lines whose entries go to the disk together."""
+_MOST_REASONS = 1000
+"""Reasons that are told apart; what a server says of each request by number would fill the memory."""
+OTHER_REASONS = "Other reasons."
 
 CostOf = Callable[[Row, "Reply"], "float | None"]
 """What a reply has cost in USD, None where it is unknown."""
@@ -47,43 +53,64 @@ def _unheard(_row: Row, _why: AttuneBenchError | Terms) -> None: ...
 
 @dataclass(slots=True)
 class Collected:
-    """What lines came to. `kept` replies and `final` errors are new in the journal, `known` was there before.
+    """What lines came to. `kept` replies are new in the journal, `known` ones were there before or came twice;
+    `replaced` counts those of `kept` that took the place of an error. `final` errors, by reason, are new too.
 
     `later`: lines whose request may be asked again as it is, by reason; `stopped`: those that cannot be asked until
     something is mended, by reason; `adapted` counts requests that are asked again otherwise, since the server does not
-    take a part of them. `unreadable` lines are no lines of a response file, `foreign` ones answer no request of this
-    folder.
+    take a part of them. `unreadable` lines are no lines of a response file (`pages` of them begin a web page), `asking`
+    ones are requests, `foreign` ones answer no request of this folder, and those of `damaged` tables, by table, cannot
+    be told. `cost`: USD as far as it is known, `unpriced` counts the replies of which it is not.
     """
 
     lines: int = 0
     kept: int = 0
-    final: int = 0
     known: int = 0
+    replaced: int = 0
     adapted: int = 0
     unreadable: int = 0
+    pages: int = 0
+    asking: int = 0
     foreign: int = 0
+    final: Counter[str] = field(default_factory=Counter)
     later: Counter[str] = field(default_factory=Counter)
     stopped: Counter[str] = field(default_factory=Counter)
+    damaged: Counter[str] = field(default_factory=Counter)
     tags: set[str] = field(default_factory=set)
+    mended: set[str] = field(default_factory=set)
+    """Conversations in which a reply took the place of an error."""
     usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def add(self, other: Collected) -> None:
+        """Count what the other one counts."""
+        for each in fields(self):
+            ours, theirs = getattr(self, each.name), getattr(other, each.name)
+            setattr(self, each.name, ours | theirs if isinstance(ours, set) else ours + theirs)
 
 
 class Tables:
-    """The tables of a results folder, each read when the first of its ids is met."""
+    """The tables of a results folder, each opened when the first of its ids is met."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._rows: dict[str, Mapping[str, Row]] = {}
+        self._tables: dict[str, Table] = {}
 
     def find(self, custom_id: str) -> Row | None:
         """The row of an id; None for one of no plan of this folder. Raises DataError for a damaged table."""
         tag = tag_of(custom_id)
-        if tag is None or not tag.isalnum():
-            return None
-        if tag not in self._rows:
+        table = self.of(tag) if tag is not None else None
+        return table.find(custom_id) if table is not None else None
+
+    def of(self, tag: str) -> Table | None:
+        """The table of a plan. Raises DataError for a damaged one."""
+        if tag not in self._tables:
             path = table_path(self._folder, tag)
-            self._rows[tag] = read_rows(path) if path.exists() else {}
-        return self._rows[tag].get(custom_id)
+            if not path.exists():
+                return None
+            self._tables[tag] = Table(path)
+        return self._tables[tag]
 
 
 async def collect_lines(
@@ -91,114 +118,151 @@ async def collect_lines(
     tables: Tables,
     journal: Journal,
     *,
-    sent_at: str,
+    sent_at: str = "",
     cost_of: CostOf = _stated_cost,
     unanswered: Unanswered = _unheard,
 ) -> Collected:
     """Keep what these lines of response files say; each is in the journal when this returns.
 
-    `sent_at`: ISO 8601, when the requests left as far as that is known. Raises DataError: a damaged table, a journal
-    that cannot be written.
+    `sent_at`: ISO 8601, when the requests left; the time of their plan where nothing is given. Raises DataError: a
+    journal that cannot be written.
     """
-    collector = _Collector(tables, journal, sent_at, cost_of, unanswered)
-    await collector.take(lines)
-    return collector.collected
+    collector = Collector(tables, journal, sent_at=sent_at, cost_of=cost_of, unanswered=unanswered)
+    collected = await collector.take(lines)
+    collected.add(await collector.finish())
+    return collected
 
 
-class _Collector:
-    """Takes lines one by one and writes their entries in groups."""
+class Collector:
+    """Takes the lines of one file after the other, and writes their entries in groups."""
 
-    def __init__(self, tables: Tables, journal: Journal, sent_at: str, cost_of: CostOf, unanswered: Unanswered) -> None:
-        self.collected = Collected()
+    def __init__(
+        self,
+        tables: Tables,
+        journal: Journal,
+        *,
+        sent_at: str = "",
+        cost_of: CostOf = _stated_cost,
+        unanswered: Unanswered = _unheard,
+    ) -> None:
+        self._collected = Collected()
         self._tables = tables
         self._journal = journal
         self._sent_at = sent_at
         self._cost_of = cost_of
         self._unanswered = unanswered
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
-        self._writing: list[asyncio.Task[None]] = []
-        self._seen: set[str] = set()
-        self._learned: dict[tuple[str, str, str], Terms] = {}
+        self._writing: dict[str, asyncio.Task[None]] = {}
+        self._hopeless: dict[str, tuple[str, ItemError]] = {}
+        self._learning = Learning(journal)
 
-    async def take(self, lines: Iterable[bytes]) -> None:
+    async def take(self, lines: Iterable[bytes]) -> Collected:
+        """Keep the replies in these lines, which are in the journal when this returns, and count the lines."""
+        self._collected = collected = Collected()
         for content in lines:
             if content.strip():
-                self.collected.lines += 1
+                collected.lines += 1
                 self._take(content)
             if len(self._writing) >= _AT_ONCE:
                 await self._flush()
         await self._flush()
-        for place, terms in self._learned.items():
-            self._journal.learn(*place, terms.as_memory())
+        return collected
+
+    async def finish(self) -> Collected:
+        """After the last line: keep the errors for which no line had a reply, and what was learned of servers."""
+        self._collected = collected = Collected()
+        for request_hash, (custom_id, error) in self._hopeless.items():
+            if self._journal.state(request_hash) is not None:
+                collected.known += 1
+                continue
+            if (row := self._tables.find(custom_id)) is not None:
+                _count(collected.final, str(error))
+                self._keep(row, None, error)
+            if len(self._writing) >= _AT_ONCE:
+                await self._flush()
+        await self._flush()
+        self._hopeless.clear()
+        self._learning.write()
+        return collected
 
     def _take(self, content: bytes) -> None:
-        collected = self.collected
+        collected = self._collected
         line = read_line(content)
         if line is None:
             collected.unreadable += 1
+            collected.pages += looks_like_html(content)
             return
-        row = self._tables.find(line.custom_id)
-        if row is None:
+        try:
+            row = self._tables.find(line.custom_id)
+        except DataError as error:
+            collected.damaged[str(error)] += 1
+            return
+        if line.asks:
+            collected.asking += 1
+        elif row is None:
             collected.foreign += 1
-            return
-        collected.tags.add(tag_of(line.custom_id) or "")
-        if row.request_hash in self._seen or self._journal.find(row.request_hash) is not None:
-            collected.known += 1
-            return
-        outcome = outcome_of_line(line, row, self._endpoint(row))
-        if isinstance(outcome, Terms | TransientError | ConfigurationError):
-            self._unanswered(row, outcome)
-        if isinstance(outcome, Terms):
-            self._learn(row, outcome)
-        elif isinstance(outcome, AttuneBenchError):
-            self._take_error(row, outcome)
         else:
-            cost = self._cost_of(row, outcome)
-            collected.kept += 1
-            collected.usage += outcome.usage
-            self._keep(row, replace(outcome, cost=cost), None)
+            collected.tags.add(tag_of(line.custom_id) or "")
+            self._take_answer(row, outcome_of_line(line, row, self._endpoint(row)))
 
-    def _take_error(self, row: Row, error: AttuneBenchError) -> None:
-        if isinstance(error, ItemError):
-            self.collected.final += 1
-            self._keep(row, None, error)
-        elif isinstance(error, TransientError):
-            self.collected.later[str(error)] += 1
+    def _take_answer(self, row: Row, outcome: Reply | Terms | AttuneBenchError) -> None:
+        state = "reply" if row.request_hash in self._writing else self._journal.state(row.request_hash)
+        if isinstance(outcome, Terms | AttuneBenchError):
+            if state is not None:
+                self._collected.known += 1
+            else:
+                self._take_no_reply(row, outcome)
+            return
+        # What was taken is known of the server, whether or not the reply is new.
+        self._learning.answered(row, outcome)
+        if state == "reply":
+            self._collected.known += 1
+            return
+        if state == "error":
+            self._collected.replaced += 1
+            self._collected.mended.add(row.conversation_id)
+        self._take_reply(row, outcome)
+
+    def _take_reply(self, row: Row, reply: Reply) -> None:
+        cost = self._cost_of(row, reply)
+        self._collected.kept += 1
+        self._collected.usage += reply.usage
+        self._collected.cost += cost or 0.0
+        self._collected.unpriced += cost is None
+        self._keep(row, replace(reply, cost=cost), None)
+
+    def _take_no_reply(self, row: Row, why: Terms | AttuneBenchError) -> None:
+        if isinstance(why, ItemError):
+            # A reply may follow.
+            self._hopeless.setdefault(row.request_hash, (row.custom_id, why))
+            return
+        self._unanswered(row, why)
+        if isinstance(why, Terms):
+            self._collected.adapted += 1
+            self._learning.rejected(row, why)
+        elif isinstance(why, TransientError):
+            _count(self._collected.later, str(why))
         else:
-            assert isinstance(error, ConfigurationError), error
-            self.collected.stopped[str(error)] += 1
+            assert isinstance(why, ConfigurationError), why
+            _count(self._collected.stopped, str(why))
 
     def _keep(self, row: Row, reply: Reply | None, error: ItemError | None) -> None:
-        self._seen.add(row.request_hash)
-        entry = row.entry(sent_at=self._sent_at, reply=reply, error=error)
-        self._writing.append(asyncio.ensure_future(self._journal.keep(entry)))
+        table = self._tables.of(tag_of(row.custom_id) or "")
+        sent_at = self._sent_at or (table.head.created if table is not None else "")
+        entry = row.entry(sent_at=sent_at, reply=reply, error=error)
+        self._writing[row.request_hash] = asyncio.ensure_future(self._journal.keep(entry))
 
     async def _flush(self) -> None:
-        writing, self._writing = self._writing, []
-        await asyncio.gather(*writing)
-
-    def _learn(self, row: Row, terms: Terms) -> None:
-        self.collected.adapted += 1
-        place = (row.provider, row.base_url, row.model)
-        known = self._learned.get(place)
-        self._learned[place] = terms if known is None else known.learned(terms)
+        writing, self._writing = self._writing, {}
+        await asyncio.gather(*writing.values())
 
     def _endpoint(self, row: Row) -> Endpoint:
         place = (row.provider, row.base_url, row.model)
         if place not in self._endpoints:
-            self._endpoints[place] = Endpoint(row.provider, row.model, row.base_url, SecretStr(NO_KEY), "none")
+            address = row.base_url or "its address"
+            self._endpoints[place] = Endpoint(row.provider, row.model, address, SecretStr(NO_KEY), "none")
         return self._endpoints[place]
 
 
-def response_lines(paths: Iterable[Path]) -> Iterator[bytes]:
-    """The lines of response files, one after the other. Raises DataError for one that cannot be read."""
-    for path in paths:
-        yield from _lines(path)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            yield from file
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}).") from error
+def _count(reasons: Counter[str], reason: str) -> None:
+    reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else OTHER_REASONS] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from attunebench._version import __version__
 from attunebench.batches.answers import read_line
 from attunebench.batches.requests import SERVICE, Ids, Limits, request_line, tag_of
-from attunebench.batches.table import Head, Row, table_path, write_table
+from attunebench.batches.table import Head, Row, table_file, table_path
 from attunebench.errors import DataError
 from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
     from attunebench.batches.rounds import Round, ToAsk
 
+_LONGEST_LOOK = 1 << 24
 _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
 
@@ -55,37 +57,51 @@ async def write_plan(
     again: bool = False,
     limits: Limits = SERVICE,
     asks: AsyncIterator[ToAsk] | None = None,
+    skip_invalid: bool = False,
 ) -> Planned:
     """Write the round's open asks into `target` and, where the limits or the models want it, files beside it
     (`requests-2.jsonl` …), and their table into the results folder.
 
     `asks` are those of the round as its caller has them: some left out, say. The table is on the disk before the first
-    request file is. `command` is kept in the table for whoever plans again.
-    Raises DataError where a file cannot be written or is there already.
+    request file is. `conversations`, `codebook`, `command` and `skip_invalid` are kept in it, as `Head` has them.
+    Raises DataError where a file cannot be written, or is there and no request file of ours.
     """
-    planned = Planned(secrets.token_hex(4))
-    settings, ids, rows = round_.settings, Ids(planned.tag), []
+    planned, settings = Planned(secrets.token_hex(4)), round_.settings
+    open_asks = aiter(asks or round_.asks(again=again))
+    first = await anext(open_asks, None)
+    if first is None:
+        return planned
+    head = Head(
+        tag=planned.tag,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        attunebench_version=__version__,
+        settings=settings.model_dump(mode="json", exclude=_KEYS),
+        conversations=conversations,
+        codebook=codebook,
+        again=command,
+        skip_invalid=skip_invalid,
+    )
     try:
-        with ExitStack() as held:  # files take their places when it is left, behind the table
-            sheaf = _Sheaf(target, limits, held, planned)
-            async for ask in asks or round_.asks(again=again):
+        # Request files take their places when the outer block is left, behind the table.
+        with ExitStack() as held, table_file(table_path(settings.output, planned.tag), head) as add_row:
+            sheaf, ids = _Sheaf(target, limits, held, planned), Ids(planned.tag)
+            ask: ToAsk | None = first
+            while ask is not None:
                 custom_id = next(ids)
-                rows.append(Row.of(custom_id, ask))
+                add_row(Row.of(custom_id, ask))
                 sheaf.add(ask.target.model, request_line(custom_id, ask, settings))
-            if rows:
-                head = Head(
-                    tag=planned.tag,
-                    created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-                    attunebench_version=__version__,
-                    settings=settings.model_dump(mode="json", exclude=_KEYS),
-                    conversations=conversations,
-                    codebook=codebook,
-                    again=command,
-                )
-                write_table(table_path(settings.output, planned.tag), head, rows)
+                ask = await anext(open_asks, None)
     except OSError as error:
-        raise DataError(f"{error.filename or target} cannot be written ({error.strerror}).") from error
+        raise DataError(f"{target} cannot be written ({error.strerror}); name a file in another folder.") from error
     return planned
+
+
+def older_files(target: Path, planned: Planned) -> list[Path]:
+    """Request files beside those of this plan that an earlier one has left under names of the same kind."""
+    ours = {file.path.name for file in planned.files}
+    beside = target.parent.glob(f"{glob.escape(target.stem)}-*{glob.escape(target.suffix)}")
+    named = [path for path in beside if path.stem.removeprefix(f"{target.stem}-").isdecimal()]
+    return sorted(path for path in (target, *named) if path.name not in ours and _is_plan(path))
 
 
 class _Sheaf:
@@ -114,7 +130,7 @@ class _Sheaf:
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
         if path.exists() and not _is_plan(path):
-            raise DataError(f"{path} is there already and holds no requests of ours; give another name.")
+            raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
         opened = RequestFile(path, model), self._held.enter_context(whole_file(path))
         self._planned.files.append(opened[0])
         self._open[model] = opened
@@ -123,6 +139,8 @@ class _Sheaf:
 
 def _is_plan(path: Path) -> bool:
     """Whether a file begins as an earlier plan does: what it asks is planned anew, so it may be replaced."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
-        line = read_line(file.readline(1 << 24))
-    return line is not None and tag_of(line.custom_id) is not None
+        line = read_line(file.readline(_LONGEST_LOOK))
+    return line is not None and line.asks and tag_of(line.custom_id) is not None

@@ -5,6 +5,7 @@ Takes asks as they come and streams them into files; keeps no prompt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -62,7 +63,16 @@ class Ids:
         return f"attune-{self._tag}-{self._last:06d}"
 
 
+_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
+
+
 def tag_of(custom_id: str) -> str | None:
     """The tag in a custom id of ours; None for somebody else's."""
-    parts = custom_id.split("-")
-    return parts[1] if len(parts) == 3 and parts[0] == "attune" else None
+    found = _ID.fullmatch(custom_id)
+    return found[1] if found else None
+
+
+def number_of(custom_id: str) -> int | None:
+    """The number in a custom id of ours, from 1; None for somebody else's."""
+    found = _ID.fullmatch(custom_id)
+    return int(found[2]) if found else None

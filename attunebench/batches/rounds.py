@@ -6,14 +6,16 @@ whose calls are done, and yields the asks that are open. After their answers are
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.providers import Endpoint, unsent
+from attunebench.batches.learning import own_terms
 from attunebench.errors import UsageError
 from attunebench.journal import Hasher, Journal, RequestHash
+from attunebench.protocol.read import expected_items
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.run import choose
@@ -45,6 +47,11 @@ class Target:
     def model(self) -> str:
         return self.endpoint.model
 
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """(provider, address, model)"""
+        return (self.endpoint.provider, self.endpoint.base_url, self.endpoint.model)
+
 
 @dataclass(frozen=True, slots=True)
 class ToAsk:
@@ -63,8 +70,7 @@ def targets_of(settings: RunSettings, journal: Journal | None = None) -> list[Ta
 
     def target(model: ModelSettings) -> Target:
         endpoint = unsent(model)
-        place = (endpoint.provider, endpoint.base_url, endpoint.model)
-        memory = journal.terms(*place) if journal is not None else None
+        memory = journal.terms(endpoint.provider, endpoint.base_url, endpoint.model) if journal is not None else None
         hasher = Hasher(
             provider=endpoint.provider,
             base_url=endpoint.base_url,
@@ -103,6 +109,7 @@ class Round:
         self.settings = settings
         self.targets = targets_of(settings, journal)
         self.open = self.waiting = 0
+        self._as_before = 0
         self.unfinished = Totals()
         self._codebook = codebook
         self._journal = journal
@@ -120,23 +127,26 @@ class Round:
 
     @property
     def complete(self) -> int:
-        return self._work.complete
+        return self._work.complete + self._as_before
 
     @property
     def written(self) -> int:
         return self.writing.totals.written
 
-    async def asks(self, *, again: bool = False) -> AsyncIterator[ToAsk]:
+    async def asks(self, *, again: bool = False, changed_only: bool = False) -> AsyncIterator[ToAsk]:
         """The open asks, conversation by conversation; results that can be written are, before their asks come.
 
-        With `again` calls whose answers are final and incomplete are asked once more. Raises DataError where a result
-        cannot be written.
+        With `again` calls whose answers are final and incomplete are asked once more. With `changed_only` a result that
+        lacks answers stays where nothing of them is new, and counts as complete. Raises DataError where a result cannot
+        be written.
         """
         todos = self._work.todos
         for todo, job in zip(todos, self._planner.jobs(todos), strict=True):
             walk = self._walk(job, again=again)
             # Votes come when they come; the evaluated model's answers make a result without them.
-            if walk.answered and (job.earlier is None or job.records):
+            if changed_only and walk.done and todo.again and not _is_changed(job):
+                self._as_before += 1
+            elif walk.answered and (job.earlier is None or job.records):
                 job.owed.update(dict.fromkeys((call.id for call in self._missing(walk)), "it is not answered yet"))
                 await self.writing.done(job, todo.stamp)
             else:
@@ -162,9 +172,23 @@ class Round:
         return hasher(call, ask.messages, ask.number)
 
     def _to_ask(self, each: Open) -> ToAsk:
-        return ToAsk(each, self._hash(each.call, each.ask), self.targets[each.who])
+        hashed, target = self._hash(each.call, each.ask), self.targets[each.who]
+        terms = own_terms(target.terms, self._journal, target.place, hashed.request)
+        return ToAsk(each, hashed, replace(target, terms=terms))
 
     @staticmethod
     def _missing(walk: Walk) -> Iterator[Call]:
         yield from walk.waiting
         yield from (each.call for each in walk.open if each.who)
+
+
+def _is_changed(job: Job) -> bool:
+    """Whether the answers of a job come to anything else than those in the result that is there."""
+    own = [record for record in job.records.values() if record.call.judge is None]
+    counted: Any = (job.before or {}).get("calls")
+    answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
+    reasked = sum(record.reasks > 0 for record in own)
+    return not isinstance(counted, Mapping) or (answered, reasked) != (
+        counted.get("answered_items"),
+        counted.get("reasked"),
+    )

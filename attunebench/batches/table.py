@@ -8,7 +8,9 @@ are kept even where conversations or prompts have changed meanwhile.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from attunebench._version import __version__
+from attunebench.batches.requests import number_of
 from attunebench.errors import DataError
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Kind, Mode
@@ -32,7 +35,8 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request: all of its journal entry but what came back, and how it was put (`structured`, `given_up`)."""
+    """One request: all of its journal entry but what came back, and how it was put: `structured`, `given_up`, and a
+    `ceiling` of its tokens where the server has told of one."""
 
     custom_id: str
     request_hash: str
@@ -52,6 +56,7 @@ class Row:
     max_tokens: int
     structured: Structured
     given_up: tuple[str, ...]
+    ceiling: int | None = None
 
     @classmethod
     def of(cls, custom_id: str, asked: ToAsk) -> Row:
@@ -76,6 +81,7 @@ class Row:
             max_tokens=ask.max_tokens,
             structured=target.terms.structured,
             given_up=tuple(sorted(target.terms.given_up)),
+            ceiling=target.terms.ceiling,
         )
 
     @property
@@ -115,8 +121,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a table says of its plan. `settings`: those of the run, without keys; `conversations` and `codebook`: where
-    they are; `created`: ISO 8601; `again`: the command that plans what is missing."""
+    """What a table says of its plan. `settings`: those of the run, without keys; `created`: ISO 8601; `again`: the
+    command that plans what is missing. `conversations` and `codebook` are paths from the results folder, "" and None
+    where there is none; `skip_invalid`: whether conversations that are not valid were left out."""
 
     tag: str
     created: str
@@ -125,14 +132,23 @@ class Head:
     conversations: str
     codebook: str | None
     again: str
+    skip_invalid: bool = False
 
 
-def write_table(path: Path, head: Head, rows: Iterable[Row]) -> None:
-    """Write a table, whole or not at all. Raises OSError."""
+@contextmanager
+def table_file(path: Path, head: Head) -> Iterator[Callable[[Row], None]]:
+    """A table that takes rows, in the order of their numbers; it is there when the block ends without an error.
+
+    Raises OSError.
+    """
     with whole_file(path) as file:
-        for data in ({"format": FORMAT, **asdict(head)}, *map(asdict, rows)):
+
+        def add(data: Mapping[str, Any]) -> None:
             # ASCII, so that half a surrogate pair in a name or path cannot stop it.
             file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
+
+        add({"format": FORMAT, **asdict(head)})
+        yield lambda row: add(asdict(row))
 
 
 def table_path(folder: Path, tag: str) -> Path:
@@ -152,15 +168,61 @@ def read_head(path: Path) -> Head:
     raise _damaged(path)
 
 
+class Table:
+    """A table that is there, of which no row is held: only where each one begins.
+
+    Raises DataError for a file that is none, is cut or of a newer version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._starts = array("Q", [0])
+        end, line = 0, b""
+        for line in _lines(path):
+            if not end:
+                self.head = _head(path, line)
+            end += len(line)
+            self._starts.append(end)
+        if not line.endswith(b"\n"):
+            raise _damaged(path)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._starts) - 2
+
+    def find(self, custom_id: str) -> Row | None:
+        """The row of an id, None where there is none. Raises DataError for a damaged one."""
+        number = number_of(custom_id)
+        if number is None or not 1 <= number <= len(self):
+            return None
+        row = self._row(self._read(number))
+        return row if row.custom_id == custom_id else None
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in order. Raises DataError at a damaged one."""
+        lines = iter(_lines(self.path))
+        next(lines)
+        yield from map(self._row, lines)
+
+    def _read(self, number: int) -> bytes:
+        start, end = self._starts[number], self._starts[number + 1]
+        try:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                return file.read(end - start)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+
+    def _row(self, line: bytes) -> Row:
+        try:
+            return _ROW.validate_json(line)
+        except ValidationError as error:
+            raise _damaged(self.path) from error
+
+
 def read_rows(path: Path) -> dict[str, Row]:
     """Custom id → row. Raises DataError for a file that is damaged or cut."""
-    lines = iter(_lines(path))
-    _head(path, next(lines, b""))
-    try:
-        rows = [_ROW.validate_json(line) for line in lines]
-    except ValidationError as error:
-        raise _damaged(path) from error
-    return {row.custom_id: row for row in rows}
+    return {row.custom_id: row for row in Table(path).rows()}
 
 
 _ROW: TypeAdapter[Row] = TypeAdapter(Row)
@@ -182,7 +244,11 @@ def _lines(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             yield from file
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}).") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> DataError:
+    return DataError(f"{path} cannot be read ({error.strerror}).")
 
 
 def _damaged(path: Path) -> DataError:

@@ -22,6 +22,8 @@ from attunebench.text import clean
 
 COMMANDS = (
     "run",
+    "plan",
+    "collect",
     "score",
     "reparse",
     "rejudge",

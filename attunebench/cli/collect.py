@@ -1,0 +1,152 @@
+"""`attune-bench collect`: answers out of response files, into the journal and result files."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attunebench.cli.arguments import CodebookOption, ResultsOption
+from attunebench.text import printable
+
+if TYPE_CHECKING:
+    from attunebench.batches.collecting import Collected
+    from attunebench.batches.files import CollectSummary, Left
+
+_NAMED_AT_MOST = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("collect", short_help="Take the answers to planned requests.")(collect)
+
+
+def collect(
+    responses: Annotated[
+        list[Path],
+        typer.Argument(help="Response files, folders of them, or - for stdin; plain or .gz, in any order."),
+    ],
+    results: ResultsOption = Path("results"),
+    conversations: Annotated[
+        Path | None,
+        typer.Option(
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            help="Folder of the conversations.",
+            show_default="where the plan found them",
+        ),
+    ] = None,
+    codebook: CodebookOption = None,
+) -> None:
+    """Take the answers to requests that `attune-bench plan` wrote: each goes into the journal of the results folder,
+    then the results that are complete are written. Asks no model.
+
+    Files may be partial, cut, or given again: nothing is counted twice. The exit status is 0 when nothing is left to
+    ask and 1 while something is.
+    """
+    from attunebench import api
+    from attunebench.cli.emitting import working
+
+    with working("Taking answers …"):
+        summary = api.collect(responses, results, conversations=conversations, codebook=codebook)
+    for line in _lines(summary, printable(str(results))):
+        typer.echo(line, err=True)
+    if summary.problems or not summary.collected.tags:
+        raise typer.Exit(2)
+    if not summary.done:
+        raise typer.Exit(1)
+
+
+def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
+    collected = summary.collected
+    for path, counted in summary.files.items():
+        yield from _oddities(printable(str(path)), counted)
+    yield from _replies(summary)
+    yield from _errors(collected)
+    if not collected.tags:
+        yield f"No line answers a request that was planned into {results}; is it the right folder?"
+        return
+    yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
+    yield from _strays("are asked otherwise now (text, prompts or codebook have changed)", summary.changed)
+    yield from _strays("are not among the conversations any more", summary.gone)
+    for problem in summary.problems:
+        yield f"Attention: {printable(problem, 2000)}"
+    for left in summary.left:
+        yield from _left(left)
+    if summary.done and summary.conversations is not None:
+        words = ["attune-bench", "score", "--results", results, "--ground-truth", str(summary.conversations)]
+        yield f"Nothing is left to ask. Next: {printable(shlex.join(words), 2000)}"
+
+
+def _oddities(path: str, counted: Collected) -> Iterator[str]:
+    """What in a file is no answer to a request of this folder."""
+    if counted.asking:
+        what = "is a file of requests, not of answers" if counted.asking == counted.lines else "also holds requests"
+        yield f"{path} {what} ({plural(counted.asking, 'line')})."
+    if counted.unreadable:
+        what = "; it looks like a web page" if counted.pages else " (cut, or no JSON with a custom_id)"
+        yield f"{path}: {counted.unreadable:,} of {plural(counted.lines, 'line')} cannot be read{what}."
+    if counted.foreign:
+        yield f"{path}: {plural(counted.foreign, 'line')} answering no request of this folder."
+
+
+def _replies(summary: CollectSummary) -> Iterator[str]:
+    collected = summary.collected
+    parts = [f"{collected.kept:,} new"]
+    if collected.replaced:
+        parts.append(f"{collected.replaced:,} of them in place of an error")
+    if collected.known:
+        parts.append(f"{collected.known:,} known before")
+    yield f"{plural(collected.lines, 'line')} in {plural(len(summary.files), 'file')}; answers: {', '.join(parts)}."
+    usage, known = collected.usage, collected.kept - collected.unpriced
+    counts = ((usage.prompt_tokens, "prompt"), (usage.completion_tokens, "completion"))
+    told = [f"{count:,} {what} tokens" for count, what in counts if count is not None]
+    told += [f"${collected.cost:,.4f}" + (f" for {known:,} of them" if collected.unpriced else "")] if known else []
+    if collected.kept and told:
+        yield f"The new ones took {', '.join(told)}."
+
+
+def _errors(collected: Collected) -> Iterator[str]:
+    yield from _reasons("can never be answered, and count as not answered", collected.final)
+    yield from _reasons("brought an error; the requests are planned again", collected.later)
+    yield from _reasons("brought an error that has to be mended first", collected.stopped)
+    if collected.adapted:
+        yield f"{plural(collected.adapted, 'request')} not taken as it was put, and planned without what was refused."
+
+
+def _reasons(what: str, reasons: Counter[str]) -> Iterator[str]:
+    if not reasons:
+        return
+    yield f"{plural(sum(reasons.values()), 'line')} {what}:"
+    # Equal counts in the order of their words: the order of lines shows nowhere.
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    for reason, count in ordered[:_NAMED_AT_MOST]:
+        yield f"  {count:,} × {printable(reason)}"
+    if rest := ordered[_NAMED_AT_MOST:]:
+        yield f"  {sum(count for _, count in rest):,} × {plural(len(rest), 'other reason')}"
+
+
+def _strays(what: str, conversations: set[str]) -> Iterator[str]:
+    if conversations:
+        named = ", ".join(printable(each, 80) for each in sorted(conversations)[:_NAMED_AT_MOST])
+        more = ", …" if len(conversations) > _NAMED_AT_MOST else ""
+        yield f"Answers are kept and not used: {plural(len(conversations), 'conversation')} that {what}: {named}{more}."
+
+
+def _left(left: Left) -> Iterator[str]:
+    parts = [f"{plural(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
+    again = f" ({left.again:,} of them once more)" if left.again else ""
+    waiting = [f"{plural(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []
+    yield f"Left to ask: {', '.join([*parts, *waiting])}{again}."
+    if left.requests and left.command:
+        yield f"Plan them with: {left.command if left.command.isprintable() else printable(left.command, 2000)}"
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 line", "1,100 lines"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
