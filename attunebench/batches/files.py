@@ -292,8 +292,6 @@ def _write_results(
     settings = _settings(head, results)
     if settings is None:
         raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
-    # A result that went without an answer is made anew where a line has brought it; nobody is asked again for it.
-    settings = settings.model_copy(update={"retry_unanswered": True})
     folder = conversations or _found(head.conversations, results, "conversations", "-d")
     summary.conversations = folder
     given = codebook or (_found(head.codebook, results, "codebook", "--codebook") if head.codebook else None)
@@ -301,9 +299,21 @@ def _write_results(
     book = load_codebook(path) if path else default_codebook()
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
     with claim(results, settings.em.provider, settings.em.model, settings.modes), Journal.read(results) as journal:
-        round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=head.again)
-        asked = asyncio.run(_finish(round_, head.again, summary))
+        again = head.again
+        round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)
+        asked = asyncio.run(_finish(round_, again, summary))
         _note_strays([Table(table_path(results, tag)) for tag in tags], asked, {*map(_id, talks)}, journal, summary)
+        if summary.collected.mended or summary.collected.known:
+            # Results that went without an answer are made anew where a line has brought it, now or before a kill.
+            settings = settings.model_copy(update={"retry_unanswered": True})
+            round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)
+            asyncio.run(_mend(round_, summary))
+
+
+async def _mend(round_: Round, summary: CollectSummary) -> None:
+    async for _ in round_.asks(changed_only=True):
+        pass
+    summary.written += round_.written
 
 
 async def _finish(round_: Round, command: str, summary: CollectSummary) -> dict[tuple[str, str, int], str]:

@@ -20,6 +20,7 @@ from attunebench.runner.files import ResultFolder
 from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.run import choose
 from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.stamps import found_in
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.totals import Totals
 from attunebench.runner.walk import Open, Walk
@@ -144,7 +145,7 @@ class Round:
         for todo, job in zip(todos, self._planner.jobs(todos), strict=True):
             walk = self._walk(job, again=again)
             # Votes come when they come; the evaluated model's answers make a result without them.
-            if changed_only and walk.done and todo.again and not _is_changed(job):
+            if changed_only and todo.again and walk.answered and not self._is_changed(job):
                 self._as_before += 1
             elif walk.answered and (job.earlier is None or job.records):
                 job.owed.update(dict.fromkeys((call.id for call in self._missing(walk)), "it is not answered yet"))
@@ -181,14 +182,15 @@ class Round:
         yield from walk.waiting
         yield from (each.call for each in walk.open if each.who)
 
-
-def _is_changed(job: Job) -> bool:
-    """Whether the answers of a job come to anything else than those in the result that is there."""
-    own = [record for record in job.records.values() if record.call.judge is None]
-    counted: Any = (job.before or {}).get("calls")
-    answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
-    reasked = sum(record.reasks > 0 for record in own)
-    return not isinstance(counted, Mapping) or (answered, reasked) != (
-        counted.get("answered_items"),
-        counted.get("reasked"),
-    )
+    def _is_changed(self, job: Job) -> bool:
+        """Whether the answers of a job come to anything else than those in the result that is there."""
+        before: Mapping[str, Any] = job.before or {}
+        counted = before.get("calls")
+        own = [record for record in job.records.values() if record.call.judge is None]
+        answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
+        now = (answered, sum(record.reasks > 0 for record in own))
+        if not isinstance(counted, Mapping) or now != (counted.get("answered_items"), counted.get("reasked")):
+            return True
+        cast = found_in(before).voted
+        judged = (record.call for record in job.records.values() if record.call.judge is not None)
+        return any(call.turn not in cast.get(self.settings.judges[call.judge or 0].model, ()) for call in judged)
