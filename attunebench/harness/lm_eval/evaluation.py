@@ -63,7 +63,9 @@ class Evaluation:
         self.options = options
         self.codebook = _codebook(options.codebook or codebook_for(folder))
         order_seed = RunSettings.model_fields["order_seed"].default
-        self.conversations = tuple(stratified_order(load_conversations(folder).conversations, order_seed))
+        # Intervals depend on the order in which a folder is read, documents on that of a run.
+        self._loaded = load_conversations(folder).conversations
+        self.conversations = tuple(stratified_order(self._loaded, order_seed))
         self._by_id = {conversation.conversation_id: conversation for conversation in self.conversations}
         self.docs: list[Doc] = [
             {
@@ -105,8 +107,7 @@ class Evaluation:
 
     def summary(self, results: Iterable[Mapping[str, Any]]) -> AggregateEntry:
         """What `attune-bench score` says of these results, on all conversations of the task."""
-        found: AggregateEntry = scores_of(self.conversations, results, cluster=self.options.cluster)["aggregates"][0]
-        return found
+        return scores_of(self._loaded, results, cluster=self.options.cluster)["aggregates"][0]
 
     def _plan(self, conversation: Conversation) -> tuple[Call, ...]:
         strategy = self.options.panas_strategy

@@ -1,0 +1,154 @@
+"""What the tasks of lm-evaluation-harness are made of, without the framework."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted_replies import baseline_replies, key_of
+
+from attunebench.conversations.bundled import demo_folder
+from attunebench.errors import DataError, UsageError
+from attunebench.harness.lm_eval import include_path
+from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, generation_of
+from attunebench.harness.lm_eval.figures import Figure
+from attunebench.harness.lm_eval.options import Options
+from attunebench.harness.lm_eval.rendering import Templated, plain
+from attunebench.metrics.registry import REGISTRY
+from attunebench.protocol.calls import Message
+from attunebench.protocol.modes import MODES
+
+MESSAGES = (Message("system", "You are told this.\nAnd that."), Message("user", "What now?\n"))
+
+
+def through(*roles):
+    """A template that shows messages of these roles alone."""
+    return lambda chat: "".join(f"<{m['role']}>{m['content'].strip()}" for m in chat if m["role"] in roles)
+
+
+def test_the_folder_holds_a_task_for_each_mode():
+    names = {path.stem for path in include_path().glob("*.yaml")}
+    assert {"attunebench", *(f"attunebench_{mode}" for mode in MODES[1:])} == names
+
+
+def test_the_folder_is_printed_without_the_framework():
+    command = [sys.executable, "-m", "attunebench.harness.lm_eval"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert include_path() == Path(printed.rstrip("\n"))
+
+
+def test_a_plain_prompt_ends_where_the_answer_begins():
+    assert "You are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n" == plain(MESSAGES)
+    assert "Be brief.\n\nYou are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n" == plain(MESSAGES, "Be brief.\n")
+
+
+def test_a_template_gets_the_messages_as_they_are():
+    assert "<system>You are told this.\nAnd that.<user>What now?" == Templated(through("system", "user"))(MESSAGES)
+
+
+def test_a_system_message_that_a_template_drops_goes_to_the_user():
+    told = "<user>Be brief.\n\nYou are told this.\nAnd that.\n\nWhat now?"
+    assert told == Templated(through("user"), "Be brief.")(MESSAGES)
+
+
+def test_a_template_that_drops_the_prompt_is_refused():
+    with pytest.raises(DataError, match="leaves out"):
+        Templated(through("assistant"))(MESSAGES)
+
+
+@pytest.mark.parametrize(
+    ("shown", "figure"),
+    [
+        ("0.2500", Figure(0.25, 12, 12)),
+        ("0.2500 (n 3)", Figure(0.25, 3, 12)),
+        ("– (n 0)", Figure(None, 0, 12)),
+        ("–", Figure(None, 12, 12)),
+    ],
+)
+def test_a_figure_names_its_n_where_that_is_another(shown, figure):
+    assert shown == f"{figure:.4f}"
+
+
+def test_a_figure_is_a_number_to_programs_and_survives_the_way_between_processes():
+    figure = Figure(0.25, 3, 12)
+    assert "0.25" == json.dumps(figure)
+    assert f"{figure:.4f}" == f"{pickle.loads(pickle.dumps(figure)):.4f}"
+    assert math.isnan(Figure(None, 0, 12))
+
+
+def test_a_limit_of_the_users_replaces_ours():
+    assert {"max_tokens": 99, "until": []} == generation_of({"max_gen_toks": 4096, "max_tokens": 99, "until": []})
+    assert GENERATION == generation_of(GENERATION)
+
+
+def test_options_are_read_beside_a_models_arguments():
+    metadata = {"pretrained": "some/model", "dtype": "auto", "conversations": 25, "cluster": "participant"}
+    assert Options(Path("25"), cluster="participant", model="some/model") == Options.of(metadata)
+
+
+@pytest.mark.parametrize("wrong", [{"conversations": True}, {"codebook": " "}, {"repeats": "3"}, {"repeats": True}])
+def test_an_option_that_says_nothing_is_refused(wrong):
+    with pytest.raises(UsageError, match=next(iter(wrong))):
+        Options.of(wrong)
+
+
+def test_all_but_judged_and_optional_metrics_are_shown():
+    left = {card.id for card in REGISTRY.values()} - {card.id for card in METRICS}
+    assert {"draft_judge", "draft_binary_alignment"} == {i for i in left if not REGISTRY[i].optional}
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return Evaluation("default", Options())
+
+
+def replies_to(evaluation, doc, replies):
+    return [[replies[key_of(call)]] for call in evaluation.calls(doc)]
+
+
+def test_results_are_those_of_a_run_without_reasks(evaluation):
+    doc, replies = evaluation.docs[0], baseline_replies("oracle")
+    (result,) = evaluation.results(doc, replies_to(evaluation, doc, replies), GENERATION)
+    assert ("lm-eval", "default", doc["conversation_id"]) == (
+        result["provider"],
+        result["mode"],
+        result["conversationId"],
+    )
+    assert {"temperature": 0.0, "max_tokens": 4096, "max_reasks": 0, "structured": "text"}.items() <= result[
+        "parameters"
+    ].items()
+    assert result["calls"]["answered_items"] == result["calls"]["expected_items"]
+
+
+def test_no_reply_is_not_answered_and_no_error(evaluation):
+    doc = evaluation.docs[0]
+    (result,) = evaluation.results(doc, [[None]] * len(doc["calls"]), GENERATION)
+    assert 0 == result["calls"]["answered_items"]
+    assert 0 == result["scores"]["binary_om_accuracy"]
+
+
+def test_missing_replies_are_no_answers(evaluation):
+    doc = evaluation.docs[0]
+    with pytest.raises(ValueError, match="zip"):
+        evaluation.results(doc, [["{}"]], GENERATION)
+
+
+def test_a_limit_that_is_none_is_refused(evaluation):
+    doc = evaluation.docs[0]
+    with pytest.raises(UsageError, match="max_gen_toks"):
+        evaluation.results(doc, [["{}"]] * len(doc["calls"]), {"max_gen_toks": 0})
+
+
+def test_a_strategy_that_the_mode_gives_away_is_refused():
+    with pytest.raises(UsageError, match="blind_delta"):
+        Evaluation("omniscient", Options(panas_strategy="blind_delta"))
+
+
+def test_a_folder_of_the_users_is_not_the_bundled_one():
+    assert not Evaluation("default", Options(conversations=demo_folder())).bundled
+    assert Evaluation("default", Options()).bundled
