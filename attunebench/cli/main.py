@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        status = app(args=gather_modes(words), standalone_mode=False)
+        status = _parser()(args=gather_modes(words), standalone_mode=False)
     except AttuneBenchError as error:
         status = _fail(str(error), error.exit_status, debug)
     except (typer.Abort, KeyboardInterrupt):
@@ -113,6 +114,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         status = _fail(text, 2, debug)
     sys.exit(status or 0)
+
+
+@cache
+def _parser() -> Callable[..., Any]:
+    """Made from the signatures of all commands, which takes longer than many a command: once for a process."""
+    return typer.main.get_command(app)
 
 
 def _open_closed_streams() -> None:
