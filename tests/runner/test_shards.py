@@ -1,0 +1,121 @@
+"""How a run is dealt out to shards: nobody asks the same, nothing is left over, and what was dealt stays dealt."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attunebench.conversations.schema import Conversation, Turn
+from attunebench.errors import DataError, UsageError
+from attunebench.runner.settings import ModelSettings, RunSettings, Shard
+from attunebench.runner.shards import dealt, journal_name, part_of
+
+
+def talk(name: str, turns: int = 3) -> Conversation:
+    return Conversation(
+        conversation_id=name,
+        turns=tuple(Turn(number=i + 1, user_message="a", llm_response="b") for i in range(turns)),
+    )
+
+
+def work(conversation: Conversation) -> int:
+    return 4 * len(conversation.turns) + 1
+
+
+TALKS = st.lists(st.integers(1, 12), max_size=40).map(
+    lambda sizes: [talk(f"c{i}", turns) for i, turns in enumerate(sizes)]
+)
+KNOWN = st.dictionaries(st.integers(0, 50).map("c{}".format), st.integers(-1, 12))
+
+
+@given(TALKS, st.integers(1, 9), KNOWN)
+def test_every_conversation_has_one_shard_of_those_there_are(
+    talks: list[Conversation], of: int, known: dict[str, int]
+) -> None:
+    places = dealt(talks, of, known)
+    assert {each.conversation_id for each in talks} == set(places)
+    assert set(places.values()) <= set(range(1, of + 1))
+
+
+@given(TALKS, st.integers(1, 9))
+def test_the_work_of_two_shards_differs_by_one_conversation_at_most(talks: list[Conversation], of: int) -> None:
+    places = dealt(talks, of)
+    loads = Counter(dict.fromkeys(range(1, of + 1), 0))
+    for each in talks:
+        loads[places[each.conversation_id]] += work(each)
+    assert max(loads.values()) - min(loads.values()) <= max(map(work, talks), default=0)
+
+
+@given(TALKS, TALKS, st.integers(1, 9), st.randoms(use_true_random=False))
+def test_conversations_that_come_later_move_no_other(
+    first: list[Conversation], more: list[Conversation], of: int, rng: random.Random
+) -> None:
+    before = dealt(first, of)
+    later = [*first, *(talk(f"new {each.conversation_id}", len(each.turns)) for each in more)]
+    rng.shuffle(later)
+    assert before == {name: shard for name, shard in dealt(later, of, before).items() if name in before}
+
+
+def test_every_beginning_of_the_order_is_spread_over_all_shards() -> None:
+    talks = [talk(f"c{i}") for i in range(30)]
+    places = dealt(talks, 3)
+    assert [1, 2, 3] * 10 == [places[each.conversation_id] for each in talks]
+
+
+def test_shards_that_see_different_conversations_still_never_share_one(tmp_path: Path) -> None:
+    talks = [talk(f"c{i}", 1 + i % 4) for i in range(20)]
+    first = part_of(talks[:12], Shard(1, 3), tmp_path)
+    others = [part_of(talks[::-1], Shard(number, 3), tmp_path) for number in (2, 3)]
+    again = part_of(talks, Shard(1, 3), tmp_path)
+    assert first == [each for each in again if each in first]
+    names = [each.conversation_id for part in (again, *others) for each in part]
+    assert sorted(each.conversation_id for each in talks) == sorted(names)
+
+
+def test_shards_that_start_together_are_dealt_the_same(tmp_path: Path) -> None:
+    talks = [talk(f"c{i}", 1 + i % 4) for i in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(lambda number: part_of(talks[number:], Shard(number, 8), tmp_path), range(1, 9)))
+    names = [each.conversation_id for part in parts for each in part]
+    assert len(names) == len(set(names))
+
+
+def test_an_estimate_writes_nothing_down(tmp_path: Path) -> None:
+    assert 2 == len(part_of([talk("a"), talk("b"), talk("c")], Shard(1, 2), tmp_path / "results", note=False))
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_damaged_list_stops_the_command(tmp_path: Path) -> None:
+    part_of([talk("a")], Shard(1, 2), tmp_path)
+    [path] = tmp_path.glob(".attunebench-shards-*.json")
+    assert {"a": 1} == json.loads(path.read_text())["shards"]
+    path.write_text("{")
+    with pytest.raises(DataError, match=r"damaged.*Delete it when no shard"):
+        part_of([talk("a")], Shard(1, 2), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1/0", "-1/3", "2", "1/2/3", "a/b", "", "１/3x"])
+def test_a_shard_that_there_is_not_is_refused_with_a_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match=r"shard"):
+        Shard.parse(text)
+
+
+def test_a_shard_is_written_as_people_and_as_files_name_it() -> None:
+    assert ("2/8", "2-of-8") == (str(Shard.parse(" 2 / 8 ")), Shard(2, 8).name)
+
+
+def test_the_journal_of_a_shard_is_the_same_for_the_same_run_alone() -> None:
+    def name(model: str = "m", modes: tuple[str, ...] = ("default",), **others: int) -> str:
+        settings = RunSettings(em=ModelSettings(provider="local", model=model), modes=modes, **others)
+        return journal_name(settings, "1-of-2")
+
+    assert name() == name(concurrency=3)
+    assert name(modes=("default", "verbose")) == name(modes=("verbose", "default"))
+    assert 3 == len({name(), name("n"), name(modes=("verbose",))})
