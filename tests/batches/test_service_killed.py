@@ -1,0 +1,144 @@
+"""No request is paid twice, whatever is killed and whatever breaks: every line is answered by exactly one batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from batch_runs import predictions, run_by_batches, settings_at, start_run
+from batch_server import BatchServer
+from factory import write_conversations
+
+from attunebench.errors import ConfigurationError
+from attunebench.selftest.server import Asked, Doing, Raw, Status
+
+JUDGES = ("judge-a",)
+FIRST_BATCH = 6
+"""Requests until the first batch is done with: upload, make, look twice, download, delete."""
+CALLS = 6
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """One conversation of one turn: five calls, and a judge's."""
+    return write_conversations(tmp_path / "data", 1, seed=3, turns=1)
+
+
+def at_request(number: int, act: Callable[[], Doing]) -> Callable[[Asked], Doing | None]:
+    """A hook that acts at one request alone, counted from 0."""
+    count = iter(range(1_000_000))
+    return lambda _: act() if next(count) == number else None
+
+
+@pytest.mark.parametrize(
+    ("side", "number"),
+    [
+        *(("before", number) for number in range(FIRST_BATCH)),
+        *(("after", number) for number in range(FIRST_BATCH)),
+        *(("after", FIRST_BATCH + number) for number in range(2)),
+    ],
+)
+def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
+    data: Path, tmp_path: Path, side: str, number: int
+) -> None:
+    """`before` or `after` the request has had its effect; the answer never arrives."""
+    started = threading.Event()
+
+    def kill() -> Doing:
+        started.wait()
+        process.kill()
+        return Raw(b"")
+
+    with BatchServer() as server:
+        setattr(server, side, at_request(number, kill))
+        process = start_run(data, server.url, tmp_path / "results", JUDGES)
+        started.set()
+        process.join()
+        assert -9 == process.exitcode
+        setattr(server, side, lambda _: None)
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=JUDGES))
+        assert [1] * CALLS == list(server.billed.values())
+        assert 2 == len(server.made)
+    assert (0, 0) == (run.summary.unreached, run.summary.votes_owed)
+    assert 1 == len(predictions(tmp_path / "results"))
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize(
+    "doing", [Raw(b""), Status(503, "<html>Bad gateway</html>"), Status(200, "<html>Log in</html>")]
+)
+def test_a_line_that_breaks_at_every_request_costs_nothing(data: Path, tmp_path: Path, side: str, doing: Doing) -> None:
+    """Each request fails at its first try, before or after it has had its effect."""
+    with BatchServer() as server:
+        fails: set[str] = set()
+        # A page in place of the very first answer is an address that is wrong.
+        skip = "/v1/files" if isinstance(doing, Status) and doing.status == 200 else ""
+
+        def fail(asked: Asked) -> Doing | None:
+            new = (asked.method + asked.path) not in fails and asked.path != skip
+            fails.add(asked.method + asked.path)
+            return doing if new else None
+
+        setattr(server, side, fail)
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=JUDGES))
+        assert [1] * CALLS == list(server.billed.values())
+        assert 2 == len({made.file for made in server.made})
+    assert (1, 0, "") == (run.summary.written, run.summary.votes_owed, run.summary.stopped)
+
+
+def test_a_batch_that_was_made_without_our_hearing_of_it_is_found_on_a_later_page(data: Path, tmp_path: Path) -> None:
+    """Others' batches stand before it in the list."""
+    with BatchServer(page=2) as server:
+        others = 0
+
+        def lose(asked: Asked) -> Doing | None:
+            nonlocal others
+            if asked.method == "POST" and asked.path == "/v1/batches" and not others:
+                others = 5
+                for _ in range(others):
+                    server._create(asked)
+                    server.made[-1].metadata, server.made[-1].file = None, "file-of-others"
+                return Raw(b"")
+            return None
+
+        server.after = lose
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 5 == len(server.billed)
+        assert 1 + others == len(server.made)
+
+
+def test_what_is_under_way_is_waited_for_and_not_sent_again(data: Path, tmp_path: Path) -> None:
+    """The service says once that it does not know the batch, and knows it the next day."""
+    with BatchServer(course=lambda _: ["in_progress"] * 3 + ["completed"]) as server:
+        settings = settings_at(server.url, tmp_path / "results")
+        server.before = at_request(2, lambda: Status(404, {"error": {"message": "no such batch"}}))
+        with pytest.raises(ConfigurationError, match="--cancel gives it up"):
+            run_by_batches(data, settings)
+        assert [] == [*server.billed]
+        run = run_by_batches(data, settings)
+        assert 1 == len(server.made)
+        assert [1] * 5 == list(server.billed.values())
+    assert 1 == run.summary.written
+
+
+def test_a_list_that_cannot_be_had_stops_before_anything_is_sent_again(data: Path, tmp_path: Path) -> None:
+    """Nobody knows whether the batch was made."""
+    with BatchServer() as server:
+
+        def broken(asked: Asked) -> Doing | None:
+            if (asked.method, asked.path) == ("POST", "/v1/batches"):
+                return Raw(b"")
+            return Status(404, {"error": {"message": "Not found"}}) if asked.path.startswith("/v1/batches?") else None
+
+        server.after = broken
+        for _ in range(2):
+            with pytest.raises(ConfigurationError, match="cannot be found out"):
+                run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+        server.after = lambda asked: broken(asked) if "?" in asked.path else None
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"), cancel=True)
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 2 == len(server.made)
+    assert 1 == run.summary.written

@@ -1,0 +1,75 @@
+"""The ledger of what was handed over: whatever it has been told is found again, and a torn line does no harm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attunebench.batches.ledger import Ledger, Submission
+from attunebench.errors import DataError
+
+FIRST = Submission(
+    tag="aa",
+    part=1,
+    model="m",
+    start=0,
+    stop=5,
+    provider="openai",
+    base_url="u",
+    em_model="m",
+    modes=("default", "verbose"),
+    file="file-1",
+    at="2026-01-01T00:00:00+00:00",
+)
+SECOND = replace(FIRST, part=2, start=5, stop=9)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path)
+
+
+def open_now(ledger: Ledger, *modes: str, model: str = "m") -> list[Submission]:
+    return Ledger(ledger.path.parent).open_for("openai", model, modes or ("default",))
+
+
+def test_what_was_begun_is_open_until_it_has_ended(ledger: Ledger) -> None:
+    assert [] == open_now(ledger)
+    ledger.submitting(FIRST)
+    ledger.submitting(SECOND)
+    assert [FIRST, SECOND] == open_now(ledger)
+    known = replace(FIRST, batch="batch_1")
+    ledger.submitted(known)
+    assert [known, SECOND] == open_now(ledger)
+    ledger.ended(SECOND, "never made")
+    assert [known] == open_now(ledger)
+    ledger.ended(known, "completed")
+    assert [] == open_now(ledger)
+
+
+def test_each_run_finds_its_own(ledger: Ledger) -> None:
+    """Runs in other modes or of other models may be under way beside it."""
+    ledger.submitting(FIRST)
+    assert [FIRST] == open_now(ledger, "verbose", "omniscient")
+    assert [] == open_now(ledger, "omniscient")
+    assert [] == open_now(ledger, model="other")
+
+
+@pytest.mark.parametrize("cut", [1, 20, 50])
+def test_a_line_that_was_cut_is_as_good_as_not_written(ledger: Ledger, cut: int) -> None:
+    ledger.submitting(FIRST)
+    ledger.submitted(replace(FIRST, batch="batch_1"))
+    content = ledger.path.read_bytes()
+    ledger.path.write_bytes(content[:-cut])
+    assert [FIRST] == open_now(ledger)
+    ledger.submitting(SECOND)
+    assert [FIRST, SECOND] == open_now(ledger)
+
+
+def test_a_damaged_ledger_stops_before_anything_is_sent_twice(ledger: Ledger) -> None:
+    ledger.submitting(FIRST)
+    ledger.path.write_bytes(b"{broken\n" + ledger.path.read_bytes())
+    with pytest.raises(DataError, match=r"Line 1 of .*paid twice"):
+        open_now(ledger)

@@ -1,0 +1,244 @@
+"""How batches end, and what a run does then: what was answered counts, and nothing goes round in circles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_runs import Heard, predictions, run_by_batches, settings_at
+from batch_server import BatchServer, Made, Said, varied
+from factory import write_conversations
+
+from attunebench.batches.gathering import MOST_BATCHES
+from attunebench.errors import ConfigurationError
+from attunebench.selftest.server import Asked, Doing, Status
+
+FULL = {
+    "code": "token_limit_exceeded",
+    "message": "Enqueued token limit reached for fake-model. Limit: 90,000 enqueued tokens.",
+    "line": None,
+    "param": None,
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """One conversation of one turn: five calls."""
+    return write_conversations(tmp_path / "data", 1, seed=3, turns=1)
+
+
+@pytest.fixture
+def larger(tmp_path: Path) -> Path:
+    """Five conversations of one turn: 25 calls."""
+    return write_conversations(tmp_path / "larger", 5, seed=4, turns=1)
+
+
+def first_ends(status: str, otherwise: Sequence[str] = ("completed",)) -> Any:
+    return lambda made: ["in_progress", status] if made.number == 1 else list(otherwise)
+
+
+def test_of_an_expired_batch_the_answered_part_counts_and_the_rest_is_asked_anew(data: Path, tmp_path: Path) -> None:
+    watcher = Heard()
+    with BatchServer(course=first_ends("expired"), answered=lambda _: 2) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+        assert [5, 3] == [len(made.lines) for made in server.made]
+        assert [1] * 5 == list(server.billed.values())
+    assert 1 == run.summary.written
+    assert "expired: 2 of 5 requests answered" in watcher.said
+
+
+def test_a_batch_that_expires_every_time_is_not_sent_for_ever(data: Path, tmp_path: Path) -> None:
+    with BatchServer(course=lambda _: ["expired"], answered=lambda _: 0) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert MOST_BATCHES == len(server.made)
+    assert 1 == len(run.summary.skipped)
+    assert (0, 0) == (run.summary.written, run.summary.unreached)
+
+
+def test_a_batch_that_somebody_cancels_is_collected_and_nothing_more_is_sent(data: Path, tmp_path: Path) -> None:
+    watcher = Heard()
+    with BatchServer(course=lambda _: ["in_progress", "cancelling", "cancelled"], answered=lambda _: 2) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+        assert 1 == len(server.made)
+        assert ("cancelled", 1) == (run.summary.stopped, run.summary.unreached)
+        server.course = lambda _: ["completed"]
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert [1] * 5 == list(server.billed.values())
+    assert "cancelled: 2 of 5 requests answered" in watcher.said
+
+
+def test_cancelling_collects_what_is_done_and_sends_nothing(data: Path, tmp_path: Path) -> None:
+    with BatchServer(course=lambda _: ["in_progress"] * 50, answered=lambda _: 3) as server:
+        server.before = _not_found_once("GET", "/v1/batches/batch_1")
+        with pytest.raises(ConfigurationError):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), cancel=True)
+        assert 1 == len(server.made)
+        assert 3 == len(server.billed)
+        assert "POST /batches/ID/cancel" in server.asked
+    assert ("", 1, 0) == (run.summary.stopped, run.summary.unreached, len(run.under_way))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        {"code": "model_not_found", "message": "The provided model 'fake-model' does not exist.", "line": 1},
+        {"code": "duplicate_custom_id", "message": "The custom_id for this request is a duplicate.", "line": 2},
+        {"code": "empty_file", "message": "The input file is empty.", "line": None},
+    ],
+)
+def test_a_batch_that_fails_ends_the_run_with_the_reason(data: Path, tmp_path: Path, problem: dict[str, Any]) -> None:
+    with BatchServer(course=lambda _: ["failed"], problems=lambda _: [problem]) as server:
+        with pytest.raises(ConfigurationError, match=problem["message"].replace("'", ".")[:-1]) as raised:
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+    assert problem["line"] is None or f"(line {problem['line']})" in str(raised.value)
+
+
+def test_a_judges_batch_that_fails_leaves_the_results_without_its_votes(data: Path, tmp_path: Path) -> None:
+    with BatchServer(
+        course=lambda made: ["failed"] if made.model == "judge-a" else ["completed"],
+        problems=lambda _: [{"code": "model_not_found", "message": "There is no such model."}],
+    ) as server:
+        with pytest.raises(ConfigurationError, match="judge-a"):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=["judge-a", "judge-b"]))
+        assert 3 == len(server.made)
+    (result,) = predictions(tmp_path / "results").values()
+    votes = json.loads(result)["turns"][0]["em_draft_judge_scores_by_model"]
+    assert ["judge-b"] == list(votes)
+
+
+def test_when_every_line_fails_for_what_can_be_mended_the_run_ends_with_that(data: Path, tmp_path: Path) -> None:
+    """A batch may be "completed" without an output file."""
+    refusal = Status(401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}})
+    with BatchServer(says=lambda _: refusal) as server:
+        with pytest.raises(ConfigurationError, match=r"API key.*So said 5 lines"):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+
+
+@pytest.mark.parametrize("said", [Status(503, {"error": {"message": "overloaded"}}), None])
+def test_lines_that_fail_every_time_are_given_up_and_listed(data: Path, tmp_path: Path, said: Said) -> None:
+    """With an error line, or with no line at all."""
+    broken = lambda asked: said if "pairwise_selections" in asked.prompt else varied(asked)  # noqa: E731
+    watcher = Heard()
+    with BatchServer(says=broken) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+        assert [5, 1, 1] == [len(made.lines) for made in server.made]
+        assert ((1, 0), 4) == ((len(run.summary.skipped), run.summary.written), run.summary.calls)
+        (entry,) = json.loads((tmp_path / "results" / "_skipped_fake-model.json").read_text())["skipped"]
+        assert (MOST_BATCHES, "attune-bench run … --batch") == (entry["tries"], entry["run_again"])
+        server.says = varied
+        assert 1 == run_by_batches(data, settings_at(server.url, tmp_path / "results")).summary.written
+    assert not (tmp_path / "results" / "_skipped_fake-model.json").exists()
+
+
+def test_lines_that_fail_once_are_asked_again(data: Path, tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    def at_second(asked: Asked) -> Said:
+        known = asked.prompt in seen
+        seen.add(asked.prompt)
+        return varied(asked) if known else Status(500, {"error": {"message": "internal"}})
+
+    with BatchServer(says=at_second) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert [5, 5] == [len(made.lines) for made in server.made]
+    assert 1 == run.summary.written
+
+
+def test_a_prompt_that_is_too_long_is_not_asked_again(data: Path, tmp_path: Path) -> None:
+    too_long = Status(400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}})
+    says = lambda asked: too_long if "pairwise_selections" in asked.prompt else varied(asked)  # noqa: E731
+    with BatchServer(says=says) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+    assert (1, {"unreadable": 1}) == (run.summary.written, run.summary.unanswered)
+
+
+def test_files_that_are_named_late_are_waited_for(data: Path, tmp_path: Path) -> None:
+    with BatchServer(hidden=3) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+    assert 1 == run.summary.written
+
+
+def test_files_that_never_come_are_told_of_in_the_end(data: Path, tmp_path: Path) -> None:
+    with BatchServer(hidden=1_000) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert MOST_BATCHES == len(server.made)
+    assert 1 == len(run.summary.skipped)
+
+
+def test_answers_that_are_gone_stop_the_run_before_they_are_paid_again(data: Path, tmp_path: Path) -> None:
+    with BatchServer() as server:
+        gone = Status(404, {"error": {"message": "No such File object"}})
+        server.before = lambda asked: gone if asked.path.endswith("/content") else None
+        with pytest.raises(ConfigurationError, match="paid, once more"):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+
+
+def test_a_full_queue_is_met_with_smaller_batches_one_after_the_other(larger: Path, tmp_path: Path) -> None:
+    watcher = Heard()
+    under_way: list[int] = []
+
+    def course(made: Made) -> list[str]:
+        under_way.append(sum(not each.status.endswith("ed") for each in server.made))
+        return ["failed"] if len(made.lines) > 13 else ["in_progress", "completed"]
+
+    with BatchServer(course=course, problems=lambda _: [FULL]) as server:
+        run = run_by_batches(larger, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+        assert [25, 13, 12] == [len(made.lines) for made in server.made]
+        assert [1] * 25 == list(server.billed.values())
+    assert 5 == run.summary.written
+    assert 0 == max(under_way)
+    assert "they go on in batches of 13, one after the other (25 requests)" in watcher.said
+
+
+def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(data: Path, tmp_path: Path) -> None:
+    """The second judge's, once."""
+    with BatchServer() as server:
+        refused = iter([True])
+
+        def full(asked: Asked) -> Doing | None:
+            is_judge = asked.path == "/v1/batches" and asked.method == "POST" and len(server.batches) == 2
+            return Status(429, {"error": FULL}) if is_judge and next(refused, False) else None
+
+        server.before = full
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=["judge-a", "judge-b"]))
+        assert [1] * 7 == list(server.billed.values())
+    assert (1, 0) == (run.summary.written, run.summary.votes_owed)
+
+
+def test_a_queue_that_stays_full_ends_the_run(data: Path, tmp_path: Path) -> None:
+    with BatchServer(course=lambda _: ["failed"], problems=lambda _: [FULL]) as server:
+        with pytest.raises(ConfigurationError, match="does not take even 5 requests"):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 5 == len(server.made)
+
+
+def test_a_queue_that_was_full_for_a_killed_process_is_tried_again(data: Path, tmp_path: Path) -> None:
+    """The submission's process is gone, and its part of a file with it: the requests are planned anew."""
+    with BatchServer(course=lambda made: ["failed"] if made.number == 1 else ["completed"]) as server:
+        server.problems = lambda _: [FULL]
+        server.before = _not_found_once("GET", "/v1/batches/batch_1")
+        with pytest.raises(ConfigurationError):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+    assert 1 == run.summary.written
+
+
+def test_a_service_that_is_out_of_reach_leaves_the_batch_to_itself(data: Path, tmp_path: Path) -> None:
+    with BatchServer(course=lambda _: ["in_progress"]) as server:
+        server.before = lambda asked: Status(503) if asked.path.startswith("/v1/batches/") else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert ("outage", ["batch_1"]) == (run.summary.stopped, [each.id for each in run.under_way])
+
+
+def _not_found_once(method: str, path: str) -> Any:
+    left = [Status(404, {"error": {"message": "not found"}})]
+    return lambda asked: left.pop() if left and (asked.method, asked.path) == (method, path) else None
