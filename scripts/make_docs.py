@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +68,23 @@ def cli_page() -> str:
 
 
 def commands() -> Iterator[tuple[str, ...]]:
-    from typer.main import get_command
-
-    from attunebench.cli.main import app
-
     def below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield words
         for name, inner in getattr(command, "commands", {}).items():
             if not inner.hidden:
                 yield from below(inner, (*words, name))
 
-    yield from below(get_command(app), ())
+    yield from below(parser(), ())
+
+
+@cache
+def parser() -> Any:
+    """Made once: there are as many pages of help as commands."""
+    from typer.main import get_command
+
+    from attunebench.cli.main import app
+
+    return get_command(app)
 
 
 def help_of(words: tuple[str, ...]) -> str:
@@ -86,12 +93,10 @@ def help_of(words: tuple[str, ...]) -> str:
 
 def printed(*words: str) -> str:
     """What a command prints on a terminal of 80 columns."""
-    from attunebench.cli.main import app
-
     os.environ.update(COLUMNS="80", TERMINAL_WIDTH="80", NO_COLOR="1")
     output = io.StringIO()
     with contextlib.redirect_stdout(output), contextlib.suppress(SystemExit):
-        app(args=list(words), prog_name="attune-bench")
+        parser()(args=list(words), prog_name="attune-bench")
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines())
 
 
