@@ -29,6 +29,7 @@ COMMANDS = (
     "reparse",
     "rejudge",
     "import_inspect",
+    "import_lm_eval",
     "report",
     "compare",
     "analyze",

@@ -1,0 +1,42 @@
+"""`attune-bench import-lm-eval`: logged samples of lm-evaluation-harness in, result files out."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("import-lm-eval", short_help="Make result files of lm_eval's logged samples.")(import_lm_eval)
+
+
+def import_lm_eval(
+    samples: Annotated[
+        list[Path], typer.Argument(metavar="SAMPLES…", help="Logs (samples_attunebench….jsonl), or folders of them.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
+) -> None:
+    """Make result files of the samples that `lm_eval --log_samples` wrote. Asks no model.
+
+    A result that is there already stays.
+    """
+    from attunebench.harness.importing import Importing
+    from attunebench.harness.lm_eval.logs import read_samples, sample_files
+    from attunebench.reports.model import plural
+    from attunebench.text import printable
+
+    sources = [read_samples(path) for path in sample_files(samples)]
+    importing = Importing(output)
+    for source in sources:
+        importing.take(source)
+    done = importing.close()
+    for note in done.notes:
+        typer.echo(printable(note), err=True)
+    same = f", {done.same} there before" if done.same else ""
+    folder = printable(str(output))
+    typer.echo(f"{plural(done.written, 'result')} written to {folder}{same}.", err=True)
+    typer.echo(f"Next: attune-bench score --results {shlex.quote(folder)} --ground-truth CONVERSATIONS", err=True)
