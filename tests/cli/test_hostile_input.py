@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from factory import make_conversation
+from factory import make_conversation, write_conversations
+
+import attunebench
+from attunebench.api import score_to_file
+from attunebench.runner import ModelSettings, RunSettings
 
 FORMATS = ("terminal", "markdown", "csv", "json")
 
@@ -24,10 +29,21 @@ def change(path: Path, how: Callable[[dict[str, Any]], object]) -> None:
     path.write_text(json.dumps(content))
 
 
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results and the scores of the three conversations of `data`, made once."""
+    place = tmp_path_factory.mktemp("study")
+    data = write_conversations(tmp_path_factory.mktemp("conversations"), 3, seed=7)
+    majority = ModelSettings(provider="baseline", model="majority")
+    attunebench.run(data, RunSettings(em=majority, output=place / "results"))
+    score_to_file(place / "results", data, place / "scores.json", resamples=5)
+    return place
+
+
 @pytest.fixture
-def scored(cli, data: Path) -> Path:
-    cli("run", "baseline", "majority", data, "-q")
-    cli("score", "--ground-truth", data, "--resamples", "5")
+def scored(study: Path, cli, data: Path, tmp_path: Path) -> Path:
+    """`scores.json` in the current folder, beside the results that it was made from."""
+    shutil.copytree(study, tmp_path, dirs_exist_ok=True)
     return Path("scores.json")
 
 
