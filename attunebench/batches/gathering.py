@@ -70,6 +70,10 @@ class Gathering:
         """Whether nothing more is to be sent."""
         return self.stop is not None or self.cancelled
 
+    def wants(self, request_hash: str) -> bool:
+        """Whether a request that is open may be sent: it is not under way, and not given up."""
+        return request_hash not in self.busy and request_hash not in self.given_up
+
     def take_over(self) -> None:
         """What is under way is busy, whoever has sent it. Raises DataError where a table is damaged."""
         for submission in self._desk.under_way:
@@ -77,6 +81,8 @@ class Gathering:
 
     def halt(self, error: ConfigurationError) -> None:
         """Send nothing more; the first reason is the one that is told."""
+        if self.stop is None and len(self._desk.under_way) > 1:
+            self._watcher.warned(f"{error} Nothing more is sent; what is under way is waited for.")
         self.stop = self.stop or error
         self._queue.drop()
 

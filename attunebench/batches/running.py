@@ -27,13 +27,14 @@ from attunebench.batches.rounds import Round, ToAsk, targets_of
 from attunebench.batches.service import RefusedError, Service, TooMuchError
 from attunebench.batches.summing import Sums
 from attunebench.batches.till import Till, discounted, usual_discount
-from attunebench.errors import UsageError
+from attunebench.errors import ConfigurationError, UsageError
 from attunebench.journal import Journal, claim
 from attunebench.runner.budget import check_bound
 from attunebench.runner.files import prepare_folder
 from attunebench.runner.pricing import KnownPrices, prices_of
 from attunebench.runner.run import choose
 from attunebench.runner.task import BENCHMARK, Task
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.backends.prices import Prices
@@ -140,7 +141,7 @@ class _Run:
         self._quick_scores = quick_scores
         self._run_again = run_again
         self._queue = Queue()
-        self._planned = self._deferred = False
+        self._planned = self._deferred = self._leaving = False
 
     async def run(self, conversations: Sequence[Conversation], clock: Clock | None, interruptible: bool) -> BatchRun:
         settings, em, started = self._settings, self._settings.em, time.monotonic()
@@ -201,7 +202,16 @@ class _Run:
             return "interrupted"
         except OutageError as error:
             self._watcher.warned(str(error))
+            self._leaving = True
+            await self._plan()  # for the results of what has come in
             return "outage"
+        except ConfigurationError as error:
+            if not self._desk.under_way:
+                raise
+            ids = ", ".join(printable(each.batch or each.mark) for each in self._desk.under_way)
+            raise ConfigurationError(
+                f"{error} What is under way goes on, and the command comes back to it: {ids}."
+            ) from error
         if self._gathering.stop is not None:
             raise self._gathering.stop
         return "cancelled" if self._gathering.cancelled else "max-cost" if self._deferred else ""
@@ -241,7 +251,7 @@ class _Run:
                 codebook=options.codebook,
                 command=self._run_again,
                 skip_invalid=options.skip_invalid,
-                asks=self._to_send(round_.asks(again=again)),
+                asks=self._to_send(round_.asks(again=again, changed_only=True)),
             )
             self._sums.end(round_)
         self._planned = True
@@ -253,9 +263,8 @@ class _Run:
         self._sums.begin()
         async for group in _by_conversation(asks):
             self._sums.open(group)
-            hashes = gathering.busy | gathering.given_up.keys()
-            new = [each for each in group if each.hashed.request not in hashes]
-            if not new or self._deferred or gathering.halted or self._options.cancel:
+            new = [each for each in group if gathering.wants(each.hashed.request)]
+            if not new or self._deferred or self._leaving or gathering.halted or self._options.cancel:
                 continue
             if not self._till.cover(new):
                 self._deferred = True

@@ -239,6 +239,27 @@ def test_a_service_that_is_out_of_reach_leaves_the_batch_to_itself(data: Path, t
         assert ("outage", ["batch_1"]) == (run.summary.stopped, [each.id for each in run.under_way])
 
 
+def test_a_key_that_is_refused_meanwhile_leaves_the_batch_to_itself_and_says_so(data: Path, tmp_path: Path) -> None:
+    with BatchServer() as server:
+        refused = Status(401, {"error": {"message": "Incorrect API key provided"}})
+        server.before = lambda asked: refused if asked.path.startswith("/v1/batches/") else None
+        with pytest.raises(ConfigurationError, match="comes back to it: batch_1"):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        server.before = lambda _: None
+        assert 1 == run_by_batches(data, settings_at(server.url, tmp_path / "results")).summary.written
+        assert 1 == len(server.made)
+
+
+def test_what_came_in_before_an_outage_becomes_results(data: Path, tmp_path: Path) -> None:
+    """One judge's batch is done, the other's is out of reach."""
+    with BatchServer(course=lambda _: ["completed"]) as server:
+        server.before = lambda asked: Status(503) if asked.path == "/v1/batches/batch_3" else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=["judge-a", "judge-b"]))
+    assert ("outage", 1, 1) == (run.summary.stopped, run.summary.written, run.summary.votes_owed)
+    (result,) = predictions(tmp_path / "results").values()
+    assert ["judge-a"] == list(json.loads(result)["turns"][0]["em_draft_judge_scores_by_model"])
+
+
 def _not_found_once(method: str, path: str) -> Any:
     left = [Status(404, {"error": {"message": "not found"}})]
     return lambda asked: left.pop() if left and (asked.method, asked.path) == (method, path) else None
