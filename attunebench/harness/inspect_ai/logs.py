@@ -62,45 +62,58 @@ def read_log(path: Path) -> Source:
 
 def _source(path: Path, log: Any) -> Source:
     samples = log.samples or []
-    ours = any(STORE in sample.store for sample in samples)
     names = (log.eval.task_registry_name, log.eval.task)
-    if not ours and not any(name and name.split("/")[-1] == "attunebench" for name in names):
+    if not any(STORE in sample.store for sample in samples) and not any(_ours(name) for name in names if name):
         raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
     em, epochs = model_named(log.eval.model), log.eval.config.epochs or 1
     results, failures = [], []
     for sample in samples:
+        # A run of one epoch says nothing of epochs, in a log as without one.
         epoch = sample.epoch if epochs > 1 else None
-        reason = _reason(sample)
-        if reason is None:
-            # A run of one epoch says nothing of epochs, in a log as without one.
-            results.append({**sample.store[STORE]["result"], "epoch": epoch})
+        result = None if sample.error or sample.invalidation else _result(path, sample)
+        if result is not None:
+            results.append({**result, "epoch": epoch})
         else:
-            failures.append(_failure(sample, em, epoch, reason))
-    planned = len(log.eval.dataset.sample_ids or ()) or log.eval.dataset.samples or 0
+            failures.append(_failure(sample, em, epoch))
+    ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]
+    planned = {(log.eval.task_id, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)}
+    ended = {(log.eval.task_id, str(sample.id), sample.epoch) for sample in samples}
     return Source(
         name=path.name,
         results=results,
         failures=failures,
-        unreached=max(0, planned * epochs - len(samples)),
+        planned=frozenset(planned),
+        ended=frozenset(ended),
         again=f"inspect eval-retry {shlex.quote(str(path))}",
     )
 
 
-def _reason(sample: Any) -> str | None:
-    """Why there is no result of a sample; None where there is one."""
-    if sample.invalidation is not None:
-        return "declared invalid in Inspect"
-    if sample.error is not None:
-        return printable(f"Inspect: {sample.error.message}", 500)
+def _ours(name: str) -> bool:
+    return name.split("/")[-1] == "attunebench"
+
+
+def _result(path: Path, sample: Any) -> dict[str, Any] | None:
+    """The result in a sample's store. A log that was recovered after a crash has stores in its events alone."""
     kept = sample.store.get(STORE)
-    if isinstance(kept, dict) and isinstance(kept.get("result"), dict):
-        return None
-    if sample.limit is not None:
-        return f"a limit of Inspect ended it ({sample.limit.type})"
-    return "its log holds no result"
+    if kept is None and sample.limit is None:
+        from inspect_ai.log import read_eval_log_sample
+
+        whole = read_eval_log_sample(str(path), sample.id, sample.epoch, resolve_attachments="full")
+        changes = [change for event in whole.events if event.event == "store" for change in event.changes]
+        kept = next((change.value for change in reversed(changes) if change.path == f"/{STORE}"), None)
+    result = kept.get("result") if isinstance(kept, dict) else None
+    return result if isinstance(result, dict) else None
 
 
-def _failure(sample: Any, em: ModelSettings, epoch: int | None, reason: str) -> Failure:
+def _failure(sample: Any, em: ModelSettings, epoch: int | None) -> Failure:
+    if sample.invalidation is not None:
+        reason = "declared invalid in Inspect"
+    elif sample.error is not None:
+        reason = f"Inspect: {printable(sample.error.message, 500)}"
+    elif sample.limit is not None:
+        reason = f"a limit of Inspect ended it ({sample.limit.type})"
+    else:
+        reason = "its log holds no result"
     return Failure(
         conversation_id=str(sample.metadata.get("conversation", sample.id)),
         provider=em.provider,

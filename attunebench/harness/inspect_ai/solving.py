@@ -31,7 +31,7 @@ from inspect_ai.util import JSONSchema, LimitExceededError, span
 
 from attunebench import api
 from attunebench.backends.base import Request
-from attunebench.errors import ItemError
+from attunebench.errors import ConfigurationError, ItemError
 from attunebench.harness.common import Session
 from attunebench.harness.inspect_ai.baselines import UNDER_WAY
 from attunebench.harness.inspect_ai.logs import STORE
@@ -41,12 +41,15 @@ from attunebench.journal import Entry
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.replay import Ask
 from attunebench.runner.walk import Open, Walk
+from attunebench.text import printable
 
 JUDGES = "judge"
 """Models of roles whose name begins so rate the drafts."""
 
 _logger = getLogger(__name__)
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_CONFIGURATION = frozenset((401, 402, 404))
+"""Statuses that no other prompt would cure: the key, the money, the model's name."""
 _LINE = {"max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections"}
 _LINE |= {"cache", "cache_prompt", "batch", "fail_on_refusal", "max_tool_output"}
 _OURS = {"max_tokens", "temperature", "seed", "response_schema"}
@@ -82,12 +85,16 @@ class _Asking:
     crews: dict[tuple[str, ...], _Crew] = field(default_factory=dict)
     schemaless: set[str] = field(default_factory=set)
     """Models whose provider was found to refuse schemas."""
+    closed: dict[str, str] = field(default_factory=dict)
+    """Models that answered with trouble of key, money or name, and what it was: more calls would meet the same."""
     known: dict[str, dict[tuple[str, int], Entry]] = field(default_factory=dict)
     """What a sample had when it failed, by its uuid: a retry of it asks for the rest."""
 
     async def sample(self, state: TaskState) -> None:
         """Walk through a sample's conversation and leave result and replies in its store."""
         crew = self.crew()
+        if (name := str(crew.models[0])) in self.closed:
+            raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
         conversation = self.study.by_id[state.metadata["conversation"]]
         entries = self.known.pop(state.uuid, {})
 
@@ -169,6 +176,8 @@ class _Sample:
                 _logger.warning(f"No vote from {self.crew.models[asked.who]} on {asked.call.needs}: {error}")
             else:
                 self._failed = self._failed or error
+                if getattr(error, "status_code", None) in _CONFIGURATION:
+                    self.asking.closed[str(self.crew.models[0])] = printable(str(error), 200)
             return
         self.entries[(entry.call_id, entry.ask)] = entry
         self.walk.add(entry)

@@ -117,7 +117,7 @@ def study_of(choices: Choices) -> Study:
             *(() if choices.conversations else (_DEMO.format(n=len(conversations)),)),
             *((f"Codebook: {path}.",) if codebook.sha256 != default_codebook().sha256 else ()),
             *(f"Left out {file.file}: {'; '.join(file.reasons)}" for file in loaded.skipped),
-            *plan_warnings(conversations, codebook),
+            *(text.replace("--codebook FILE", "-T codebook=FILE") for text in plan_warnings(conversations, codebook)),
         ),
     )
 

@@ -1,0 +1,46 @@
+"""Evaluations of the real Inspect in this process. Without inspect_ai these tests are skipped, and say so."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from factory import write_conversations
+
+os.environ["INSPECT_DISPLAY"] = "none"
+
+
+def pytest_collection_modifyitems(items):
+    """What Inspect does with other packages, and leaves open in them, is not ours to be warned of."""
+    theirs = (
+        "ignore::DeprecationWarning:inspect_ai",
+        "ignore:Unclosed <MemoryObject:ResourceWarning",
+        "ignore:.*MemoryObject:pytest.PytestUnraisableExceptionWarning",
+    )
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            for warning in theirs:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(scope="session")
+def talks(tmp_path_factory) -> Path:
+    """A folder of four short conversations, two of each participant."""
+    return write_conversations(tmp_path_factory.mktemp("talks"), 4, turns=2)
+
+
+@pytest.fixture
+def evaluated(tmp_path, monkeypatch):
+    """Evaluates the task and gives its log: `evaluated(model, task arguments…, of_inspect={…})`."""
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "cache"))
+
+    def evaluate(model, of_inspect=None, **arguments):
+        from inspect_ai import eval as inspect_eval
+
+        from attunebench.harness.inspect_ai.task import attunebench
+
+        options = {"log_dir": str(tmp_path / "logs"), "display": "none", **(of_inspect or {})}
+        return inspect_eval(attunebench(**arguments), model=model, **options)[0]
+
+    return evaluate

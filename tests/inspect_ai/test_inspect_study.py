@@ -1,0 +1,67 @@
+"""The task's arguments, without Inspect."""
+
+from __future__ import annotations
+
+import pytest
+
+from attunebench.errors import DataError, UsageError
+from attunebench.harness.inspect_ai.study import Choices, model_named, study_of
+from attunebench.runner.settings import ModelSettings
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"modes": "silent"}, "no mode silent"),
+        ({"structured": "object"}, "schema or not at all"),
+        ({"panas_strategy": "guess"}, "panas_strategy"),
+        ({"max_reasks": -1}, "max_reasks"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_refused_by_name(choice, said):
+    with pytest.raises(UsageError, match=said):
+        Choices.of(**{"modes": "default", **choice})
+
+
+def test_modes_that_do_not_go_with_a_strategy_are_refused_before_anything_is_asked(talks):
+    choices = Choices.of(modes="omniscient", panas_strategy="blind_delta", conversations=str(talks))
+    with pytest.raises(UsageError, match="blind_delta"):
+        study_of(choices)
+
+
+def test_a_folder_that_is_not_there_is_named():
+    with pytest.raises(DataError, match="nowhere"):
+        study_of(Choices.of(modes="default", conversations="nowhere"))
+
+
+def test_the_demonstration_says_that_it_is_one(talks):
+    assert "no human data" in study_of(Choices.of(modes="default")).notes[0]
+    assert "no human data" not in "".join(study_of(Choices.of(modes="default", conversations=str(talks))).notes)
+
+
+def test_conversations_stand_in_the_order_of_a_run(talks):
+    from attunebench import load_conversations
+    from attunebench.runner.order import stratified_order
+
+    study = study_of(Choices.of(modes="default", conversations=str(talks), order_seed=3))
+    assert stratified_order(load_conversations(talks).conversations, 3) == list(study.conversations)
+
+
+def test_a_judge_is_named_once(talks):
+    study = study_of(Choices.of(modes="default", conversations=str(talks)))
+    judge = ModelSettings(provider="openai", model="j")
+    with pytest.raises(UsageError, match="twice"):
+        study.session(ModelSettings(provider="openai", model="m"), [judge, judge])
+
+
+@pytest.mark.parametrize(
+    ("full", "provider", "model"),
+    [
+        ("openai/gpt-4o", "openai", "gpt-4o"),
+        ("openrouter/vendor/model-1", "openrouter", "vendor/model-1"),
+        ("alone", "inspect", "alone"),
+    ],
+)
+def test_a_model_has_the_provider_that_its_name_begins_with(full, provider, model):
+    named = model_named(full)
+    assert (provider, model) == (named.provider, named.model)
