@@ -98,6 +98,7 @@ def _says(fault: Fault, pattern: Callable[[Fault], bool], *statuses: int) -> boo
 _context = _pattern(
     r"context_length_exceeded|exceed_context_size|(maximum|available|model'?s?) context|context (length|window|size)"
     r"|input length exceeds|prompt is too long|input is too long|too many (input |prompt )?tokens"
+    r"|longer than the maximum model length"
 )
 _too_large = _pattern(r"request too large|payload too large|request entity too large")
 _no_quota = _pattern(
