@@ -16,6 +16,7 @@ from pydantic import SecretStr, ValidationError
 
 from attunebench import api
 from attunebench.cli.closing import closing_lines, folded, going_on
+from attunebench.batches.ledger import Ledger
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.cli.progress.words import usd
@@ -87,6 +88,7 @@ def main(
     if dry_run:
         show_estimate(estimate_run(loaded.conversations, settings, book), settings)
         return
+    _refuse_beside_batches(settings)
     summary = ask(api.run, loaded, settings, book, quiet=quiet)
     whole = summary.whole[0] == summary.whole[1]
     if whole and not (quiet or summary.interrupted or summary.stopped or summary.skipped):
@@ -104,6 +106,17 @@ def ask(
             loaded.conversations,
             settings,
             codebook=book,
+def _refuse_beside_batches(settings: RunSettings) -> None:
+    """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
+    em = settings.em
+    if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
+        ids = ", ".join(printable(each.batch or each.mark) for each in sent)
+        raise UsageError(
+            f"Batches of {em.model} are under way for {settings.output} ({ids}): come back to them with --batch, or "
+            "cancel them first with --batch --cancel."
+        )
+
+
             observer=observer,
             run_again=run_again(sys.argv),
             interruptible=True,

@@ -46,9 +46,9 @@ def batch(
         if name.upper().endswith(("_API_KEY", "_PROXY", "_BASE_URL")):
             monkeypatch.delenv(name)
 
-    def call(*options: str, provider: str = "local") -> Ended:
+    def call(*options: str, provider: str = "local", live: bool = False) -> Ended:
         words = ["run", provider, "fake-model", str(data), "-o", str(tmp_path / "results"), "--base-url", server.url]
-        words += ["--api-key", KEY, "--batch", "--poll-interval", "0", *options]
+        words += ["--api-key", KEY, *(() if live else ("--batch", "--poll-interval", "0")), *options]
         monkeypatch.setattr("sys.argv", ["attune-bench", *words])
         with pytest.raises(SystemExit) as ended:
             main(words)
@@ -112,6 +112,10 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     assert "It goes on at the provider: batch_1 (fake-model): in_progress" in ended.err
     assert re.search(r"Come back with: attune-bench run local .* --poll-interval 0 Cancel with: .* --cancel", ended.err)
     server.after = lambda _: None
+    live = batch(live=True)
+    assert 2 == live.status
+    assert "under way" in live.err
+    assert [] == server.fake.bodies
     server.batches["batch_1"].course = ["completed"]
     assert 0 == batch().status
     assert 1 == len(server.made)
@@ -160,7 +164,7 @@ def test_a_server_without_batches_is_told_in_a_sentence(batch: Batch, server: Ba
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--shard", "1/2"), "takes no --shard"),
+        (("--shard", "1/2"), "--shard"),
         (("--judge-model", "j", "--judge-provider", "openrouter"), "attune-bench rejudge"),
     ],
 )
