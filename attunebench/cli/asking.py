@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
+
+
+class Executor(str, Enum):
+    """Who does a run."""
+
+    here = "here"
+    ray = "ray"
+
 
 ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")]
 BaseUrlOption = Annotated[
@@ -81,6 +90,23 @@ ShardOption = Annotated[
         "output folder, at once or one after the other.",
         show_default=False,
     ),
+]
+ExecutorOption = Annotated[
+    Executor,
+    typer.Option("--executor", help="Who does the run: this process, or workers on a Ray cluster (extra `ray`)."),
+]
+RayAddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of the cluster, e.g. auto or 10.0.0.1:6379.",
+        show_default="RAY_ADDRESS, else a new one on this machine",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Ray workers.", show_default="one a machine, two at least"),
 ]
 OrderSeedOption = Annotated[
     int,

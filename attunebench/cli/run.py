@@ -24,6 +24,8 @@ from attunebench.cli.asking import (
     CancelOption,
     ConcurrencyOption,
     DryRunOption,
+    Executor,
+    ExecutorOption,
     JudgePriceInOption,
     JudgePriceOutOption,
     LimitOption,
@@ -35,6 +37,7 @@ from attunebench.cli.asking import (
     PriceInOption,
     PriceOutOption,
     ProviderArgument,
+    RayAddressOption,
     RetryUnansweredOption,
     RpmOption,
     ServerSeedOption,
@@ -42,6 +45,7 @@ from attunebench.cli.asking import (
     StructuredOption,
     TemperatureOption,
     TpmOption,
+    WorkersOption,
 )
 from attunebench.errors import UsageError
 
@@ -86,6 +90,9 @@ def run(
     call_timeout: CallTimeoutOption = 120.0,
     limit: LimitOption = None,
     shard: ShardOption = None,
+    executor: ExecutorOption = Executor.here,
+    ray_address: RayAddressOption = None,
+    workers: WorkersOption = None,
     order_seed: OrderSeedOption = 0,
     structured: StructuredOption = "auto",
     panas_strategy: Annotated[
@@ -152,10 +159,15 @@ def run(
         replace=replace,
     )
     where = one_folder(conversations, folder)
+    run_it = running.runner(executor is Executor.ray, ray_address, workers)
+    if batch and (shard or executor is Executor.ray):
+        raise UsageError("--batch hands the whole run to the provider: --shard and --executor do not go with it.")
     if not batch:
         if cancel or batch_discount is not None:
             raise UsageError("--cancel and --batch-discount belong to --batch.")
-        running.main(settings, where, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet)
+        running.main(
+            settings, where, run_it, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet
+        )
         return
     from attunebench.cli import batching
 

@@ -46,6 +46,7 @@ class Crew:
         self.journal: Journal | None = None
         self.spending = Spending()
         self.prices = KnownPrices()
+        self._budget = Budget()
         self._settings = settings
         self._codebook = codebook
         self._observer = observer
@@ -58,13 +59,23 @@ class Crew:
         """Whether anybody costs something to ask again: what is built in does not."""
         return any(each.provider != "baseline" for each in self._models if each is not None)
 
-    async def settle_in(self, stack: AsyncExitStack, folder: Path, part: str | None = None) -> None:
+    async def settle_in(
+        self,
+        stack: AsyncExitStack,
+        folder: Path,
+        part: str | None = None,
+        *,
+        asking: bool = True,
+        patience: float = 1.0,
+    ) -> None:
         """Open the journal of the folder, where it is needed, and the backends with what it remembers of them.
 
-        `part` names the file of its own that a part of a run gets. Raises DataError for a journal that cannot be used.
+        `part` names the file of its own that a part of a run gets, whose lock it waits for `patience` seconds; without
+        `asking` nothing is going to be kept. Raises DataError for a journal that cannot be used.
         """
         if self.costs:
-            self.journal = stack.enter_context(Journal.open(folder, shard=part))
+            journal = Journal.open(folder, shard=part, patience=patience) if asking else Journal.snapshot(folder)
+            self.journal = stack.enter_context(journal)
             for path in self.journal.unread:
                 if not is_shared(path):
                     self._observer.warned(
@@ -91,6 +102,11 @@ class Crew:
         self.prices = known
 
     @property
+    def spent(self) -> float:
+        """USD so far as the bound of --max-cost counts them, what is unknown at its worst case."""
+        return self._budget.spent
+
+    @property
     def payers(self) -> list[str]:
         """Who pays, where a server says so: a sentence for each."""
         told = [f"At {each.provider} {each.payer}." for each in self.backends if each is not None and each.payer]
@@ -98,7 +114,7 @@ class Crew:
 
     def engine(self, jobs: Iterator[Job], done: Callable[[Job], Awaitable[None]]) -> Engine:
         """An engine that has these jobs done by these models; `done` is called once for each that ended."""
-        budget = Budget(self._settings.max_cost, self.prices.prices)
+        self._budget = budget = Budget(self._settings.max_cost, self.prices.prices)
         self._watchdog = Watchdog(self._observer, lambda: engine.waiting_for())
         model, *judges = self._askers(Purse(budget), self._watchdog.touch)
         engine = Engine(

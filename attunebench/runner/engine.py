@@ -141,6 +141,11 @@ class Engine:
             self.stopped = reason
             self._halt()
 
+    @property
+    def under_way(self) -> int:
+        """Calls that are on the wire."""
+        return len(self._on_wire())
+
     def waiting_for(self) -> str:
         """What the engine is waiting for at this moment, in words."""
         return "; ".join(filter(None, (asker.waiting_for() for asker in self._askers))) or "nothing"

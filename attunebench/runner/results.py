@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench._version import __version__
 from attunebench.protocol.assemble import RunFacts, add_votes, with_votes_of
 from attunebench.runner.files import Identity, ResultFolder, write_json
-from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.skipped import SkipList
 from attunebench.runner.stamps import Stamp, stamped
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.totals import Totals
@@ -93,7 +93,7 @@ class Writing:
         results: Results,
         settings: RunSettings,
         folder: ResultFolder,
-        skipped: SkippedFile,
+        skipped: SkipList,
         observer: Observer,
         *,
         run_again: str = "",

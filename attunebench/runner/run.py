@@ -16,9 +16,9 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.journal import claim
 from attunebench.runner.crew import Crew
-from attunebench.runner.engine import Engine, Job
+from attunebench.runner.engine import Job
 from attunebench.runner.estimate import Counted
-from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
+from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent, Stop
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
@@ -27,6 +27,7 @@ from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.stamps import Stamp
+from attunebench.runner.stint import Gathered, Handed, Spread
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import Planner, Work
 
@@ -45,6 +46,7 @@ def run_conversations(
     quick_scores: QuickScores | None = None,
     run_again: str = "",
     interruptible: bool = False,
+    spread: Spread | None = None,
 ) -> RunSummary:
     """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
 
@@ -52,11 +54,13 @@ def run_conversations(
 
     What is complete is passed over; what cannot be had from the line is skipped and listed in `_skipped_<model>.json`
     with `run_again`, the command to go on with. `interruptible` takes Ctrl-C: once lets calls under way finish, twice
-    stops them. Raises UsageError, DataError (results of other settings) and ConfigurationError; what is written by
-    then stays.
+    stops them. `spread` has the jobs (the benchmark's) done by other processes than this one. Raises UsageError,
+    DataError (results of other settings) and ConfigurationError; what is written by then stays.
     """
     return asyncio.run(
-        _Run(settings, codebook, task, observer or Silent(), quick_scores, run_again).run(conversations, interruptible)
+        _Run(settings, codebook, task, observer or Silent(), quick_scores, run_again, spread).run(
+            conversations, interruptible
+        )
     )
 
 
@@ -90,6 +94,7 @@ class _Run:
         observer: Observer,
         quick_scores: QuickScores | None,
         run_again: str,
+        spread: Spread | None,
     ) -> None:
         self._settings = settings
         self._codebook = codebook
@@ -97,6 +102,8 @@ class _Run:
         self._observer = observer
         self._quick_scores = quick_scores
         self._run_again = run_again
+        self._spread = spread
+        self._parted = settings.shard is not None or spread is not None
         self._stamps: dict[tuple[str, str], Stamp] = {}
         self._n_all = 0
 
@@ -113,42 +120,51 @@ class _Run:
             em, shard = settings.em, settings.shard.name if settings.shard else None
             stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
             self._chosen = part_of(self._whole, settings.shard, settings.output) if settings.shard else self._whole
-            await crew.settle_in(stack, settings.output, shard and journal_name(settings, shard, task.name))
+            part = shard and journal_name(settings, shard, task.name)
+            await crew.settle_in(stack, settings.output, part, asking=self._spread is None)
             self._folder = ResultFolder(settings.output, task.identity_of, task.result_name)
             self._folder.reserve(self._identities())
             self._writing = self._writing_into(self._folder)
             planner = Planner(settings, self._codebook, self._folder, task)
             seen = _Seen(crew.journal, crew.hasher())
             work = planner.survey(self._chosen, seen.add)
-            engine = await self._run_engine(planner, work, seen, interruptible)
-        summary = self._summary(work, engine, time.monotonic() - started)
+            stopped = await self._have_done(planner, work, seen, interruptible)
+        summary = self._summary(work, stopped, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
 
     def _identities(self) -> list[Identity]:
-        """The results of all parts of a run that this is a part of, in its order; none where it is the whole."""
+        """The results of all parts of a run in its order; none where there is one process for all of it."""
         em, modes = self._settings.em, self._settings.modes
-        names = [each.conversation_id for each in self._whole] if self._settings.shard else []
+        names = [each.conversation_id for each in self._whole] if self._parted else []
         return [(name, em.provider, em.model, mode) for name in names for mode in modes]
 
     def _writing_into(self, folder: ResultFolder) -> Writing:
         settings, task, em = self._settings, self._task, self._settings.em
         results = Results(settings, self._whole, n_all=self._n_all, task=task, quick_scores=self._quick_scores)
         shard = settings.shard.name if settings.shard else ""
-        skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard)
-        return Writing(results, settings, folder, skipped, self._observer, run_again=self._run_again)
+        self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard)
+        return Writing(results, settings, folder, self._skipped, self._observer, run_again=self._run_again)
 
-    async def _run_engine(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Engine:
+    async def _have_done(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Stop:
+        """Why it ended before its time. What was answered of jobs that are not whole by then is counted too."""
         crew = self._crew
         if work.todos:
             await crew.set_prices()
-        engine = crew.engine(planner.jobs(work.todos), self._done)
-        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
         for warning in self._task.warnings(self._chosen, self._codebook):
             self._observer.warned(warning)
+        if self._spread is not None:
+            self._observer.started(self._plan(work, seen))
+            handed = Handed(self._settings, self._codebook, self._whole, self._n_all, self._run_again)
+            gathered = Gathered(self._observer, self._writing.totals, crew.spending, self._skipped)
+            return self._spread(handed, work.todos, gathered, interruptible=interruptible) if work.todos else ""
+        engine = crew.engine(planner.jobs(work.todos), self._done)
+        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
         self._observer.started(self._plan(work, seen))
         await crew.work(engine, interruptible=interruptible)
-        return engine
+        for job in engine.open:
+            self._writing.count(job)
+        return engine.stopped
 
     def _plan(self, work: Work, seen: _Seen) -> RunPlan:
         settings, crew = self._settings, self._crew
@@ -173,9 +189,7 @@ class _Run:
     async def _done(self, job: Job) -> None:
         await self._writing.done(job, self._stamps[(job.conversation.conversation_id, job.mode)])
 
-    def _summary(self, work: Work, engine: Engine, seconds: float) -> RunSummary:
-        for job in engine.open:  # what was answered of the conversations that a stop has left unfinished
-            self._writing.count(job)
+    def _summary(self, work: Work, stopped: Stop, seconds: float) -> RunSummary:
         totals, spending, modes = self._writing.totals, self._crew.spending, len(self._settings.modes)
         jobs, identities = len(work.todos) + work.complete, self._identities()
         unreached = len(work.todos) - totals.written - len(totals.skipped)
@@ -195,11 +209,11 @@ class _Run:
             completion_tokens=spending.usage.completion_tokens,
             cost=spending.cost,
             seconds=seconds,
-            interrupted=engine.stopped == "interrupted",
+            interrupted=stopped == "interrupted",
             output=self._settings.output,
-            stopped=engine.stopped,
+            stopped=stopped,
             unreached=unreached,
-            sample=sample_words(reached, self._n_all, self._settings.order_seed) if engine.stopped and reached else "",
+            sample=sample_words(reached, self._n_all, self._settings.order_seed) if stopped and reached else "",
             spending=spending,
             adapted=totals.adapted,
             unanswered=totals.unanswered,

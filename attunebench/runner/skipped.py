@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from attunebench.runner.files import clean_name, read_object, short_name, write_json
 
 _KEY = ("provider", "model", "conversationId", "mode")
+
+
+class SkipList(Protocol):
+    """What takes note of conversations that were left out, and of those that are no more."""
+
+    def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None: ...
+    def remove(self, conversation_id: str, mode: str) -> None: ...
 
 
 class SkippedFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from attunebench.protocol.calls import Usage
@@ -25,6 +26,13 @@ class Share:
         else:
             self.cost += cost
 
+    def join(self, other: Share) -> None:
+        """Count what another part of the run has counted."""
+        self.replies += other.replies
+        self.usage += other.usage
+        self.cost += other.cost
+        self.unpriced += other.unpriced
+
     @property
     def total(self) -> float | None:
         """USD, or None where a part is unknown: a sum with a gap would look like a price."""
@@ -45,6 +53,21 @@ class Spending:
     wasted: Share = field(default_factory=Share)
     lost: int = 0
     replayed: int = 0
+
+    def become(self, parts: Iterable[Spending]) -> None:
+        """Be the sum of these parts of a run."""
+        total = Spending()
+        for part in parts:
+            for mine, theirs in (
+                (total.model, part.model),
+                (total.judges, part.judges),
+                (total.wasted, part.wasted),
+            ):
+                mine.join(theirs)
+            total.lost += part.lost
+            total.replayed += part.replayed
+        self.model, self.judges, self.wasted = total.model, total.judges, total.wasted
+        self.lost, self.replayed = total.lost, total.replayed
 
     @property
     def cost(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,18 @@ class Totals:
         several = {model: names if len(names) > 1 else [] for model, names in self.providers.items()}
         return {model: [*named[model], *several[model]] for model in named if named[model] or several[model]}
 
+    def join(self, other: Totals) -> None:
+        """Count what another part of the run has counted."""
+        for name in ("written", "votes_owed", "calls", "reasks", "retries", "answered_items", "expected_items"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.skipped.update(other.skipped)
+        self.adapted.update(other.adapted)
+        for outcome, count in other.unanswered.items():
+            self.unanswered[outcome] = self.unanswered.get(outcome, 0) + count
+        for mine, theirs in ((self.models, other.models), (self.providers, other.providers)):
+            for model, names in theirs.items():
+                _join(mine.setdefault(model, []), names)
+
     def add(self, record: Record, model: str) -> None:
         """Count a call to this model that has its final answer."""
         self.calls += 1
@@ -43,8 +56,7 @@ class Totals:
         self.retries += max(0, record.requests - 1 - record.reasks)
         self.adapted.update(record.adapted)
         for names, seen in ((record.models, self.models), (record.providers, self.providers)):
-            known = seen.setdefault(model, [])
-            known += [name for name in names if name not in known]
+            _join(seen.setdefault(model, []), names)
         if record.call.judge is None:
             expected = len(expected_items(record.call.asked))
             self.expected_items += expected
@@ -52,3 +64,7 @@ class Totals:
             if record.answer.missing:
                 outcome = record.answer.outcome
                 self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
+
+
+def _join(known: list[str], names: Iterable[str]) -> None:
+    known += [name for name in names if name not in known]

@@ -5,7 +5,7 @@ Plans every conversation once to compare hashes, keeps no prompt, and plans a co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attunebench.codebook import Codebook
@@ -99,7 +99,7 @@ class Planner:
             raise DataError(self._refusal(differing))
         return Work(tuple(todos), complete=len(pairs) - len(todos))
 
-    def jobs(self, todos: Sequence[Todo]) -> Iterator[Job]:
+    def jobs(self, todos: Iterable[Todo]) -> Iterator[Job]:
         """The jobs, each planned when it is taken."""
         em = self._settings.em
         for todo in todos:
