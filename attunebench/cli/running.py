@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +75,35 @@ def part(shard: str | None) -> Shard | None:
     return None if shard is None else Shard.parse(shard)
 
 
+def runner(on_ray: bool, address: str | None, workers: int | None) -> Callable[..., RunSummary]:
+    """What does a run, here or on a Ray cluster; it takes what `api.run` takes. Raises UsageError."""
+    if not on_ray:
+        if address or workers:
+            raise UsageError("--ray-address and --workers belong to --executor ray.")
+        return api.run
+    from attunebench.spreading.on_ray import run_on_ray
+
+    return partial(run_on_ray, address=address, workers=workers)
+
+
 def main(
     settings: RunSettings,
     folder: Path,
+    run: Callable[..., RunSummary] = api.run,
     *,
     codebook: Path | None,
     dry_run: bool,
     skip_invalid: bool,
     quiet: bool,
 ) -> None:
-    """The whole of `run`; leaves by typer.Exit where the status is not 0."""
+    """The whole of the command, with `run` to do it (`api.run`, or what takes the same); leaves by typer.Exit where the
+    status is not 0."""
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
         show_estimate(estimate_run(loaded.conversations, settings, book), settings)
         return
     _refuse_beside_batches(settings)
-    summary = ask(api.run, loaded, settings, book, quiet=quiet)
+    summary = ask(run, loaded, settings, book, quiet=quiet)
     whole = summary.whole[0] == summary.whole[1]
     if whole and not (quiet or summary.interrupted or summary.stopped or summary.skipped):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
