@@ -129,6 +129,8 @@ class Gathering:
             self._watcher.warned(f"{error} It is given up.")
             await self._end(submission, "gone")
             return True
+        if self._desk.part(submission) is not None and self._may_look_again(submission):
+            return False  # made a moment ago, by this process: it will be known everywhere in a while
         self._desk.set_aside(submission)
         self.halt(
             ConfigurationError(

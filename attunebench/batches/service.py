@@ -273,6 +273,8 @@ class Service:
     def _error_of_status(self, fault: Fault, method: str, resource: str, says: str) -> AttuneBenchError:
         creating = method == "POST" and resource in ("/batches", "/files")
         host = self.endpoint.host
+        if resource.endswith("/cancel") and fault.status in (400, 409):
+            return RefusedError(f"{host} does not cancel {resource.strip('/').removesuffix('/cancel')}{says}.")
         if creating and (fault.status == 413 or (fault.status in (400, 429) and _is_full(fault.text))):
             return TooMuchError(f"{host} did not take so many requests at once{says}.")
         if creating and fault.status == 400 and resource == "/files" and _TOO_LARGE.search(fault.text):

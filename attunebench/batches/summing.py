@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +94,7 @@ class Sums(Silent):
 
     def end(self, round_: Round) -> None:
         """All asks of a round were taken."""
-        _add(self._totals, round_.writing.totals)
+        self._totals.join(round_.writing.totals)
         self._unfinished = round_.unfinished
 
     def skip(self, given_up: Mapping[str, GivenUp], run_again: str) -> None:
@@ -116,8 +115,9 @@ class Sums(Silent):
     def summary(self, stopped: Stop, seconds: float) -> RunSummary:
         """How the run ended."""
         settings, spending = self._settings, self._till.spending
-        totals = replace(self._totals)
-        _add(totals, self._unfinished)
+        totals = Totals()
+        totals.join(self._totals)
+        totals.join(self._unfinished)
         unreached = len([pair for pair in self._open if f"{pair[0]} ({pair[1]})" not in self.skips])
         spending.replayed = max(0, totals.calls + totals.reasks - self._till.replies)
         done = (self._jobs - unreached - len(self.skips)) // len(settings.modes)
@@ -154,20 +154,3 @@ def _live_note(price: tuple[float, float] | None, live: tuple[float, float] | No
         return []
     expected, worst = (f"${value:,.2f}" if value >= 0.1 else f"${value:.4f}" for value in live)
     return [f"The same calls made live: about {expected} in all and {worst} at worst."]
-
-
-def _add(totals: Totals, more: Totals) -> None:
-    """Add one round's counts to those of all."""
-    for name in ("calls", "reasks", "retries", "answered_items", "expected_items"):
-        setattr(totals, name, getattr(totals, name) + getattr(more, name))
-    totals.adapted = totals.adapted | more.adapted
-    counts = dict(totals.unanswered)
-    for outcome, count in more.unanswered.items():
-        counts[outcome] = counts.get(outcome, 0) + count
-    totals.unanswered = counts
-    totals.models = _joined(totals.models, more.models)
-    totals.providers = _joined(totals.providers, more.providers)
-
-
-def _joined(names: Mapping[str, list[str]], more: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {key: list(dict.fromkeys([*names.get(key, ()), *more.get(key, ())])) for key in [*names, *more]}

@@ -109,14 +109,15 @@ def test_a_batch_that_was_made_without_our_hearing_of_it_is_found_on_a_later_pag
         assert 1 + others == len(server.made)
 
 
-def test_what_is_under_way_is_waited_for_and_not_sent_again(data: Path, tmp_path: Path) -> None:
-    """The service says once that it does not know the batch, and knows it the next day."""
-    with BatchServer(course=lambda _: ["in_progress"] * 3 + ["completed"]) as server:
+def test_a_batch_that_is_not_known_later_is_not_sent_again(data: Path, tmp_path: Path) -> None:
+    """The first process ends while it is in progress; the service knows it not the second time, and the third."""
+    with BatchServer(course=lambda _: ["in_progress"] * 2 + ["completed"]) as server:
         settings = settings_at(server.url, tmp_path / "results")
-        server.before = at_request(2, lambda: Status(404, {"error": {"message": "no such batch"}}))
-        with pytest.raises(ConfigurationError, match="--cancel gives it up"):
-            run_by_batches(data, settings)
-        assert [] == [*server.billed]
+        for status, says in ((401, "comes back to it"), (404, "--cancel gives it up")):
+            server.before = lambda asked, s=status: Status(s, {}) if asked.path == "/v1/batches/batch_1" else None  # type: ignore[misc]
+            with pytest.raises(ConfigurationError, match=says):
+                run_by_batches(data, settings)
+        server.before = lambda _: None
         run = run_by_batches(data, settings)
         assert 1 == len(server.made)
         assert [1] * 5 == list(server.billed.values())

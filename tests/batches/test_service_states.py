@@ -12,6 +12,7 @@ from batch_runs import Heard, predictions, run_by_batches, settings_at
 from batch_server import BatchServer, Made, Said, varied
 from factory import write_conversations
 
+from attunebench.batches.desk import Clock
 from attunebench.batches.gathering import MOST_BATCHES
 from attunebench.errors import ConfigurationError
 from attunebench.selftest.server import Asked, Doing, Status
@@ -72,7 +73,7 @@ def test_a_batch_that_somebody_cancels_is_collected_and_nothing_more_is_sent(dat
 
 def test_cancelling_collects_what_is_done_and_sends_nothing(data: Path, tmp_path: Path) -> None:
     with BatchServer(course=lambda _: ["in_progress"] * 50, answered=lambda _: 3) as server:
-        server.before = _not_found_once("GET", "/v1/batches/batch_1")
+        server.before = _refused_once("GET", "/v1/batches/batch_1")
         with pytest.raises(ConfigurationError):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), cancel=True)
@@ -173,6 +174,26 @@ def test_files_that_never_come_are_told_of_in_the_end(data: Path, tmp_path: Path
     assert 1 == len(run.summary.skipped)
 
 
+def test_a_batch_that_is_not_known_right_after_its_making_is_waited_for(data: Path, tmp_path: Path) -> None:
+    with BatchServer() as server:
+        unknown = [Status(404, {"error": {"message": "No such batch"}})] * 3
+        server.before = lambda asked: unknown.pop() if asked.path == "/v1/batches/batch_1" and unknown else None
+        assert 1 == run_by_batches(data, settings_at(server.url, tmp_path / "results")).summary.written
+        assert 1 == len(server.made)
+
+
+@pytest.mark.parametrize("status", [400, 409])
+def test_a_batch_that_ended_before_it_could_be_cancelled_is_collected(data: Path, tmp_path: Path, status: int) -> None:
+    with BatchServer() as server:
+        server.before = _refused_once("GET", "/v1/batches/batch_1")
+        with pytest.raises(ConfigurationError):
+            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        ended = Status(status, {"error": {"message": "Cannot cancel a batch with status 'completed'."}})
+        server.before = lambda asked: ended if asked.path.endswith("/cancel") else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), cancel=True)
+    assert (1, 0) == (run.summary.written, run.summary.unreached)
+
+
 def test_answers_that_are_gone_stop_the_run_before_they_are_paid_again(data: Path, tmp_path: Path) -> None:
     with BatchServer() as server:
         gone = Status(404, {"error": {"message": "No such File object"}})
@@ -225,7 +246,7 @@ def test_a_queue_that_was_full_for_a_killed_process_is_tried_again(data: Path, t
     """The submission's process is gone, and its part of a file with it: the requests are planned anew."""
     with BatchServer(course=lambda made: ["failed"] if made.number == 1 else ["completed"]) as server:
         server.problems = lambda _: [FULL]
-        server.before = _not_found_once("GET", "/v1/batches/batch_1")
+        server.before = _refused_once("GET", "/v1/batches/batch_1")
         with pytest.raises(ConfigurationError):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
@@ -260,6 +281,36 @@ def test_what_came_in_before_an_outage_becomes_results(data: Path, tmp_path: Pat
     assert ["judge-a"] == list(json.loads(result)["turns"][0]["em_draft_judge_scores_by_model"])
 
 
-def _not_found_once(method: str, path: str) -> Any:
-    left = [Status(404, {"error": {"message": "not found"}})]
+def test_waits_are_the_interval_or_what_the_service_asks_for_and_grow_with_its_troubles(
+    data: Path, tmp_path: Path
+) -> None:
+    troubles = [Status(503), Status(502), Status(429, {"error": {"message": "Rate limit"}}, {"retry-after": "700"})]
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    with BatchServer(course=lambda _: ["in_progress", "completed"]) as server:
+        server.before = lambda asked: troubles.pop() if asked.path == "/v1/batches/batch_1" and troubles else None
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"), clock=Clock(sleep), interval=60.0)
+    assert [60.0, 700.0, 120.0, 240.0, 60.0] == slept
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>\n<body>\n", b'{"custom_id": 3}\n{"custom', b"\0\xff\n"])
+def test_a_file_without_the_lines_that_it_is_said_to_have_is_not_believed_at_once(
+    data: Path, tmp_path: Path, content: bytes
+) -> None:
+    """A gateway's page under status 200, an empty file, a cut one: it is fetched again."""
+    left = [Status(200, content)] * 2
+    with BatchServer() as server:
+        server.before = lambda asked: left.pop() if asked.path.endswith("/content") and left else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert 1 == len(server.made)
+        assert [1] * 5 == list(server.billed.values())
+    assert 1 == run.summary.written
+
+
+def _refused_once(method: str, path: str) -> Any:
+    """A way to end a process while its batch is under way."""
+    left = [Status(401, {"error": {"message": "no"}})]
     return lambda asked: left.pop() if left and (asked.method, asked.path) == (method, path) else None

@@ -68,7 +68,7 @@ def run_by_batches(
         list(load_conversations(data)),
         settings,
         default_codebook(),
-        BatchOptions(interval=0.0, **options),
+        BatchOptions(**{"interval": 0.0, **options}),
         watcher=watcher,
         quick_scores=api.quick_scores,
         run_again="attune-bench run … --batch",
