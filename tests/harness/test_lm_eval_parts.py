@@ -149,6 +149,9 @@ def test_a_strategy_that_the_mode_gives_away_is_refused():
         Evaluation("omniscient", Options(panas_strategy="blind_delta"))
 
 
-def test_a_folder_of_the_users_is_not_the_bundled_one():
-    assert not Evaluation("default", Options(conversations=demo_folder())).bundled
-    assert Evaluation("default", Options()).bundled
+def test_examples_are_known_wherever_they_lie(tmp_path):
+    assert Evaluation("default", Options(conversations=demo_folder())).examples
+    talk = json.loads(next(demo_folder().glob("*.json")).read_text(encoding="utf-8"))
+    del talk["metadata"]["source"]
+    (tmp_path / "conversation_1.json").write_text(json.dumps(talk), encoding="utf-8")
+    assert not Evaluation("default", Options(conversations=tmp_path)).examples

@@ -207,10 +207,10 @@ def test_a_user_instruction_stands_before_ours(evaluate):
     assert 1 == results["results"]["attunebench"]["answered_rate,none"]
 
 
-def test_bundled_examples_are_named_where_the_numbers_are(evaluate):
+def test_examples_are_named_where_the_numbers_are(evaluate):
     results = evaluate(Scripted(baseline_replies("majority")), limit=1)
     assert "attunebench (examples)" == results["results"]["attunebench"]["alias"]
-    assert "no human data" in results["configs"]["attunebench"]["metadata"]["conversations"]
+    assert "no human data" in results["configs"]["attunebench"]["metadata"]["examples"]
 
 
 @pytest.mark.parametrize("template", [None, CHATML, NO_SYSTEM])
@@ -303,11 +303,11 @@ def test_after_a_kill_the_cache_answers_what_was_answered(evaluate, tmp_path):
 
 
 def test_a_server_that_fails_ends_the_evaluation_and_is_no_answer(evaluate):
-    from aiohttp import ClientResponseError
+    from requests import HTTPError
 
     script = [Answer(text="{}"), Status(500, {"error": {"message": "broken"}})]
-    with FakeServer(script) as server, pytest.raises(ClientResponseError, match="500"):
-        evaluate("local-chat-completions", model_args=server_arguments(server.url), limit=1)
+    with FakeServer(script) as server, pytest.raises(HTTPError, match="500"):
+        evaluate("local-chat-completions", model_args=server_arguments(server.url, concurrent=1), limit=1)
 
 
 def test_the_folder_of_a_checkout_is_a_folder_of_task_files():

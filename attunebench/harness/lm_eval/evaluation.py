@@ -31,6 +31,7 @@ METRICS = tuple(
     card for card in REGISTRY.values() if not card.optional and card.id not in ("draft_judge", "draft_binary_alignment")
 )
 """What can be measured without a judge and without another model, in the registry's order."""
+_EXAMPLE = "synthetic-demo"
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """The framework's names for the limit of a reply, the one that it prefers first."""
 
@@ -78,9 +79,9 @@ class Evaluation:
         ]
 
     @property
-    def bundled(self) -> bool:
-        """Whether these are the examples that come with the package, which are no human data."""
-        return self.options.conversations is None
+    def examples(self) -> bool:
+        """Whether there are conversations among these that were written for demonstration and are no human data."""
+        return any(conversation.metadata.get("source") == _EXAMPLE for conversation in self.conversations)
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""

@@ -33,7 +33,7 @@ RESULTS = "results"
 """The name of what carries whole results from documents to the scores. It comes before every metric."""
 EMPTY = "empty_replies"
 _FEW_ANSWERS = 0.95
-BUNDLED = "the 12 bundled examples: written for demonstration, no human data, not comparable with published scores"
+EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
 class AttuneBenchTask(Task):
@@ -56,7 +56,7 @@ class AttuneBenchTask(Task):
         name = str(config.get("task", "attunebench"))
         self._config = TaskConfig(
             task=name,
-            task_alias=f"{name} (examples)" if self._evaluation.bundled else None,
+            task_alias=f"{name} (examples)" if self._evaluation.examples else None,
             output_type=self.OUTPUT_TYPE,
             generation_kwargs=dict(GENERATION),
             num_fewshot=0,
@@ -65,8 +65,8 @@ class AttuneBenchTask(Task):
         )
         # No filter: every repeat is an epoch, where the framework's default takes the first alone.
         self._filters = [build_filter_ensemble("none", [])]
-        if self._evaluation.bundled:
-            _log.warning("%s takes %s. Name yours: --metadata conversations=FOLDER", name, BUNDLED)
+        if self._evaluation.examples:
+            _log.warning("%s has examples %s. Name your folder: --metadata conversations=FOLDER", name, EXAMPLES)
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Nothing is fetched."""
@@ -201,7 +201,8 @@ class AttuneBenchTask(Task):
         return {
             "version": __version__,
             "mode": self._evaluation.mode,
-            "conversations": BUNDLED if self._evaluation.bundled else str(options.conversations),
+            "conversations": "bundled" if options.conversations is None else str(options.conversations),
+            **({"examples": EXAMPLES} if self._evaluation.examples else {}),
             "n_conversations": len(self._evaluation.docs),
             "panas_strategy": options.panas_strategy,
             "cluster": options.cluster,
