@@ -15,8 +15,8 @@ def pytest_collection_modifyitems(items):
     """What Inspect does with other packages, and leaves open in them, is not ours to be warned of."""
     theirs = (
         "ignore::DeprecationWarning:inspect_ai",
-        "ignore:Unclosed <MemoryObject:ResourceWarning",
-        "ignore:.*MemoryObject:pytest.PytestUnraisableExceptionWarning",
+        "ignore::ResourceWarning",
+        "ignore::pytest.PytestUnraisableExceptionWarning",
     )
     for item in items:
         if Path(__file__).parent in item.path.parents:
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def talks(tmp_path_factory) -> Path:
     """A folder of four short conversations, two of each participant."""
-    return write_conversations(tmp_path_factory.mktemp("talks"), 4, turns=2)
+    return write_conversations(tmp_path_factory.mktemp("talks"), 4, turns=1)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def evaluated(tmp_path, monkeypatch):
 
         from attunebench.harness.inspect_ai.task import attunebench
 
-        options = {"log_dir": str(tmp_path / "logs"), "display": "none", **(of_inspect or {})}
+        options = {"log_dir": str(tmp_path / "logs"), "display": "none", "log_realtime": False, **(of_inspect or {})}
         return inspect_eval(attunebench(**arguments), model=model, **options)[0]
 
     return evaluate
