@@ -5,8 +5,10 @@ Pure: lines in, outcomes out; it knows no journal and no folder.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Request
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.backends.providers import Endpoint
     from attunebench.batches.table import Row
+    from attunebench.protocol.calls import Kind
+    from attunebench.runner.settings import Structured
 
 NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))
 """Codes of lines whose request no model has seen."""
@@ -136,29 +140,38 @@ def _read(line: Line) -> Reply | Fault:
 
 
 def _terms(row: Row) -> Terms:
-    terms = first_terms(row.provider, row.structured, {"given_up": row.given_up})
-    return replace(terms, ceiling=row.ceiling, recalled=False)
+    return _terms_of(row.provider, row.structured, row.given_up, row.ceiling)
+
+
+@lru_cache(maxsize=1024)
+def _terms_of(provider: str, structured: Structured, given_up: tuple[str, ...], ceiling: int | None) -> Terms:
+    return replace(first_terms(provider, structured, {"given_up": given_up}), ceiling=ceiling, recalled=False)
 
 
 def _request(row: Row) -> Request:
-    """A request with all that its terms look at, and none of its texts."""
+    return _request_of(row.kind, row.max_tokens, row.ask, row.parameters)
+
+
+@lru_cache(maxsize=1024)
+def _request_of(kind: Kind, max_tokens: int, ask: int, parameters: str) -> Request:
+    """A request with all that its terms look at, and none of its texts: many rows have the same."""
+    sent = json.loads(parameters)
     call = Call(
-        id=row.call_id,
-        conversation_id=row.conversation_id,
-        mode=row.mode,
-        turn=row.turn,
-        kind=row.kind,
+        id="",
+        conversation_id="",
+        mode="default",
+        turn=0,
+        kind=kind,
         messages=(Message("system", ""), Message("user", "")),
-        asked=Asked(kind=row.kind),
+        asked=Asked(kind=kind),
         schema={},
     )
-    parameters = row.sent_parameters
     return Request(
         call=call,
         messages=call.messages,
-        max_tokens=row.max_tokens,
-        temperature=parameters.get("temperature"),
-        seed=parameters.get("seed"),
+        max_tokens=max_tokens,
+        temperature=sent.get("temperature"),
+        seed=sent.get("seed"),
         timeout=0.0,
-        reask=row.ask,
+        reask=ask,
     )

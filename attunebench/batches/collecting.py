@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
-from attunebench.batches.answers import outcome_of_line, read_line
+from attunebench.batches.answers import Line, outcome_of_line, read_line
 from attunebench.batches.learning import Learning
 from attunebench.batches.requests import tag_of
 from attunebench.batches.table import Row, Table, table_path
@@ -77,6 +77,8 @@ class Collected:
     stopped: Counter[str] = field(default_factory=Counter)
     damaged: Counter[str] = field(default_factory=Counter)
     tags: set[str] = field(default_factory=set)
+    talks: set[tuple[str, str]] = field(default_factory=set)
+    """(tag, conversation) of each line that answers a request."""
     mended: set[str] = field(default_factory=set)
     """Conversations in which a reply took the place of an error."""
     usage: Usage = field(default_factory=Usage)
@@ -202,28 +204,26 @@ class Collector:
         elif row is None:
             collected.foreign += 1
         else:
-            collected.tags.add(tag_of(line.custom_id) or "")
-            self._take_answer(row, outcome_of_line(line, row, self._endpoint(row)))
+            tag = tag_of(line.custom_id) or ""
+            collected.tags.add(tag)
+            collected.talks.add((tag, row.conversation_id))
+            self._take_answer(line, row)
 
-    def _take_answer(self, row: Row, outcome: Reply | Terms | AttuneBenchError) -> None:
+    def _take_answer(self, line: Line, row: Row) -> None:
         state = "reply" if row.request_hash in self._writing else self._journal.state(row.request_hash)
-        if isinstance(outcome, Terms | AttuneBenchError):
-            if state is not None:
-                self._collected.known += 1
-            else:
-                self._take_no_reply(row, outcome)
-            return
-        # What was taken is known of the server, whether or not the reply is new.
-        self._learning.answered(row, outcome)
-        if state == "reply":
+        outcome = outcome_of_line(line, row, self._endpoint(row)) if state != "reply" else None
+        if outcome is None or (state == "error" and isinstance(outcome, Terms | AttuneBenchError)):
             self._collected.known += 1
-            return
-        if state == "error":
-            self._collected.replaced += 1
-            self._collected.mended.add(row.conversation_id)
-        self._take_reply(row, outcome)
+        elif isinstance(outcome, Terms | AttuneBenchError):
+            self._take_no_reply(row, outcome)
+        else:
+            if state == "error":
+                self._collected.replaced += 1
+                self._collected.mended.add(row.conversation_id)
+            self._take_reply(row, outcome)
 
     def _take_reply(self, row: Row, reply: Reply) -> None:
+        self._learning.answered(row, reply)
         cost = self._cost_of(row, reply)
         self._collected.kept += 1
         self._collected.usage += reply.usage

@@ -302,7 +302,10 @@ def _write_results(
         again = head.again
         round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)
         asked = asyncio.run(_finish(round_, again, summary))
-        _note_strays([Table(table_path(results, tag)) for tag in tags], asked, {*map(_id, talks)}, journal, summary)
+        there = {talk.conversation_id for talk in talks}
+        summary.gone |= {name for tag, name in summary.collected.talks if tag in tags} - there
+        tables = [Table(table_path(results, tag)) for tag in tags]
+        summary.changed |= _changed(tables, asked, journal) & there
         if summary.collected.mended or summary.collected.known:
             # Results that went without an answer are made anew where a line has brought it, now or before a kill.
             settings = settings.model_copy(update={"retry_unanswered": True})
@@ -332,23 +335,14 @@ async def _finish(round_: Round, command: str, summary: CollectSummary) -> dict[
     return asked
 
 
-def _note_strays(
-    tables: Sequence[Table],
-    asked: Mapping[tuple[str, str, int], str],
-    there: set[str],
-    journal: Journal,
-    summary: CollectSummary,
-) -> None:
-    """Note the conversations of which the journal has answers that no result will use."""
-    for row in (row for table in tables for row in table.rows()):
-        is_gone = row.conversation_id not in there
-        is_other = asked.get((row.model, row.call_id, row.ask), row.request_hash) != row.request_hash
-        if (is_gone or is_other) and journal.state(row.request_hash) is not None:
-            (summary.gone if is_gone else summary.changed).add(row.conversation_id)
-
-
-def _id(talk: Conversation) -> str:
-    return talk.conversation_id
+def _changed(tables: Sequence[Table], asked: Mapping[tuple[str, str, int], str], journal: Journal) -> set[str]:
+    """The conversations of which the journal has answers to what is asked otherwise now."""
+    changed = set()
+    for row in (row for table in tables if asked for row in table.rows()):
+        now = asked.get((row.model, row.call_id, row.ask), row.request_hash)
+        if now != row.request_hash and journal.state(row.request_hash) is not None:
+            changed.add(row.conversation_id)
+    return changed
 
 
 def _found(stored: str, results: Path, what: str, option: str) -> Path:

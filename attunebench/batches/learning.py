@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.negotiation import NOTES, Concession, Terms
@@ -58,7 +59,7 @@ class Learning:
     def answered(self, row: Row, reply: Reply) -> None:
         """The request was taken as it was put."""
         place = (row.provider, row.base_url, row.model)
-        taken = _taken(reply.structured, row.sent_parameters, reply.notes)
+        taken = _taken(reply.structured, _object(row.parameters), reply.notes)
         self._taken[place] = self._taken.get(place, frozenset()) | taken
 
     def write(self) -> None:
@@ -99,6 +100,7 @@ def _taken(structured: str | None, parameters: Mapping[str, Any], notes: Mapping
     return frozenset(part for part, was in sent.items() if was and (part in formats or NOTES[part][0] not in notes))
 
 
+@lru_cache(maxsize=1024)
 def _object(text: str | None) -> Mapping[str, Any]:
     data = json.loads(text) if text else {}
     return data if isinstance(data, dict) else {}

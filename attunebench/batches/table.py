@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from attunebench.errors import ItemError
 
 FORMAT = 1
+_MOST_HELD = 1 << 24
+"""Bytes of a table that are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,6 @@ class Row:
             given_up=tuple(sorted(target.terms.given_up)),
             ceiling=target.terms.ceiling,
         )
-
-    @property
-    def sent_parameters(self) -> Mapping[str, Any]:
-        """What the user set for the request."""
-        parameters = json.loads(self.parameters)
-        return parameters if isinstance(parameters, dict) else {}
 
     def entry(self, *, sent_at: str, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
         """What the journal keeps of the request: its `reply`, or the `error` for which there can never be one."""
@@ -169,13 +165,14 @@ def read_head(path: Path) -> Head:
 
 
 class Table:
-    """A table that is there, of which no row is held: only where each one begins.
+    """A table that is there. A large one is not held: only where each of its rows begins.
 
     Raises DataError for a file that is none, is cut or of a newer version.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._held = b"".join(_lines(path)) if path.stat().st_size <= _MOST_HELD else None
         self._starts = array("Q", [0])
         end, line = 0, b""
         for line in _lines(path):
@@ -206,6 +203,8 @@ class Table:
 
     def _read(self, number: int) -> bytes:
         start, end = self._starts[number], self._starts[number + 1]
+        if self._held is not None:
+            return self._held[start:end]
         try:
             with self.path.open("rb") as file:
                 file.seek(start)
