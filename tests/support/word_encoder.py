@@ -31,7 +31,7 @@ class WordEncoder:
             if len(words) > self._limit:
                 self.cut.add(text)
             places = [self._places.setdefault(word, len(self._places)) for word in words[: self._limit]]
-            vectors = np.zeros((len(places), 4096), dtype=np.float32)
+            vectors = np.zeros((len(places), 1024), dtype=np.float32)
             vectors[range(len(places)), places] = 1
             found.append(Embedded(vectors, np.ones(len(places), dtype=bool)))
         if told is not None:
