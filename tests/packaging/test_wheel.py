@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -68,9 +69,14 @@ def test_the_sdist_holds_what_a_contributor_needs(built: Path) -> None:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment that holds the wheel and what it depends on."""
     place = tmp_path_factory.mktemp("environment")
-    run(sys.executable, "-m", "venv", str(place))
     programs = place / ("Scripts" if os.name == "nt" else "bin")
-    run(str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+    if uv := shutil.which("uv"):  # the same in a twentieth of the time
+        run(sys.executable, "-m", "venv", "--without-pip", str(place))
+        run(uv, "pip", "install", "--quiet", "--python", str(programs / "python"), str(wheel))
+    else:
+        run(sys.executable, "-m", "venv", str(place))
+        install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile")
+        run(str(programs / "python"), *install, str(wheel))
     return programs
 
 
