@@ -11,8 +11,8 @@ from keys import files_with_a_key
 
 from attunebench.selftest.server import FakeServer
 
-# Read when numpy is first imported, which none of the above does. Otherwise each worker waits for threads on every core,
-# which costs ten times what the small products of tests do.
+# Read when numpy is first imported, which none of the above does. Otherwise each worker spins on every core for the
+# others' threads, which costs ten times what the small products of tests do.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # A property is judged by its truth, never by the time that a busy machine takes for an example.
