@@ -10,10 +10,11 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -287,7 +288,7 @@ class RayHands:
                     'The workers of the cluster cannot import attunebench: pip install "attunebench[ray]" into the '
                     "Python that Ray runs there."
                 ) from error
-            raise Died(_how_it_died(error)) from error
+            raise Died("its process is gone, or its machine.") from error
 
 
 def _ray() -> Any:
@@ -306,23 +307,42 @@ def _connected(address: str | None, workers: int) -> Iterator[Any]:
     if ray.is_initialized():  # a program of the user's that has its own connection keeps it
         yield ray
         return
+    if address:
+        check_somebody_listens(address)
     quiet: Mapping[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     try:
-        if address:
+        if address and address != "local":
             ray.init(address, **quiet)
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init("local", num_cpus=workers, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
     except Exception as error:
-        where = f"at {address}" if address else "on this machine"
-        raise ConfigurationError(
-            f"There is no Ray cluster to be had {where} ({_first_line(error)}); see `ray status`, or give another "
-            "address with --ray-address."
-        ) from error
+        raise _no_cluster(address, _first_line(error)) from error
     try:
-        yield ray
+        # Ray prints long messages of its own to stdout when a worker dies, whatever it is told of logging.
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+            yield ray
     finally:
         ray.shutdown()
+
+
+def check_somebody_listens(address: str) -> None:
+    """Raises ConfigurationError where nobody does: Ray's own client would end this process."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if not (host and colon and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10.0).close()
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, str(error)) from error
+
+
+def _no_cluster(address: str | None, why: str) -> ConfigurationError:
+    where = f"at {address}" if address else "on this machine"
+    return ConfigurationError(
+        f"There is no Ray cluster to be had {where} ({why}); see `ray status`, or give another address with "
+        "--ray-address."
+    )
 
 
 @contextmanager
@@ -384,11 +404,6 @@ def _environment(settings: RunSettings) -> dict[str, str]:
             for header, value in resolve(model).headers.items():
                 found[_OF_HEADERS[header]] = value
     return found
-
-
-def _how_it_died(error: BaseException) -> str:
-    node = "its machine is gone." if "node" in str(error).lower() and "died" in str(error).lower() else ""
-    return node or "its process is gone."
 
 
 def _first_line(error: BaseException) -> str:
