@@ -7,7 +7,7 @@ skipped conversations are.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,18 +55,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is in one log. `again`: the command by which what failed or is `unreached` is asked for once more."""
+    """What is in one log. `planned` and `ended` name what it was to do and what it came to the end of, in any form in
+    which another log of the same evaluation names the same. `again`: the command that asks for the rest."""
 
     name: str
     results: Sequence[Mapping[str, Any]]
     failures: Sequence[Failure] = ()
-    unreached: int = 0
+    planned: frozenset[Hashable] = frozenset()
+    ended: frozenset[Hashable] = frozenset()
     again: str = ""
 
 
 @dataclass(slots=True)
 class Imported:
-    """What became of it. `failed`: conversation and mode → why there is no result of it in any log or in the folder."""
+    """What became of it. `failed`: conversation and mode → why there is no result of it in any log or in the folder;
+    `unreached` counts what no log came to the end of."""
 
     written: int = 0
     same: int = 0
@@ -85,6 +88,8 @@ class Importing:
         self._there = {key: path for path in sorted(folder.glob("*.json")) if (key := _key(read_object(path)))}
         self._names = {path.name.casefold() for path in folder.glob("*.json")}
         self._failures: dict[Key, tuple[Failure, Source]] = {}
+        self._planned: set[Hashable] = set()
+        self._ended: set[Hashable] = set()
 
     def take(self, source: Source) -> None:
         """Write what is new in a source.
@@ -106,7 +111,8 @@ class Importing:
         self._write(news)
         self.done.written += len(news)
         self.done.same += same
-        self.done.unreached += source.unreached
+        self._planned |= source.planned
+        self._ended |= source.ended
         self.done.notes += _notes(source)
         self._failures.update({failure.key: (failure, source) for failure in source.failures})
 
@@ -123,6 +129,7 @@ class Importing:
                 identity[0], identity[3], reason=reason, tries=failure.tries, when=now(), again=source.again
             )
             self.done.failed[f"{identity[0]} ({identity[3]})"] = reason
+        self.done.unreached = len(self._planned - self._ended)
         return self.done
 
     def _write(self, news: Mapping[Key, Mapping[str, Any]]) -> None:

@@ -239,3 +239,59 @@ def test_a_baseline_answers_nothing_but_the_benchmark():
     model = inspect_model.get_model("baseline/lexicon", memoize=False)
     with pytest.raises(PrerequisiteError, match="attunebench/attunebench alone"):
         asyncio.run(model.generate("hello"))
+
+
+class StatusError(Exception):
+    """What clients of providers raise."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status_code = status
+
+
+def test_a_refused_key_is_met_once_and_not_by_every_sample(evaluated, talks):
+    asked = []
+
+    def refused(prompt):
+        asked.append(prompt)
+        raise StatusError(401, "bad key")
+
+    log = evaluated(mock(refused), {"max_samples": 1}, conversations=str(talks))
+    assert ("error", 4) == (log.status, len([sample for sample in log.samples if sample.error]))
+    assert 3 == len([sample for sample in log.samples if "was not asked" in sample.error.message])
+    assert len(asked) <= 5
+
+
+SCHEMAS = []
+
+
+@inspect_model.modelapi(name="picky")
+def picky():
+    """A provider that takes schemas, of a model that does not."""
+
+    class Picky(inspect_model.ModelAPI):
+        async def generate(self, input, tools, tool_choice, config):
+            SCHEMAS.append(config.response_schema)
+            if config.response_schema is not None:
+                raise StatusError(400, "response_format of type json_schema is not supported")
+            return said("words")
+
+    return Picky
+
+
+def test_auto_does_without_a_schema_where_it_is_refused_and_says_so(evaluated, talks):
+    log = evaluated("picky/model", {"max_connections": 1}, conversations=str(talks), max_reasks=0)
+    result = log.samples[-1].store[STORE]["result"]
+    assert "success" == log.status
+    assert (["text"], {"response_format.json_schema": "not accepted"}) == (
+        result["structured_used"],
+        result["adapted"],
+    )
+    assert SCHEMAS[0].name.startswith("attunebench_")
+    assert SCHEMAS[0].strict
+    assert None is SCHEMAS[-1]
+
+
+def test_a_schema_that_was_insisted_on_is_the_lines_trouble_where_it_is_refused(evaluated, talks):
+    log = evaluated("picky/model", {"limit": 1}, conversations=str(talks), structured="schema")
+    assert "not supported" in log.samples[0].error.message

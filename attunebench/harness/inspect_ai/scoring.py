@@ -31,15 +31,15 @@ def summary(by_mode: bool = False, cluster: str | None = None) -> Metric:
     """Each shown metric as `<id>`, `<id>_stderr` and `<id>_n`, and the counts of items; absent is undefined.
 
     `cluster`: the metadata whose values a standard error is taken over, in place of conversations. Modes are never
-    averaged with each other: with `by_mode` a name is `<mode>.<id>`.
+    averaged with each other: with several of them, and with `by_mode`, a name is `<mode>.<id>`.
     """
 
     def summarised(scores: list[SampleScore]) -> Value:
-        if not by_mode:
-            return dict(_rows(scores, cluster))
         modes: dict[str, list[SampleScore]] = {}
         for score in scores:
             modes.setdefault((score.sample_metadata or {})["mode"], []).append(score)
+        if len(modes) < 2 and not by_mode:
+            return dict(_rows(scores, cluster))
         return {f"{mode}.{name}": row for mode, those in modes.items() for name, row in _rows(those, cluster)}
 
     return summarised
@@ -56,7 +56,7 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
             return Score.unscored(
                 reason="scoring_failed", explanation="The sample ended before every call had its answer."
             )
-        conversation = study.by_id[state.metadata["conversation"]]
+        conversation = study.conversation(state.metadata["conversation"])
         return _score(score_conversation(conversation, parse_result(result)))
 
     return score

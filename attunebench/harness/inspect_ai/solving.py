@@ -95,7 +95,7 @@ class _Asking:
         crew = self.crew()
         if (name := str(crew.models[0])) in self.closed:
             raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
-        conversation = self.study.by_id[state.metadata["conversation"]]
+        conversation = self.study.conversation(state.metadata["conversation"])
         entries = self.known.pop(state.uuid, {})
 
         def known(call: Call, ask: Ask) -> Entry | None:

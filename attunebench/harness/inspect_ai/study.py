@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.conversations.bundled import demo_folder
-from attunebench.errors import UsageError
+from attunebench.errors import DataError, UsageError
 from attunebench.harness.common import Session
 from attunebench.protocol.calls import Mode, PanasStrategy
 from attunebench.protocol.modes import parse_modes
@@ -42,7 +42,7 @@ class Choices:
     skip_invalid: bool = False
 
     @classmethod
-    def of(cls, *, modes: str | Sequence[str], **others: Any) -> Choices:
+    def of(cls, *, modes: str | Sequence[str] = "default", **others: Any) -> Choices:
         """Checked choices. Raises UsageError for a value that does not exist or does not go with another."""
         choices = cls(modes=parse_modes(modes), **others)
         if choices.structured not in STRUCTURED:
@@ -86,6 +86,14 @@ class Study:
     codebook: Codebook
     notes: tuple[str, ...]
     """What a user should know before anything is asked."""
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """The conversation of that id. Raises DataError where a log is of other conversations."""
+        if conversation_id not in self.by_id:
+            raise DataError(
+                f"Conversation {conversation_id} is not in {self.folder}; give its folder as conversations."
+            )
+        return self.by_id[conversation_id]
 
     def session(self, em: ModelSettings, judges: Sequence[ModelSettings] = (), **sampling: Any) -> Session:
         """A session of one model and its judges. Raises UsageError where a judge is named twice."""
