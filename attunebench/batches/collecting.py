@@ -97,7 +97,8 @@ class Tables:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, Table | str] = {}
+        """By tag; of a damaged one what is wrong with it."""
 
     def find(self, custom_id: str) -> Row | None:
         """The row of an id; None for one of no plan of this folder. Raises DataError for a damaged table."""
@@ -111,8 +112,14 @@ class Tables:
             path = table_path(self._folder, tag)
             if not path.exists():
                 return None
-            self._tables[tag] = Table(path)
-        return self._tables[tag]
+            try:
+                self._tables[tag] = Table(path)
+            except DataError as error:  # not read anew for each of its lines
+                self._tables[tag] = str(error)
+        table = self._tables[tag]
+        if isinstance(table, str):
+            raise DataError(table)
+        return table
 
 
 async def collect_lines(

@@ -69,18 +69,24 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
     yield from _replies(summary)
     yield from _errors(collected)
     if not collected.tags:
-        yield f"No line answers a request that was planned into {results}; is it the right folder?"
+        yield from _attention(summary)
+        if not summary.problems:
+            yield f"No line answers a request that was planned into {results}; is it the right folder?"
         return
     yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
     yield from _strays("are asked otherwise now (text, prompts or codebook have changed)", summary.changed)
     yield from _strays("are not among the conversations any more", summary.gone)
-    for problem in summary.problems:
-        yield f"Attention: {printable(problem, 2000)}"
+    yield from _attention(summary)
     for left in summary.left:
         yield from _left(left)
     if summary.done and summary.conversations is not None:
         words = ["attune-bench", "score", "--results", results, "--ground-truth", str(summary.conversations)]
         yield f"Nothing is left to ask. Next: {printable(shlex.join(words), 2000)}"
+
+
+def _attention(summary: CollectSummary) -> Iterator[str]:
+    for problem in summary.problems:
+        yield f"Attention: {printable(problem, 2000)}"
 
 
 def _oddities(path: str, counted: Collected) -> Iterator[str]:

@@ -112,3 +112,13 @@ def test_a_missing_file_is_status_2(cli: Callable[..., Any], requests: Requests,
     ended = cli("collect", *words)
     assert 2 == ended.status
     assert "Traceback" not in ended.err
+
+
+def test_a_damaged_table_is_named_where_no_line_can_be_told(
+    collect: Collect, requests: Requests, tmp_path: Path
+) -> None:
+    next((tmp_path / "results").glob("_batch.*")).write_bytes(b"{}\n")
+    ended = collect(list(map(openai_line, requests)))
+    assert 2 == ended.status
+    assert 1 == ended.err.count("or a damaged one")
+    assert "right folder" not in ended.err
