@@ -65,6 +65,8 @@ class PlanSummary:
     asked_before: Mapping[tuple[str, str], int]
     left_out: bool
     older: Sequence[Path]
+    problems: Sequence[str] = ()
+    """Tables of earlier plans that are damaged, in words."""
 
 
 @dataclass(slots=True)
@@ -135,6 +137,7 @@ async def _plan(
     quick_scores: QuickScores | None,
 ) -> PlanSummary:
     folder, em = settings.output, settings.em
+    problems: list[str] = []
     with claim(folder, em.provider, em.model, settings.modes), Journal.read(folder) as journal:
         round_ = Round(
             settings,
@@ -145,7 +148,7 @@ async def _plan(
             quick_scores=quick_scores,
             run_again=origin.command,
         )
-        before = dict(_unanswered(folder, journal))
+        before = _unanswered(folder, journal, problems)
         asked: Counter[tuple[str, str]] = Counter()
 
         async def asks() -> AsyncIterator[ToAsk]:
@@ -173,16 +176,21 @@ async def _plan(
         asked_before=asked,
         left_out=new_only,
         older=older_files(target, planned),
+        problems=problems,
     )
 
 
-def _unanswered(folder: Path, journal: Journal) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Requests in earlier tables of which the journal knows nothing: hash, and the plan with its time."""
+def _unanswered(folder: Path, journal: Journal, problems: list[str]) -> dict[str, tuple[str, str]]:
+    """Requests in earlier tables of which the journal knows nothing: hash → the plan and its time. A table that is
+    damaged is a problem and no reason not to plan: that is the remedy."""
+    found = {}
     for tag in table_tags(folder):
-        table = Table(table_path(folder, tag))
-        for row in table.rows():
-            if journal.state(row.request_hash) is None:
-                yield row.request_hash, (tag, table.head.created)
+        with _noting(problems):
+            table = Table(table_path(folder, tag))
+            for row in table.rows():
+                if journal.state(row.request_hash) is None:
+                    found[row.request_hash] = (tag, table.head.created)
+    return found
 
 
 def _beside(path: Path | None, folder: Path) -> str | None:
@@ -219,6 +227,7 @@ def collect_responses(
     for head, tags in plans:
         with _noting(summary.problems):
             _write_results(head, tags, results, summary, conversations, codebook, quick_scores)
+    summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 
 

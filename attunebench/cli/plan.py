@@ -203,6 +203,7 @@ def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
         lines.append(f"{plural(count, 'request')} of the plan {tag} ({when}) not answered yet: {done}.")
     if summary.asked_before and not summary.left_out:
         lines.append("Have these answered once only: --new-only leaves out what an engine is still working on.")
+    lines += [f"Attention: {printable(problem, 2000)}" for problem in summary.problems]
     if summary.waiting:
         lines.append(f"{plural(summary.waiting, 'judge call')} will be planned when the drafts are collected.")
     lines += [f"{printable(str(path))} is of an earlier plan, not of this one." for path in summary.older]

@@ -110,6 +110,15 @@ def test_with_new_only_what_an_earlier_plan_asks_is_left_out(planning: Planning)
     assert 2 * PER_CONVERSATION == planning(new_only=True, modes=("default", "verbose")).planned.requests
 
 
+@pytest.mark.parametrize("cut", [10, -10])
+def test_a_damaged_table_is_told_and_planned_anew(planning: Planning, tmp_path: Path, cut: int) -> None:
+    planning()
+    table = next((tmp_path / "results").glob("_batch*"))
+    table.write_bytes(table.read_bytes()[:cut])
+    summary = planning()
+    assert (2 * PER_CONVERSATION, 1) == (summary.planned.requests, len(summary.problems))
+
+
 def test_what_has_been_answered_is_asked_by_no_plan(planning: Planning, tmp_path: Path) -> None:
     planning()
     collected(tmp_path, "requests.jsonl")
