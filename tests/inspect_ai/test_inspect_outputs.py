@@ -32,6 +32,12 @@ def test_a_refusal_is_the_models_own_answer():
     assert ("I cannot.", "content_filter") == (reply.refusal, reply.finish_reason)
 
 
+def test_a_refusal_in_a_field_of_its_own_is_one_though_the_model_stopped_of_itself():
+    made = output()
+    made.message.content = [model.ContentText(text="I cannot.", refusal=True)]
+    assert ("I cannot.", "stop") == (read(made).refusal, read(made).finish_reason)
+
+
 def test_a_moderation_error_is_a_refusal_though_nothing_was_said():
     assert "flagged" == read(output("", error="flagged")).refusal
 

@@ -45,7 +45,7 @@ def read_output(output: Any, *, structured: str, schema_refused: bool = False) -
     usage = output.usage
     if stop == "model_length" and not (usage and usage.output_tokens):
         raise ItemError(f"Too long for the model: {printable(said, 300)}")
-    refused = stop == "content_filter" or output.error is not None
+    refused = stop == "content_filter" or output.error is not None or _declined(output.message.content)
     return Reply(
         text=encodable(said) if said else None,
         finish_reason="length" if stop == "model_length" else _FINISHES.get(stop, stop),
@@ -58,6 +58,11 @@ def read_output(output: Any, *, structured: str, schema_refused: bool = False) -
         structured=structured,
         notes=dict([NOTES["schema"]]) if schema_refused else {},
     )
+
+
+def _declined(content: Any) -> bool:
+    """Whether words of the message are a refusal by the provider's own field, which leaves the stop reason as it is."""
+    return not isinstance(content, str) and any(part.type == "text" and part.refusal for part in content)
 
 
 def _reasoning(content: Any) -> str | None:
