@@ -22,6 +22,7 @@ from attunebench.batches.requests import number_of
 from attunebench.errors import DataError
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Kind, Mode
+from attunebench.runner.replay import entry_of
 from attunebench.runner.settings import Structured
 from attunebench.wholefile import whole_file
 
@@ -63,47 +64,20 @@ class Row:
     @classmethod
     def of(cls, custom_id: str, asked: ToAsk) -> Row:
         """The row of an ask under this id."""
-        call, ask, target = asked.open.call, asked.open.ask, asked.target
+        target = asked.target
+        blank = entry_of(asked.open.call, asked.open.ask, asked.hashed, target.hasher, sent_at="", seconds=None)
         return cls(
             custom_id=custom_id,
-            request_hash=asked.hashed.request,
-            call_id=call.id,
-            conversation_id=call.conversation_id,
-            mode=call.mode,
-            turn=call.turn,
-            kind=call.kind,
-            judge=call.judge,
-            ask=ask.number,
-            provider=target.hasher.provider,
-            base_url=target.hasher.base_url,
-            model=target.hasher.model,
-            prompt_sha256=asked.hashed.prompt,
-            schema_sha256=asked.hashed.schema,
-            parameters=target.hasher.parameters,
-            max_tokens=ask.max_tokens,
             structured=target.terms.structured,
             given_up=tuple(sorted(target.terms.given_up)),
             ceiling=target.terms.ceiling,
+            **_of_an_ask(blank),
         )
 
     def entry(self, *, sent_at: str, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
         """What the journal keeps of the request: its `reply`, or the `error` for which there can never be one."""
         return Entry(
-            request_hash=self.request_hash,
-            call_id=self.call_id,
-            conversation_id=self.conversation_id,
-            mode=self.mode,
-            turn=self.turn,
-            kind=self.kind,
-            judge=self.judge,
-            ask=self.ask,
-            provider=self.provider,
-            base_url=self.base_url,
-            model=self.model,
-            prompt_sha256=self.prompt_sha256,
-            schema_sha256=self.schema_sha256,
-            parameters=self.parameters,
-            max_tokens=self.max_tokens,
+            **_of_an_ask(self),
             sent_at=sent_at,
             seconds=None,
             tries=1,
@@ -113,6 +87,14 @@ class Row:
             error=str(error) if error else None,
             error_outcome=error.outcome if error else None,
         )
+
+
+def _of_an_ask(source: Entry | Row) -> dict[str, Any]:
+    """What a row and a journal's entry say alike."""
+    return {name: getattr(source, name) for name in Row.__slots__ if name in _IN_ENTRY}
+
+
+_IN_ENTRY = frozenset(Entry.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
