@@ -275,11 +275,11 @@ have → how to read it."""
 
 def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, elapsed: float | None = None) -> Fault:
     """The fault with what only the backend knows, and without any part of the key in what the server said."""
-    headers = {**fault.headers, "location": _scrubbed(fault.headers.get("location", ""), endpoint)}
+    headers = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
     return replace(
         fault,
-        message=_scrubbed(fault.message, endpoint),
-        param=_scrubbed(fault.param, endpoint),
+        message=scrubbed(fault.message, endpoint),
+        param=scrubbed(fault.param, endpoint),
         headers=headers,
         answered=answered,
         reask=reask,
@@ -300,7 +300,7 @@ def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, st
         kept[lower[:LONGEST_HEADER]] = value if tidied else printable(value, LONGEST_HEADER)
     all_values = "\n".join(kept.values())
     if _KEY_LIKE.search(all_values) or endpoint.key.get_secret_value()[:6] in all_values:
-        kept = {name: _scrubbed(value, endpoint) for name, value in kept.items()}
+        kept = {name: scrubbed(value, endpoint) for name, value in kept.items()}
     return kept
 
 
@@ -316,13 +316,13 @@ def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
     if not names:
         return reply
     model, provider = (
-        _scrubbed(name, endpoint) if name is not None and name in names else name
+        scrubbed(name, endpoint) if name is not None and name in names else name
         for name in (reply.model, reply.provider)
     )
     return replace(reply, model=model, provider=provider)
 
 
-def _scrubbed(said: str, endpoint: Endpoint) -> str:
+def scrubbed(said: str, endpoint: Endpoint) -> str:
     """Servers like to repeat the key in their errors, whole or with stars in its middle."""
     key = endpoint.key.get_secret_value()
     if endpoint.key_source != "none":

@@ -130,13 +130,14 @@ async def collect_lines(
     sent_at: str = "",
     cost_of: CostOf = _stated_cost,
     unanswered: Unanswered = _unheard,
+    endpoint: Endpoint | None = None,
 ) -> Collected:
     """Keep what these lines of response files say; each is in the journal when this returns.
 
-    `sent_at`: ISO 8601, when the requests left; the time of their plan where nothing is given. Raises DataError: a
-    journal that cannot be written.
+    `sent_at`: ISO 8601, when the requests left; the time of their plan where nothing is given. `endpoint`: who was
+    asked, with the key that no line may repeat. Raises DataError: a journal that cannot be written.
     """
-    collector = Collector(tables, journal, sent_at=sent_at, cost_of=cost_of, unanswered=unanswered)
+    collector = Collector(tables, journal, sent_at=sent_at, cost_of=cost_of, unanswered=unanswered, endpoint=endpoint)
     collected = await collector.take(lines)
     collected.add(await collector.finish())
     return collected
@@ -153,6 +154,7 @@ class Collector:
         sent_at: str = "",
         cost_of: CostOf = _stated_cost,
         unanswered: Unanswered = _unheard,
+        endpoint: Endpoint | None = None,
     ) -> None:
         self._collected = Collected()
         self._tables = tables
@@ -160,6 +162,7 @@ class Collector:
         self._sent_at = sent_at
         self._cost_of = cost_of
         self._unanswered = unanswered
+        self._asked = endpoint
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._writing: dict[str, asyncio.Task[None]] = {}
         self._hopeless: dict[str, tuple[str, ItemError]] = {}
@@ -264,6 +267,8 @@ class Collector:
         await asyncio.gather(*writing.values())
 
     def _endpoint(self, row: Row) -> Endpoint:
+        if self._asked is not None:
+            return self._asked
         place = (row.provider, row.base_url, row.model)
         if place not in self._endpoints:
             address = row.base_url or "its address"

@@ -19,6 +19,7 @@ from attunebench.runner.events import Observer, Silent
 from attunebench.text import printable
 
 if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
     from attunebench.batches.parts import Part
 
 T = TypeVar("T")
@@ -29,6 +30,10 @@ MOST_TRIES = 12
 """Failures in a row after which a service counts as out of reach."""
 LONGEST_WAIT = 600.0
 """Seconds between two tries, unless the service asks for more."""
+LONGEST_ASKED = 86400.0
+"""Seconds: who is asked to wait for longer than that leaves, and may come back."""
+MOST_LOST = 5
+"""Submissions in a row of which nothing came, before the service counts as out of order."""
 
 
 class OutageError(Exception):
@@ -120,6 +125,7 @@ class Desk:
         self._interval = interval
         self._parts: dict[str, Part] = {}
         self._numbers: dict[str, int] = {}
+        self._lost = 0
 
     @property
     def models(self) -> set[str]:
@@ -167,9 +173,19 @@ class Desk:
             raise
         except TransientError as error:
             self._watcher.warned(f"{error} Whether batch {mark} was made is looked up before anything is sent again.")
-            return submission not in await self._find_unknown()
+            if submission not in await self._find_unknown():
+                return True
+            self._lost += 1
+            if self._lost == MOST_LOST:
+                raise OutageError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
+            return False
+        self._lost = 0
         self._made(submission, batch)
         return True
+
+    def endpoint(self, submission: Submission) -> Endpoint:
+        """Who was asked."""
+        return replace(self._service(submission).endpoint, model=submission.model)
 
     async def look(self, submission: Submission) -> Batch:
         """The submission's batch as it is now. Raises NoSuchBatchError and OutageError."""
@@ -278,7 +294,11 @@ class Desk:
                 number += 1
                 if number == MOST_TRIES:
                     raise OutageError(str(error)) from error
-                wait = max(error.retry_after or 0.0, min(LONGEST_WAIT, self._interval * 2.0 ** (number - 1)))
+                asked = error.retry_after or 0.0
+                if asked > LONGEST_ASKED:
+                    days = f"{asked / 86400:,.0f} days"
+                    raise OutageError(f"{error} It asks to wait for {days}: repeat the command then.") from error
+                wait = max(asked, min(LONGEST_WAIT, self._interval * 2.0 ** (number - 1)))
                 self._watcher.pausing(about, str(error), wait)
             await self._clock.wait(wait)
 

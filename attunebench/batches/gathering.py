@@ -165,10 +165,31 @@ class Gathering:
                 )
             )
             collected = Collected()
-        if collected.lines - collected.unreadable < batch.completed and self._may_look_again(submission):
-            return False
+        else:
+            told_of = submission.requests - sum(row.request_hash not in why for row in self._unanswered(submission))
+            if told_of < min(batch.completed, submission.requests):
+                if self._may_look_again(submission):
+                    return False
+                if not self._desk.giving_up:
+                    return self._leave(submission, batch, told_of)
         self._draw_conclusions(submission, batch, collected, why)
         await self._end(submission, batch.status)
+        return True
+
+    def _leave(self, submission: Submission, batch: Batch, told_of: int) -> bool:
+        """Answers that the service counts, and may charge, are not to be had: they may come, and are not bought anew.
+
+        True: what there is makes results.
+        """
+        self._desk.set_aside(submission)
+        self.halt(
+            ConfigurationError(
+                f"The service counts {batch.completed:,} requests of batch {printable(batch.id)} as answered, and its "
+                f"files have lines for {told_of:,}. These are kept, and nothing is sent again while the others may "
+                "come: repeat the command later; where they are lost for good, the same command with --cancel gives "
+                "them up."
+            )
+        )
         return True
 
     async def _lines_of(
@@ -188,6 +209,7 @@ class Gathering:
                     sent_at=batch.when,
                     cost_of=self._till.cost,
                     unanswered=lambda row, reason: why.update({row.request_hash: reason}),
+                    endpoint=self._desk.endpoint(submission),
                 )
 
     def _draw_conclusions(
@@ -195,8 +217,7 @@ class Gathering:
     ) -> None:
         """Stop, give up or go on, by how the batch ended and what its lines said."""
         name = f"Batch {printable(batch.id)} ({printable(submission.model)})"
-        with Journal.read(self._folder) as journal:
-            left = [row for row in self._rows(submission) if journal.find(row.request_hash) is None]
+        left = self._unanswered(submission)
         if batch.status == "failed":
             said = "; ".join(map(str, batch.problems[:5])) or "the service gives no reason"
             self.halt(ConfigurationError(f"{name} failed: {said.rstrip('.')}. Nothing of it was answered or charged."))
@@ -237,6 +258,11 @@ class Gathering:
         for row in self._rows(submission):
             self.busy.discard(row.request_hash)
             self._till.release(row.request_hash)
+
+    def _unanswered(self, submission: Submission) -> list[Row]:
+        """The rows of which the journal knows nothing."""
+        with Journal.read(self._folder) as journal:
+            return [row for row in self._rows(submission) if journal.state(row.request_hash) is None]
 
     def _rows(self, submission: Submission) -> list[Row]:
         """The rows that were submitted, in their order."""

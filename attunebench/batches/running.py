@@ -20,7 +20,7 @@ from attunebench.backends import open_backend
 from attunebench.backends.providers import resolve
 from attunebench.batches.desk import Clock, Desk, InterruptedRunError, OutageError, SilentWatcher, UnderWay, Watcher
 from attunebench.batches.gathering import Gathering
-from attunebench.batches.ledger import Ledger
+from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.parts import SMALLEST, Queue, parts_of
 from attunebench.batches.planning import write_plan
 from attunebench.batches.rounds import Round, ToAsk, targets_of
@@ -170,6 +170,7 @@ class _Run:
         live, known = await self._prices()
         ledger = Ledger(settings.output)
         self._before = ledger.open_for(em.provider, em.model, settings.modes)
+        _refuse_what_is_elsewhere(self._before, services[em.model])
         till = self._till = Till(settings.max_cost, known.prices)
         self._desk = Desk(services, ledger, clock, watcher, interval=options.interval, giving_up=options.cancel)
         self._gathering = Gathering(settings.output, self._desk, till, self._queue, watcher)
@@ -297,6 +298,18 @@ def batch_prices(live: KnownPrices, provider: str, discount: float | None) -> Kn
     share = usual_discount(provider) if discount is None else discount
     source = f"{live.source}, {share:.0%} less for batches" if share and live.source else live.source
     return KnownPrices(discounted(live.prices, share), source, live.unasked)
+
+
+def _refuse_what_is_elsewhere(before: Sequence[Submission], service: Service) -> None:
+    """Raises UsageError where earlier batches went to another address: nothing can be learned of them at this one."""
+    here = service.endpoint.base_url
+    if elsewhere := [each for each in before if each.base_url != here]:
+        ids = ", ".join(printable(each.batch or each.mark) for each in elsewhere)
+        there = printable(elsewhere[0].base_url)
+        raise UsageError(
+            f"Batches of an earlier run ({ids}) are under way at {there}, and this one goes to {here}: end them first, "
+            f"with --base-url {there}, or use another results folder."
+        )
 
 
 def _services(settings: RunSettings) -> dict[str, Service]:

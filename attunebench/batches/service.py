@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 import aiohttp
 
-from attunebench.backends.caught import CATCHABLE, fault_of_exception, fault_of_response, located
+from attunebench.backends.caught import CATCHABLE, fault_of_exception, fault_of_response, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.session import IDLE, LONGEST_CONNECT, Route, open_session, read_body, route_to, timeouts
 from attunebench.backends.wire import looks_like_html, parse_body, tidy
@@ -293,9 +293,11 @@ class Service:
 
     def _batch(self, body: Any) -> Batch:
         try:
-            return read_batch(body)
+            batch = read_batch(body)
         except ValueError as error:
             raise self._body_error(str(error)) from None
+        told = ((scrubbed(each.code, self.endpoint), scrubbed(each.message, self.endpoint)) for each in batch.problems)
+        return replace(batch, problems=tuple(Problem(*each) for each in told))
 
     def _id_in(self, body: Any) -> str:
         found = _text(body, "id") if isinstance(body, Mapping) else None

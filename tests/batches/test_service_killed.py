@@ -11,7 +11,7 @@ from batch_runs import predictions, run_by_batches, settings_at, start_run
 from batch_server import BatchServer
 from factory import write_conversations
 
-from attunebench.errors import ConfigurationError
+from attunebench.errors import ConfigurationError, UsageError
 from attunebench.selftest.server import Asked, Doing, Raw, Status
 
 JUDGES = ("judge-a",)
@@ -122,6 +122,20 @@ def test_a_batch_that_is_not_known_later_is_not_sent_again(data: Path, tmp_path:
         assert 1 == len(server.made)
         assert [1] * 5 == list(server.billed.values())
     assert 1 == run.summary.written
+
+
+def test_batches_at_another_address_are_neither_forgotten_nor_looked_for_here(data: Path, tmp_path: Path) -> None:
+    with BatchServer() as server, BatchServer() as other:
+        settings = settings_at(server.url, tmp_path / "results")
+        server.after = lambda asked: Status(401, {}) if asked.path == "/v1/batches/batch_1" else None
+        with pytest.raises(ConfigurationError):
+            run_by_batches(data, settings)
+        with pytest.raises(UsageError, match=f"batch_1.* {server.url}"):
+            run_by_batches(data, settings_at(other.url, tmp_path / "results"))
+        assert [] == other.asked
+        server.after = lambda _: None
+        assert 1 == run_by_batches(data, settings).summary.written
+        assert [1] * 5 == list(server.billed.values())
 
 
 def test_a_list_that_cannot_be_had_stops_before_anything_is_sent_again(data: Path, tmp_path: Path) -> None:

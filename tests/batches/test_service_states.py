@@ -11,11 +11,12 @@ import pytest
 from batch_runs import Heard, predictions, run_by_batches, settings_at
 from batch_server import BatchServer, Made, Said, varied
 from factory import write_conversations
+from pydantic import SecretStr
 
-from attunebench.batches.desk import Clock
+from attunebench.batches.desk import MOST_LOST, Clock
 from attunebench.batches.gathering import MOST_BATCHES
 from attunebench.errors import ConfigurationError
-from attunebench.selftest.server import Asked, Doing, Status
+from attunebench.selftest.server import Answer, Asked, Doing, Status
 
 FULL = {
     "code": "token_limit_exceeded",
@@ -167,11 +168,75 @@ def test_files_that_are_named_late_are_waited_for(data: Path, tmp_path: Path) ->
     assert 1 == run.summary.written
 
 
-def test_files_that_never_come_are_told_of_in_the_end(data: Path, tmp_path: Path) -> None:
+def test_files_that_never_come_stop_the_run_and_are_taken_when_they_do(data: Path, tmp_path: Path) -> None:
     with BatchServer(hidden=1_000) as server:
-        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
-        assert MOST_BATCHES == len(server.made)
-    assert 1 == len(run.summary.skipped)
+        settings = settings_at(server.url, tmp_path / "results")
+        for _ in range(2):
+            with pytest.raises(ConfigurationError, match=r"5 requests of batch batch_1 as answered.* lines for 0"):
+                run_by_batches(data, settings)
+        server.made[0].hidden = 0
+        run = run_by_batches(data, settings)
+        assert [1] * 5 == list(server.billed.values())
+    assert 1 == run.summary.written
+
+
+@pytest.mark.parametrize("whose", ["nobody's", "one of its own again"])
+def test_lines_that_answer_nothing_are_not_counted_as_answers(data: Path, tmp_path: Path, whose: str) -> None:
+    """Another batch's file: what was charged is not bought a second time before the user says so."""
+    with BatchServer() as server:
+
+        def otherwise(asked: Asked) -> Doing | None:
+            if not asked.path.endswith("/content"):
+                return None
+            lines = server.files[str(server.made[0].output)].splitlines(keepends=True)
+            others = [line.replace(b"attune-", b"request-") for line in lines[1:]]
+            return Status(200, lines[0] + b"".join(others if whose == "nobody's" else [lines[0]] * 4))
+
+        server.before = otherwise
+        settings = settings_at(server.url, tmp_path / "results")
+        with pytest.raises(ConfigurationError, match=r"lines for 1.* nothing is sent again"):
+            run_by_batches(data, settings)
+        assert 1 == len(server.made)
+        run_by_batches(data, settings, cancel=True)
+        server.before = lambda _: None
+        assert 1 == run_by_batches(data, settings).summary.written
+        assert [4] == [len(made.lines) for made in server.made[1:]]
+
+
+def test_a_service_that_makes_nothing_of_what_it_is_sent_is_left_after_a_while(data: Path, tmp_path: Path) -> None:
+    watcher = Heard()
+    with BatchServer() as server:
+        nothing = Status(200, {"id": None})
+        server.before = lambda asked: nothing if (asked.method, asked.path) == ("POST", "/v1/batches") else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+        assert MOST_LOST == server.asked.count("POST /batches")
+    assert ("outage", 0) == (run.summary.stopped, run.summary.written)
+    assert "none of 5 batches" in watcher.said
+
+
+def test_who_is_asked_to_wait_for_a_year_leaves(data: Path, tmp_path: Path) -> None:
+    watcher = Heard()
+    with BatchServer() as server:
+        busy = Status(429, {"error": {"message": "Rate limit"}}, {"retry-after": "31536000"})
+        server.before = lambda asked: busy if asked.path == "/v1/batches/batch_1" else None
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
+    assert ("outage", 1) == (run.summary.stopped, len(run.under_way))
+    assert "365 days" in watcher.said
+
+
+def test_a_key_that_the_service_repeats_is_in_no_error_and_no_file(data: Path, tmp_path: Path) -> None:
+    key = "k3y-that-nobody-may-see"
+    with BatchServer(says=lambda _: Answer(f'{{"drafted_response": "{key}"}}')) as server:
+        settings = settings_at(server.url, tmp_path / "results")
+        settings = settings.model_copy(update={"em": settings.em.model_copy(update={"api_key": SecretStr(key)})})
+        run_by_batches(data, settings)
+        with_errors = settings.model_copy(update={"output": tmp_path / "failed"})
+        server.course, server.problems = lambda _: ["failed"], lambda _: [{"code": key, "message": f"Bearer {key}"}]
+        with pytest.raises(ConfigurationError) as caught:
+            run_by_batches(data, with_errors)
+    assert key not in str(caught.value)
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(key.encode() in content for content in written)
 
 
 def test_a_batch_that_is_not_known_right_after_its_making_is_waited_for(data: Path, tmp_path: Path) -> None:
