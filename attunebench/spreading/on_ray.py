@@ -1,20 +1,18 @@
 """A run on a Ray cluster: `--executor ray`.
 
-Owns all that is Ray's: connecting or starting a small cluster of this machine, the desk and the workers as actors, and
-what its errors mean in a sentence. Keys are handed to each worker with its work, and to nobody else.
+Owns the desk and the workers as Ray's actors, the proof that they share the results folder, and what Ray's errors mean
+in a sentence. Keys are handed to each worker with its work, and to nobody else.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import signal
-import socket
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +27,7 @@ from attunebench.conversations import Conversation, ConversationSet
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.shards import journal_name
+from attunebench.spreading.connecting import connected, first_line, machines, ray_package
 from attunebench.spreading.crowd import Crowd, Died
 from attunebench.spreading.desk import Desk
 from attunebench.spreading.shares import share_of
@@ -73,7 +72,7 @@ def run_on_ray(
         raise UsageError("--shard and --executor ray both divide the run; give one of them.")
     if workers is not None and workers < 1:
         raise UsageError(f"--workers {workers}: there has to be one worker at least.")
-    _ray()
+    ray_package()
     settings = settings.model_copy(update={"output": settings.output.absolute()})
     return run_conversations(
         list(conversations),
@@ -102,8 +101,11 @@ class OnRay:
             gathered.observer.warned(
                 f"{settings.concurrency} calls at once keep no more workers than that busy; --concurrency allows more."
             )
-        with _interruptions(interruptible) as interruptions, _connected(self._address, self._workers or most) as ray:
-            workers = min(self._workers or max(USUAL_WORKERS, _machines(ray)), most)
+        with (
+            _interruptions(interruptible) as interruptions,
+            connected(self._address, min(self._workers or USUAL_WORKERS, most)) as ray,
+        ):
+            workers = min(self._workers or max(USUAL_WORKERS, machines(ray)), most)
             with _probe(settings.output) as token:
                 hands = RayHands(ray, handed, todos, workers, token)
                 try:
@@ -118,7 +120,7 @@ class OnRay:
                     return crowd.work()
                 except ray.exceptions.RayError as error:
                     raise ConfigurationError(
-                        f"The Ray cluster failed ({_first_line(error)}); what was answered is kept, and the same "
+                        f"The Ray cluster failed ({first_line(error)}); what was answered is kept, and the same "
                         "command goes on."
                     ) from error
                 finally:
@@ -285,64 +287,10 @@ class RayHands:
         except (exceptions.RayActorError, exceptions.WorkerCrashedError, exceptions.ObjectLostError) as error:
             if "ModuleNotFoundError" in str(error) or "failed to be imported" in str(error):
                 raise ConfigurationError(
-                    'The workers of the cluster cannot import attunebench: pip install "attunebench[ray]" into the '
+                    "The workers of the cluster cannot import attunebench: install it with its extra `ray` into the "
                     "Python that Ray runs there."
                 ) from error
             raise Died("its process is gone, or its machine.") from error
-
-
-def _ray() -> Any:
-    """The package. Raises UsageError where it is missing."""
-    try:
-        import ray
-    except ImportError as error:
-        raise UsageError('--executor ray needs Ray: pip install "attunebench[ray]".') from error
-    return ray
-
-
-@contextmanager
-def _connected(address: str | None, workers: int) -> Iterator[Any]:
-    """Ray, connected to the cluster at the address, or to a new one on this machine; left again afterwards."""
-    ray = _ray()
-    if ray.is_initialized():  # a program of the user's that has its own connection keeps it
-        yield ray
-        return
-    if address:
-        check_somebody_listens(address)
-    quiet: Mapping[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    try:
-        if address and address != "local":
-            ray.init(address, **quiet)
-        else:
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            ray.init("local", num_cpus=workers, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
-    except Exception as error:
-        raise _no_cluster(address, _first_line(error)) from error
-    try:
-        # Ray prints long messages of its own to stdout when a worker dies, whatever it is told of logging.
-        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-            yield ray
-    finally:
-        ray.shutdown()
-
-
-def check_somebody_listens(address: str) -> None:
-    """Raises ConfigurationError where nobody does: Ray's own client would end this process."""
-    host, colon, port = address.rpartition("://")[2].rpartition(":")
-    if not (host and colon and port.isdigit()):
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10.0).close()
-    except (OSError, OverflowError) as error:
-        raise _no_cluster(address, str(error)) from error
-
-
-def _no_cluster(address: str | None, why: str) -> ConfigurationError:
-    where = f"at {address}" if address else "on this machine"
-    return ConfigurationError(
-        f"There is no Ray cluster to be had {where} ({why}); see `ray status`, or give another address with "
-        "--ray-address."
-    )
 
 
 @contextmanager
@@ -369,10 +317,6 @@ def _interruptions(wanted: bool) -> Iterator[list[float]]:
         yield times
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _machines(ray: Any) -> int:
-    return sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
 
 
 def _with_keys(settings: RunSettings) -> RunSettings:
@@ -404,8 +348,3 @@ def _environment(settings: RunSettings) -> dict[str, str]:
             for header, value in resolve(model).headers.items():
                 found[_OF_HEADERS[header]] = value
     return found
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__).rstrip(".")

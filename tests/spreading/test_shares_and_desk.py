@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard
+from attunebench.spreading.connecting import check_somebody_listens
 from attunebench.spreading.desk import Desk, Life
-from attunebench.spreading.on_ray import check_somebody_listens, run_on_ray
+from attunebench.spreading.on_ray import run_on_ray
 from attunebench.spreading.shares import Money, share_of
 
 EM = ModelSettings(provider="baseline", model="majority")
