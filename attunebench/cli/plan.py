@@ -207,7 +207,8 @@ def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
     if summary.waiting:
         lines.append(f"{plural(summary.waiting, 'judge call')} will be planned when the drafts are collected.")
     lines += [f"{printable(str(path))} is of an earlier plan, not of this one." for path in summary.older]
-    lines.append(f"{written}; {summary.complete} complete before.")
+    if summary.written or summary.complete or not planned.files:
+        lines.append(f"{written}; {summary.complete} complete before.")
     if planned.files:
         words = shlex.join(["attune-bench", "collect", "RESPONSES", "--results", str(settings.output)])
         lines.append(f"Next: have the requests answered, then: {printable(words)}")

@@ -21,7 +21,7 @@ def test_a_missing_inspect_is_one_sentence_with_the_extra(tmp_path, monkeypatch)
     (tmp_path / "a.eval").write_bytes(b"")
     found = run(tmp_path / "a.eval", "-o", tmp_path / "out").exception
     assert isinstance(found, UsageError)
-    assert "pip install 'attunebench[inspect]'" in str(found)
+    assert 'pip install ".[inspect]"' in str(found)
     assert not (tmp_path / "out").exists()
 
 

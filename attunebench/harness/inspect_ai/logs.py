@@ -46,7 +46,7 @@ def read_log(path: Path) -> Source:
         from inspect_ai.log import read_eval_log
     except ImportError:
         raise UsageError(
-            "Reading an Inspect log needs inspect_ai, which is not installed: pip install 'attunebench[inspect]'"
+            'Reading an Inspect log needs inspect_ai: pip install ".[inspect]" in the checkout of attunebench.'
         ) from None
     if path.suffix not in _SUFFIXES:
         raise DataError(f"{path} is no Inspect log; those end in .eval or .json.")
