@@ -253,6 +253,7 @@ class Desk:
         found: dict[str, list[Batch]] = {}
         try:
             async for batch in service.batches():
+                self._clock.check()
                 for each in unknown:
                     if batch.mark == each.mark or (batch.input_file is not None and batch.input_file == each.file):
                         found.setdefault(each.mark, []).append(batch)

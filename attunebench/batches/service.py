@@ -40,6 +40,8 @@ TIMEOUT = 60.0
 SLOWEST = 50_000.0
 """Bytes a second: a file that goes up more slowly than that is given up."""
 PAGE = 100
+MOST_PAGES = 500
+"""Pages of a list, after which it counts as one without end."""
 _TOKEN_LIMIT = re.compile(rf"{TOKEN_LIMIT}|enqueued.{{0,20}}token|token.{{0,40}}enqueued", re.I)
 _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
 _TOO_LARGE = re.compile(r"file is too large|too large", re.I)
@@ -180,10 +182,10 @@ class Service:
         return self._batch(await self._json("POST", f"/batches/{_part(batch)}/cancel", json={}))
 
     async def batches(self) -> AsyncIterator[Batch]:
-        """All batches that the key may see, the newest first."""
+        """All batches that the key may see, the newest first. Raises ConfigurationError for a list without end."""
         seen: set[str] = set()
         after: dict[str, str] = {}
-        while True:
+        for _ in range(MOST_PAGES):
             body = await self._json("GET", f"/batches?{urlencode({'limit': PAGE, **after})}")
             data = body.get("data") if isinstance(body, Mapping) else None
             if not isinstance(data, list):
@@ -197,6 +199,7 @@ class Service:
             if not new or body.get("has_more") is not True:
                 return
             after = {"after": page[-1].id}
+        raise ConfigurationError(f"The list of batches at {self.endpoint.host} has no end ({len(seen):,} so far).")
 
     async def download(self, file: str, into: BinaryIO) -> None:
         """Write a file's content. Where it breaks, what has come is in `into`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Awaitable, Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,7 +14,15 @@ from keys import KEY
 from pydantic import SecretStr
 
 from attunebench.backends.providers import Endpoint
-from attunebench.batches.service import Batch, NoSuchBatchError, RefusedError, Service, TooMuchError, read_batch
+from attunebench.batches.service import (
+    MOST_PAGES,
+    Batch,
+    NoSuchBatchError,
+    RefusedError,
+    Service,
+    TooMuchError,
+    read_batch,
+)
 from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError
 from attunebench.selftest.server import Broken, Raw, Status
 
@@ -133,6 +142,20 @@ def test_a_server_that_knows_no_pages_is_read_once() -> None:
     with BatchServer(before=lambda _: Status(200, listed)) as server:
         assert ["batch_1"] == [batch.id for batch in outcome(server.url, _all)]
         assert 2 == len(server.asked)
+
+
+def test_a_list_without_end_is_left() -> None:
+    """Every page has batches that no page before had."""
+    numbers = count()
+
+    def page(_: Any) -> Status:
+        return Status(200, {"data": [{"id": f"batch_{next(numbers)}", "status": "completed"}], "has_more": True})
+
+    with BatchServer(before=page) as server:
+        error = outcome(server.url, _all)
+        assert MOST_PAGES == len(server.asked)
+    assert isinstance(error, ConfigurationError)
+    assert "has no end" in str(error)
 
 
 @pytest.mark.parametrize(
