@@ -97,6 +97,27 @@ def test_an_option_that_says_nothing_is_refused(wrong):
         Options.of(wrong)
 
 
+@pytest.mark.parametrize(("wrong", "meant"), [("clusters", "cluster"), ("conversation", "conversations")])
+def test_a_misspelt_name_of_an_option_is_no_other_ones(wrong, meant):
+    with pytest.raises(UsageError, match=f"you may mean {meant}"):
+        Options.of({wrong: "participant"})
+
+
+def test_only_what_nobody_catches_ends_as_its_sentence_alone():
+    program = (
+        "from attunebench.errors import DataError; from attunebench.harness.lm_eval.trouble import sentences\n"
+        "def fail(error):\n    with sentences(): raise error\n"
+        "try: fail(DataError('caught'))\nexcept DataError as error: print(error)\n"
+        "fail({})"
+    )
+    ours, others = (
+        subprocess.run([sys.executable, "-c", program.format(error)], capture_output=True, text=True, check=False)
+        for error in ("DataError('no folder')", "ValueError('a bug')")
+    )
+    assert (1, "caught\n", "attunebench: no folder\n") == (ours.returncode, ours.stdout, ours.stderr)
+    assert "Traceback" in others.stderr
+
+
 def test_all_but_judged_and_optional_metrics_are_shown():
     left = {card.id for card in REGISTRY.values()} - {card.id for card in METRICS}
     assert {"draft_judge", "draft_binary_alignment"} == {i for i in left if not REGISTRY[i].optional}
@@ -138,10 +159,28 @@ def test_missing_replies_are_no_answers(evaluation):
         evaluation.results(doc, [["{}"]], GENERATION)
 
 
-def test_a_limit_that_is_none_is_refused(evaluation):
-    doc = evaluation.docs[0]
-    with pytest.raises(UsageError, match="max_gen_toks"):
-        evaluation.results(doc, [["{}"]] * len(doc["calls"]), {"max_gen_toks": 0})
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"max_gen_toks": 0}, "max_gen_toks"),
+        ({"max_gen_toks": "many"}, "max_gen_toks"),
+        ({"max_gen_toks": True}, "max_gen_toks"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"temperature": -1.0}, "temperature"),
+    ],
+)
+def test_arguments_of_requests_that_no_result_can_have_are_refused(evaluation, wrong, named):
+    with pytest.raises(UsageError, match=named):
+        evaluation.check({**GENERATION, **wrong})
+
+
+def test_a_result_tells_how_its_replies_were_sampled(evaluation):
+    doc, further = evaluation.docs[0], {"do_sample": True, "top_p": 0.9, "until": ["stop"]}
+    (result,) = evaluation.results(
+        doc, [["{}"]] * len(doc["calls"]), {**GENERATION, **further, "temperature": None, "seed": None}
+    )
+    assert {**further, "temperature": None, "max_tokens": 4096, "seed": None}.items() <= result["parameters"].items()
+    assert "max_gen_toks" not in result["parameters"]
 
 
 def test_a_strategy_that_the_mode_gives_away_is_refused():

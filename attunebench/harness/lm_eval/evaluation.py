@@ -6,6 +6,7 @@ no judge, which would need a draft, and no reask.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -34,6 +35,8 @@ METRICS = tuple(
 _EXAMPLE = "synthetic-demo"
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """The framework's names for the limit of a reply, the one that it prefers first."""
+_OURS = frozenset((*_LIMITS, "temperature"))
+"""What of the framework's arguments of a request stands among a run's own parameters."""
 
 
 GENERATION: Mapping[str, Any] = {
@@ -103,8 +106,13 @@ class Evaluation:
             for asked, text in zip(walk.open, texts, strict=True):
                 walk.add(session.entry(asked, Reply(text=text)))
             epoch = repeat if len(repeats) > 1 else None
-            results.append(session.result(walk, epoch=epoch, quick_scores=quick_scores))
+            result = session.result(walk, epoch=epoch, quick_scores=quick_scores)
+            results.append({**result, "parameters": {**result["parameters"], **_further(generation)}})
         return results
+
+    def check(self, generation: Mapping[str, Any]) -> None:
+        """Raises UsageError for arguments of requests under which no result could be made of the replies."""
+        self._settings(generation)
 
     def summary(self, results: Iterable[Mapping[str, Any]]) -> AggregateEntry:
         """What `attune-bench score` says of these results, on all conversations of the task."""
@@ -116,13 +124,16 @@ class Evaluation:
 
     def _settings(self, generation: Mapping[str, Any]) -> RunSettings:
         limit = next((generation[name] for name in _LIMITS if generation.get(name) is not None), None)
-        if not isinstance(limit, int) or limit < 1:
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
             raise UsageError(f"The limit of a reply must be a whole number from 1, not {limit!r}; give max_gen_toks.")
+        temperature = generation.get("temperature")
+        if temperature is not None and not _is_temperature(temperature):
+            raise UsageError(f"The temperature must be a number from 0, not {temperature!r}.")
         return RunSettings(
             em=ModelSettings(provider=PROVIDER, model=self.options.model),
             modes=(self.mode,),
             panas_strategy=self.options.panas_strategy,
-            temperature=float(generation.get("temperature") or 0.0),
+            temperature=temperature,
             max_tokens=limit,
             structured="text",
             max_reasks=0,
@@ -133,6 +144,19 @@ def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """A request's arguments with one limit alone: a user's, by whichever of its names, and not ours beside it."""
     named = any(arguments.get(name) is not None for name in _LIMITS[1:])
     return {name: value for name, value in arguments.items() if not (named and name == _LIMITS[0])}
+
+
+def _is_temperature(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _further(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a request beside a run's own that change what a model says: those that differ from our defaults."""
+    return {
+        name: value
+        for name, value in generation.items()
+        if name not in _OURS and value is not None and value != GENERATION.get(name)
+    }
 
 
 def _codebook(path: Path | None) -> Codebook:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +17,10 @@ from attunebench.scorer.scoring import Cluster
 
 UNNAMED_MODEL = "unnamed"
 """The model's name in results where the framework does not say which it is: a model object that a script made."""
+
+NAMES = ("conversations", "codebook", "panas_strategy", "cluster", "repeats")
+"""The keys that are ours alone."""
+_NEAR = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,8 @@ class Options:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Options:
-        """The options in a task's metadata. Raises UsageError for a value that does not exist."""
+        """The options in a task's metadata. Raises UsageError for a value that does not exist, or a misspelt name."""
+        _spelling(metadata)
         strategy = metadata.get("panas_strategy", "absolute")
         if strategy not in get_args(PanasStrategy):
             raise UsageError(
@@ -58,6 +64,14 @@ class Options:
             repeats=repeats,
             model=str(model),
         )
+
+
+def _spelling(metadata: Mapping[str, Any]) -> None:
+    """Others' keys are none of our business, but what is nearly a key of ours would be passed over in silence."""
+    for name in metadata:
+        near = get_close_matches(str(name).lower(), NAMES, n=1, cutoff=_NEAR)
+        if near and name not in NAMES:
+            raise UsageError(f"There is no key {name!r} for --metadata; you may mean {near[0]}.")
 
 
 def _path(metadata: Mapping[str, Any], name: str) -> Path | None:

@@ -17,10 +17,12 @@ from lm_eval.config.task import TaskConfig
 from lm_eval.filters import build_filter_ensemble
 
 from attunebench._version import __version__
+from attunebench.errors import UsageError
 from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, generation_of
 from attunebench.harness.lm_eval.figures import Figure
 from attunebench.harness.lm_eval.options import Options
 from attunebench.harness.lm_eval.rendering import Templated, plain
+from attunebench.harness.lm_eval.trouble import sentences
 from attunebench.metrics.means import mean_defined
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.modes import parse_modes
@@ -51,7 +53,8 @@ class AttuneBenchTask(Task):
         self.fewshot_rnd = None
         (mode,) = parse_modes(str(config.get("mode", "default")))
         metadata = {"repeats": config.get("repeats", 1), **(config.get("metadata") or {})}
-        self._evaluation = Evaluation(mode, Options.of(metadata))
+        with sentences():
+            self._evaluation = Evaluation(mode, Options.of(metadata))
         self._found: AggregateEntry | None = None
         name = str(config.get("task", "attunebench"))
         self._config = TaskConfig(
@@ -104,7 +107,12 @@ class AttuneBenchTask(Task):
         if kwargs.pop("cache_requests", False):
             _log.warning("%s: --cache_requests is passed over; requests are built anew.", self.config.task)
         kwargs.pop("rewrite_requests_cache", None)
-        super().build_all_requests(**kwargs)
+        with sentences():
+            if kwargs.get("limit") == 0:
+                raise UsageError("--limit 0 leaves no conversation; give a number from 1.")
+            # Before anything is asked, for nothing could be made of the replies afterwards.
+            self._evaluation.check(generation_of(self.config.generation_kwargs))
+            super().build_all_requests(**kwargs)
 
     def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> list[Any]:
         """The prompts of all calls of the conversation; there are no examples in them."""
