@@ -80,7 +80,7 @@ def test_an_unknown_metric(cli, data: Path) -> None:
 
 def test_an_output_folder_that_cannot_be_written(cli, data: Path) -> None:
     Path("taken").write_text("a file of mine")
-    refused(cli("run", "baseline", "majority", data, "-o", "taken"), "taken", "--output")
+    refused(cli("run", "baseline", "majority", data, "-o", "taken"), "taken", "use another one")
     assert "a file of mine" == Path("taken").read_text()
 
 
