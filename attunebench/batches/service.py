@@ -6,6 +6,7 @@ of it, is `running`'s and `ledger`'s business.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -39,6 +40,7 @@ TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
 """Bytes a second: a file that goes up more slowly than that is given up."""
+_PIECE = 1 << 16
 PAGE = 100
 MOST_PAGES = 500
 """Pages of a list, after which it counts as one without end."""
@@ -164,7 +166,7 @@ class Service:
         """Put up a file of requests; its id. Raises TooMuchError where it is too large."""
         form = aiohttp.FormData()
         form.add_field("purpose", "batch")
-        form.add_field("file", content, filename=name, content_type="application/jsonl")
+        form.add_field("file", _Content(content, size), filename=name)
         body = await self._json("POST", "/files", seconds=TIMEOUT + size / SLOWEST, data=form)
         return self._id_in(body)
 
@@ -307,6 +309,21 @@ class Service:
         if found is None:
             raise self._body_error("the file has no id")
         return found
+
+
+class _Content(aiohttp.payload.AsyncIterablePayload):
+    """A file of known size, read in the loop. aiohttp reads files in a thread, which goes on when the answer is there
+    and then complains to stderr of a file that is closed."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        super().__init__(_pieces(file), content_type="application/jsonl")
+        self._size = size
+
+
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
+    while not file.closed and (piece := file.read(_PIECE)):
+        yield piece
+        await asyncio.sleep(0)  # an answer that is there before all is sent is heard
 
 
 def _file_timeout() -> aiohttp.ClientTimeout:

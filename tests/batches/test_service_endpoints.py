@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 from collections.abc import Awaitable, Callable
 from itertools import count
@@ -142,6 +143,25 @@ def test_a_server_that_knows_no_pages_is_read_once() -> None:
     with BatchServer(before=lambda _: Status(200, listed)) as server:
         assert ["batch_1"] == [batch.id for batch in outcome(server.url, _all)]
         assert 2 == len(server.asked)
+
+
+def test_an_upload_goes_with_its_length_and_leaves_nothing_behind() -> None:
+    """Closed as soon as the answer is there, time and again: nobody reads on."""
+    complaints: list[Any] = []
+
+    async def upload(url: str) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        async with Service(Endpoint("local", "fake-model", url, SecretStr(KEY), "--api-key")) as service:
+            for _ in range(100):
+                with io.BufferedRandom(io.BytesIO(b"{}\n" * 30_000)) as file:  # type: ignore[arg-type]
+                    await service.upload(file, "x.jsonl", 90_000)
+        gc.collect()
+
+    with BatchServer() as server:
+        asyncio.run(upload(server.url))
+        assert {b"{}\n" * 30_000} == set(server.files.values())
+        assert all("content-length" in asked.headers for asked in server.fake.asked)
+    assert [] == complaints
 
 
 def test_a_list_without_end_is_left() -> None:
