@@ -16,6 +16,11 @@ from attunebench.runner.settings import ModelSettings
         ({"structured": "object"}, "schema or not at all"),
         ({"panas_strategy": "guess"}, "panas_strategy"),
         ({"max_reasks": -1}, "max_reasks"),
+        ({"modes": 1}, "no mode 1"),
+        ({"modes": ["default", 2]}, "no mode 2"),
+        ({"skip_invalid": "maybe"}, "skip_invalid"),
+        ({"conversations": ["a", "b"]}, "one folder"),
+        ({"codebook": True}, "one file"),
     ],
 )
 def test_a_choice_that_does_not_exist_is_refused_by_name(choice, said):
@@ -27,6 +32,10 @@ def test_modes_that_do_not_go_with_a_strategy_are_refused_before_anything_is_ask
     choices = Choices.of(modes="omniscient", panas_strategy="blind_delta", conversations=str(talks))
     with pytest.raises(UsageError, match="blind_delta"):
         study_of(choices)
+
+
+def test_a_folder_whose_name_is_a_number_is_a_folder():
+    assert "25" == Choices.of(conversations=25).conversations
 
 
 def test_a_folder_that_is_not_there_is_named():

@@ -102,6 +102,18 @@ def test_a_line_that_fails_is_an_error_of_its_sample_and_no_wrong_answer(evaluat
     assert 3 == log.results.scores[0].metrics["composite_n"].value
 
 
+def test_what_the_last_of_the_tries_met_is_named_and_not_their_end(evaluated, talks):
+    from tenacity import Future, RetryError
+
+    def answer(prompt):
+        last = Future(2)
+        last.set_exception(RuntimeError("server down"))
+        raise RetryError(last)
+
+    log = evaluated(mock(answer), {"limit": 1}, conversations=str(talks))
+    assert "server down" in log.samples[0].error.message
+
+
 def test_a_sample_that_is_tried_again_asks_for_the_rest_alone(evaluated, talks):
     asked = []
 
@@ -229,6 +241,8 @@ def test_a_wrong_argument_is_one_sentence():
         attunebench(modes="silent")
     with pytest.raises(PrerequisiteError, match="no cluster city"):
         attunebench(cluster="city")
+    with pytest.raises(PrerequisiteError, match=r"temperature.*hot"):
+        attunebench(temperature="hot")
 
 
 def test_a_baseline_answers_nothing_but_the_benchmark():

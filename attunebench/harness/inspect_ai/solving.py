@@ -170,7 +170,8 @@ class _Sample:
             entry = await self._ask(asked)
         except LimitExceededError:
             raise
-        except Exception as error:
+        except Exception as trouble:
+            error = _behind(trouble)
             if asked.who:
                 self.owed.append(asked.call.id)
                 _logger.warning(f"No vote from {self.crew.models[asked.who]} on {asked.call.needs}: {error}")
@@ -237,6 +238,13 @@ class _Sample:
             schema = JSONSchema.model_validate(call.schema)
             config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
         return await model.generate(messages, config=config)
+
+
+def _behind(trouble: Exception) -> Exception:
+    """What the last of Inspect's tries met: its own error for the end of them names nothing of it."""
+    tried = getattr(trouble, "last_attempt", None)
+    met = tried.exception() if tried is not None else None
+    return met if isinstance(met, Exception) else trouble
 
 
 def _messages(messages: Sequence[Message]) -> list[ChatMessage]:

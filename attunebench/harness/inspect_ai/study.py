@@ -44,7 +44,14 @@ class Choices:
     @classmethod
     def of(cls, *, modes: str | Sequence[str] = "default", **others: Any) -> Choices:
         """Checked choices. Raises UsageError for a value that does not exist or does not go with another."""
-        choices = cls(modes=parse_modes(modes), **others)
+        # Inspect makes a number of `25` and a list of what has a comma in it.
+        named: dict[str, Any] = {
+            name: _path(name, others[name]) for name in ("conversations", "codebook") if name in others
+        }
+        words = modes if isinstance(modes, (list, tuple)) else (modes,)
+        choices = cls(modes=parse_modes(map(str, words)), **{**others, **named})
+        if not isinstance(choices.skip_invalid, bool):
+            raise UsageError(f"skip_invalid is true or false, not {choices.skip_invalid!r}.")
         if choices.structured not in STRUCTURED:
             raise UsageError(
                 f"There is no structured={choices.structured} with Inspect, which can constrain an answer by its "
@@ -73,6 +80,14 @@ class Choices:
         except ValidationError as error:
             first = error.errors()[0]
             raise UsageError(f"{first['loc'][0]}: {first['msg']}, not {first['input']!r}.") from None
+
+
+def _path(name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise UsageError(f"{name} must name one {'folder' if name == 'conversations' else 'file'}, not {value!r}.")
 
 
 @dataclass(frozen=True, slots=True)

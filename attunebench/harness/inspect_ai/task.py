@@ -21,7 +21,7 @@ from attunebench.harness.inspect_ai.study import Choices, Study, study_of
 from attunebench.harness.inspect_ai.trouble import PrerequisiteError
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
-from attunebench.runner.settings import RunSettings
+from attunebench.runner.settings import ModelSettings, RunSettings
 
 _logger = getLogger(__name__)
 
@@ -66,6 +66,7 @@ def attunebench(
         )
         if cluster not in (None, "participant"):
             raise UsageError(f"There is no cluster {cluster}; participant is the one there is.")
+        choices.settings(ModelSettings(provider="inspect", model="none"), temperature=temperature)
         study = study_of(choices)
     except AttuneBenchError as error:
         raise PrerequisiteError(f"attunebench: {error}") from None
