@@ -70,7 +70,9 @@ def read_line(content: bytes) -> Line | None:
             request_id=request_id if isinstance(request_id, str) else None,
         )
     if (error := data.get("__inference_error__") or data.get("error")) or _ANSWERED.isdisjoint(data):
-        return Line(custom_id, error=error, asks=not error and isinstance(data.get("body"), Mapping))
+        # A request, or the row of one in a table that lies in the same folder.
+        asks = not error and (isinstance(data.get("body"), Mapping) or "request_hash" in data)
+        return Line(custom_id, error=error, asks=asks)
     return Line(custom_id, body=_flat(data))
 
 

@@ -15,7 +15,7 @@ from attunebench._version import __version__
 from attunebench.batches.answers import read_line
 from attunebench.batches.requests import SERVICE, Ids, Limits, request_line, tag_of
 from attunebench.batches.table import Head, Row, table_file, table_path
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
 from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
@@ -64,9 +64,11 @@ async def write_plan(
 
     `asks` are those of the round as its caller has them: some left out, say. The table is on the disk before the first
     request file is. `conversations`, `codebook`, `command` and `skip_invalid` are kept in it, as `Head` has them.
-    Raises DataError where a file cannot be written, or is there and no request file of ours.
+    Raises DataError where a file cannot be written, or is there and no request file of ours, and UsageError for a name
+    that is none.
     """
     planned, settings = Planned(secrets.token_hex(4)), round_.settings
+    _check_name(target, settings.output)
     open_asks = aiter(asks or round_.asks(again=again))
     first = await anext(open_asks, None)
     if first is None:
@@ -104,6 +106,14 @@ def older_files(target: Path, planned: Planned) -> list[Path]:
     return sorted(path for path in (target, *named) if path.name not in ours and _is_plan(path))
 
 
+def _check_name(target: Path, results: Path) -> None:
+    """Raises UsageError for no name, and for one under which a results folder keeps files of its own."""
+    if not target.name:
+        raise UsageError("-o names no file for the requests; give it one, such as requests.jsonl.")
+    if target.name.startswith("_") and target.parent.resolve() == results.resolve():
+        raise UsageError(f"{target}: names with _ in front are the results folder's own; name another file with -o.")
+
+
 class _Sheaf:
     """The files of one plan: each model's requests go into its newest file until that is full."""
 
@@ -117,7 +127,10 @@ class _Sheaf:
     def add(self, model: str, line: bytes) -> None:
         """Put a line where it belongs. Raises DataError for one that no file can hold."""
         if len(line) > self._limits.bytes:
-            raise DataError(f"A request to {model} has {len(line):,} bytes; a file takes {self._limits.bytes:,}.")
+            raise DataError(
+                f"A request to {model} has {len(line):,} bytes, and a file takes {self._limits.bytes:,}: raise "
+                "--max-bytes."
+            )
         file, stream = self._open.get(model) or self._begin(model)
         if file.lines >= self._limits.lines or file.bytes + len(line) > self._limits.bytes:
             file, stream = self._begin(model)

@@ -53,7 +53,7 @@ def test_files_end_where_their_bytes_are_full(planning: Planning) -> None:
 
 
 def test_a_request_that_no_file_can_hold_is_told(planning: Planning, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a file takes 1,000\."):
+    with pytest.raises(DataError, match="a file takes 1,000: raise --max-bytes"):
         planning(limits=Limits(bytes=1000))
     assert not (tmp_path / "requests.jsonl").exists()
     assert [] == list((tmp_path / "results").glob("_batch*"))
@@ -90,6 +90,18 @@ def test_an_answer_file_of_ours_stays(planning: Planning, tmp_path: Path) -> Non
 def test_a_folder_that_is_not_there_is_told(planning: Planning, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"gone/requests\.jsonl cannot be written"):
         planning(target=tmp_path / "gone" / "requests.jsonl")
+
+
+@pytest.mark.parametrize("name", ["_calls.sqlite3", "_batch.0a.jsonl"])
+def test_a_name_of_the_results_folders_own_is_told(planning: Planning, tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="are the results folder's own"):
+        planning(target=tmp_path / "results" / name)
+    assert not (tmp_path / "results" / name).exists()
+
+
+def test_a_name_that_is_none_is_told(planning: Planning) -> None:
+    with pytest.raises(UsageError, match="names no file"):
+        planning(target=Path())
 
 
 def test_request_files_of_an_earlier_plan_are_named(planning: Planning, tmp_path: Path) -> None:

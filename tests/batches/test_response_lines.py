@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -188,6 +188,13 @@ def test_bare_words_of_an_engine_are_no_reason_to_ask_otherwise() -> None:
 
 def test_a_line_of_a_request_file_is_known_as_one() -> None:
     read = read_line(json.dumps(REQUEST).encode())
+    assert read is not None
+    assert read.asks
+
+
+def test_a_row_of_a_table_is_no_answer() -> None:
+    """Tables lie in the results folder, and that may be collected as a whole."""
+    read = read_line(json.dumps(asdict(ROW)).encode())
     assert read is not None
     assert read.asks
 
