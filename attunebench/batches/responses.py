@@ -47,6 +47,8 @@ def response_lines(paths: Iterable[Path]) -> Iterator[bytes]:
     for path in paths:
         try:
             if path == STDIN:
+                if sys.stdin is None:  # started without one, as services are
+                    raise DataError("There is no stdin to read answers from; name a file.")
                 yield from _lines(sys.stdin.buffer)
                 continue
             with path.open("rb") as file:
