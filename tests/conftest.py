@@ -11,9 +11,10 @@ from keys import files_with_a_key
 
 from attunebench.selftest.server import FakeServer
 
-# Read when numpy is first imported, which none of the above does. Otherwise each worker spins on every core for the
-# others' threads, which costs ten times what the small products of tests do.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Read when numpy and torch are first imported, which none of the above does. Otherwise each worker spins on every core
+# for the others' threads, which costs up to ten times what the small products of tests do.
+for library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # A property is judged by its truth, never by the time that a busy machine takes for an example.
 settings.register_profile("untimed", deadline=None)
