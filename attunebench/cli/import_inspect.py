@@ -33,7 +33,8 @@ def import_inspect(
 
     importing = None
     passed_over = 0
-    for path, named in list(log_files(logs)):
+    files = list(log_files(logs))
+    for path, named in files:
         try:
             source = read_log(path)
         except DataError as error:
@@ -44,7 +45,14 @@ def import_inspect(
             passed_over += not isinstance(error, ForeignLogError)
             continue
         importing = importing or Importing(output)
-        importing.take(source)
+        try:
+            importing.take(source)
+        except DataError as error:
+            if len(files) == 1:
+                raise
+            # What other logs hold is no worse for it.
+            _say(printable(str(error)))
+            passed_over += 1
     if importing is None:
         raise DataError("There is no log of attunebench among these.")
     done = importing.close()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from attunebench.errors import DataError
+
+if TYPE_CHECKING:
+    from attunebench.harness.importing import Importing, Source
 
 
 def register(app: typer.Typer) -> None:
@@ -31,8 +36,7 @@ def import_lm_eval(
 
     sources = [read_samples(path) for path in sample_files(samples)]
     importing = Importing(output)
-    for source in sources:
-        importing.take(source)
+    refused = sum(not _taken(importing, source, alone=len(sources) == 1) for source in sources)
     done = importing.close()
     for note in done.notes:
         typer.echo(printable(note), err=True)
@@ -40,3 +44,19 @@ def import_lm_eval(
     folder = printable(str(output))
     typer.echo(f"{plural(done.written, 'result')} written to {folder}{same}.", err=True)
     typer.echo(f"Next: attune-bench score --results {shlex.quote(folder)} --ground-truth CONVERSATIONS", err=True)
+    if refused:
+        raise typer.Exit(1)
+
+
+def _taken(importing: Importing, source: Source, *, alone: bool) -> bool:
+    """Whether a log was taken. What it is refused for is said, or raised where it is the only one."""
+    from attunebench.text import printable
+
+    try:
+        importing.take(source)
+    except DataError as error:
+        if alone:
+            raise
+        typer.echo(printable(str(error)), err=True)
+        return False
+    return True

@@ -34,6 +34,7 @@ Key = tuple[Identity, "int | None"]
 
 _OF_JUDGES = frozenset(("judge_models", "judge_usage", "judge_api_cost", "judge_calls_sha256", "rejudged", "scores"))
 _VOTES = "em_draft_"
+_OF_THE_HOUR = frozenset(("run_timestamp", "duration_seconds", "attunebench_version"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Importing:
             elif _answers(there) == _answers(result):
                 same += 1
             else:
-                raise DataError(self._refusal(key, source))
+                raise DataError(self._refusal(key, source, within=key in news))
         self._write(news)
         self.done.written += len(news)
         self.done.same += same
@@ -149,9 +150,11 @@ class Importing:
         stem, (identity, epoch) = name.removesuffix(".json"), key
         return f"{short_name(f'{stem}_{len(self._names)}', *identity, str(epoch))}.json"
 
-    def _refusal(self, key: Key, source: Source) -> str:
+    def _refusal(self, key: Key, source: Source, *, within: bool) -> str:
         (name, provider, model, mode), epoch = key
         which = f"{name}, {provider}/{model}, {mode}{'' if epoch is None else f', epoch {epoch}'}"
+        if within:
+            return f"{source.name} holds two different results of {which}; nothing of it was imported."
         return (
             f"There is another result of {which} in {self._folder} already, and it is never replaced: nothing of "
             f"{source.name} was imported. Give another folder with --output."
@@ -188,8 +191,9 @@ def _checked(result: Mapping[str, Any], source: Source) -> Key:
 
 
 def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result without what judges say about it, which may be added after it was imported."""
-    own = {key: value for key, value in result.items() if key not in _OF_JUDGES}
+    """A result without what judges say about it, which may be added after it was imported, and without its hour: the
+    same replies to the same calls may be in two logs, where an engine keeps replies and is started again."""
+    own = {key: value for key, value in result.items() if key not in _OF_JUDGES | _OF_THE_HOUR}
     turns = own.get("turns")
     if isinstance(turns, list):
         own["turns"] = [

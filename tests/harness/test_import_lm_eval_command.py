@@ -64,6 +64,15 @@ def test_other_answers_of_the_same_model_are_refused(tmp_path):
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()}
 
 
+def test_a_log_with_other_answers_keeps_no_other_log_out(tmp_path):
+    """Whichever of the two comes first is taken; the third log is of another model."""
+    logs = [log_of(tmp_path), log_of(tmp_path, baseline="random"), log_of(tmp_path, model="z")]
+    done = command(*logs, "-o", tmp_path / "results")
+    assert 1 == done.exit_code
+    assert 1 == done.stderr.count("never replaced")
+    assert "6 results written" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -66,6 +66,18 @@ def test_other_answers_are_refused_and_nothing_of_that_log_is_written(tmp_path):
     assert text == (tmp_path / files(tmp_path)[0]).read_text()
 
 
+def test_the_same_answers_at_another_hour_are_the_same(tmp_path):
+    imported(tmp_path, Source("log", [result(run_timestamp="2026-01-01T00:00:00+00:00", duration_seconds=1.0)]))
+    again = Source("again", [result(run_timestamp="2026-01-02T00:00:00+00:00", duration_seconds=None)])
+    assert 1 == imported(tmp_path, again).same
+
+
+def test_two_answers_in_one_log_are_said_to_be_in_it(tmp_path):
+    with pytest.raises(DataError, match="log holds two different results of"):
+        imported(tmp_path, Source("log", [result(1), result(1, post_conversation=None)]))
+    assert [] == files(tmp_path)
+
+
 def test_votes_that_were_added_since_make_no_other_answers(tmp_path):
     imported(tmp_path, Source("log", [result()]))
     path = tmp_path / files(tmp_path)[0]

@@ -157,6 +157,18 @@ def test_a_log_of_another_task_in_a_folder_is_passed_over(evaluated, talks, tmp_
     assert 1 == len(results(tmp_path / "out"))
 
 
+def test_a_log_with_other_answers_keeps_no_other_log_out(evaluated, talks, tmp_path):
+    """Whichever of the two comes first is taken; the third log is of another model."""
+    evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))
+    evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks), max_reasks=0)
+    evaluated("baseline/oracle", {"limit": 1}, conversations=str(talks))
+    found = run(tmp_path / "logs", "-o", tmp_path / "out")
+    assert 1 == found.exit_code
+    assert 1 == found.output.count("never replaced")
+    assert {"lexicon", "oracle"} == {result["em_model"] for result in results(tmp_path / "out").values()}
+    assert "2 results written" in found.output
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"PK\x03\x04cut", b'{"version": 2', b'{"version": 2, "eval": {}}', b"\0" * 99]
 )
