@@ -157,6 +157,14 @@ def test_a_log_of_another_task_in_a_folder_is_passed_over(evaluated, talks, tmp_
     assert 1 == len(results(tmp_path / "out"))
 
 
+def test_what_inspect_writes_beside_a_sets_logs_is_nothing_wrong(evaluated, talks, tmp_path):
+    evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))
+    for name in ("eval-set.json", "logs.json"):
+        (tmp_path / "logs" / name).write_text("{}")
+    found = run(tmp_path / "logs", "-o", tmp_path / "out")
+    assert (0, 0) == (found.exit_code, found.output.count("Passed over"))
+
+
 def test_a_log_with_other_answers_keeps_no_other_log_out(evaluated, talks, tmp_path):
     """Whichever of the two comes first is taken; the third log is of another model."""
     evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))

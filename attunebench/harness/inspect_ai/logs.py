@@ -19,6 +19,8 @@ from attunebench.text import printable
 STORE = "attunebench"
 """Under this key a sample's store holds its `result` (the content of a result file), and the `replies` behind it."""
 _SUFFIXES = (".eval", ".json")
+_NO_LOGS = {"eval-set.json", "logs.json"}
+"""What Inspect writes beside the logs of an evaluation set."""
 _NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}
 
 
@@ -31,6 +33,7 @@ def log_files(places: list[Path]) -> Iterator[tuple[Path, bool]]:
     for place in places:
         if place.is_dir():
             files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+            files = [path for path in files if path.name not in _NO_LOGS]
             if not files:
                 raise UsageError(f"There is no log (.eval or .json) in {place}.")
             yield from ((file, False) for file in files)
