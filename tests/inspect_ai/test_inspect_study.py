@@ -17,6 +17,7 @@ from attunebench.runner.settings import ModelSettings
         ({"panas_strategy": "guess"}, "panas_strategy"),
         ({"max_reasks": -1}, "max_reasks"),
         ({"modes": 1}, "no mode 1"),
+        ({"conversation": "talks"}, "no argument conversation"),
         ({"modes": ["default", 2]}, "no mode 2"),
         ({"skip_invalid": "maybe"}, "skip_invalid"),
         ({"conversations": ["a", "b"]}, "one folder"),

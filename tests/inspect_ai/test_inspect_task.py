@@ -245,6 +245,19 @@ def test_a_wrong_argument_is_one_sentence():
         attunebench(temperature="hot")
 
 
+def test_a_log_is_scored_by_no_other_conversations(evaluated, talks, tmp_path):
+    from inspect_ai import score as inspect_score
+
+    from attunebench.harness.inspect_ai.scoring import attunebench_scorer
+    from attunebench.harness.inspect_ai.trouble import PrerequisiteError
+
+    with pytest.raises(PrerequisiteError, match="There is no folder"):
+        attunebench_scorer(conversations=str(tmp_path / "none"))
+    log = evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))
+    with pytest.raises(PrerequisiteError, match="give its folder as conversations"):
+        inspect_score(log, attunebench_scorer(), display="none")
+
+
 def test_a_baseline_answers_nothing_but_the_benchmark():
     import asyncio
 

@@ -15,6 +15,7 @@ from inspect_ai.solver import TaskState
 from attunebench.harness.inspect_ai.estimates import NAN, Observed, estimate
 from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.study import Choices, study_of
+from attunebench.harness.inspect_ai.trouble import sentences
 from attunebench.metrics.registry import REGISTRY
 from attunebench.results.parsing import parse_result
 from attunebench.scorer.conversation import ConversationScore, score_conversation
@@ -48,7 +49,8 @@ def summary(by_mode: bool = False, cluster: str | None = None) -> Metric:
 @scorer(name="attunebench_scorer", metrics=[summary()])
 def attunebench_scorer(**arguments: Any) -> Scorer:
     """Score a sample by the labels of its conversation; `arguments` as the task takes them."""
-    study = study_of(Choices.of(**arguments))
+    with sentences():
+        study = study_of(Choices.of(**arguments))
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (labels are no target: they stay here)
         result = (state.store.get(STORE) or {}).get("result")
@@ -56,7 +58,8 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
             return Score.unscored(
                 reason="scoring_failed", explanation="The sample ended before every call had its answer."
             )
-        conversation = study.conversation(state.metadata["conversation"])
+        with sentences():
+            conversation = study.conversation(state.metadata["conversation"])
         return _score(score_conversation(conversation, parse_result(result)))
 
     return score

@@ -37,6 +37,7 @@ from attunebench.harness.inspect_ai.baselines import UNDER_WAY
 from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, takes_schema
 from attunebench.harness.inspect_ai.study import Choices, Study, model_named, study_of
+from attunebench.harness.inspect_ai.trouble import sentences
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.replay import Ask
@@ -59,7 +60,8 @@ _OURS = {"max_tokens", "temperature", "seed", "response_schema"}
 @solver(name="attunebench_solver")
 def attunebench_solver(**arguments: Any) -> Solver:
     """Put all calls of a sample's conversation to the model; `arguments` as the task takes them."""
-    asking = _Asking(study_of(Choices.of(**arguments)))
+    with sentences():
+        asking = _Asking(study_of(Choices.of(**arguments)))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 (it asks one thread of talk)
         await asking.sample(state)

@@ -6,7 +6,7 @@ Knows no Inspect. The same arguments give the same study, which is loaded once i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Choices:
     @classmethod
     def of(cls, *, modes: str | Sequence[str] = "default", **others: Any) -> Choices:
         """Checked choices. Raises UsageError for a value that does not exist or does not go with another."""
+        if unknown := others.keys() - {field.name for field in fields(cls)}:
+            raise UsageError(f"There is no argument {', '.join(sorted(unknown))}.")
         # Inspect makes a number of `25` and a list of what has a comma in it.
         named: dict[str, Any] = {
             name: _path(name, others[name]) for name in ("conversations", "codebook") if name in others

@@ -14,11 +14,11 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 
 from attunebench._version import __version__
 from attunebench.conversations import Conversation
-from attunebench.errors import AttuneBenchError, UsageError
+from attunebench.errors import UsageError
 from attunebench.harness.inspect_ai.scoring import attunebench_scorer, summary
 from attunebench.harness.inspect_ai.solving import attunebench_solver
 from attunebench.harness.inspect_ai.study import Choices, Study, study_of
-from attunebench.harness.inspect_ai.trouble import PrerequisiteError
+from attunebench.harness.inspect_ai.trouble import sentences
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -53,7 +53,7 @@ def attunebench(
         codebook: An annotation codebook in place of the one beside the data or our own.
         skip_invalid: Leave out conversations that do not validate.
     """
-    try:
+    with sentences():
         choices = Choices.of(
             conversations=conversations,
             modes=modes,
@@ -68,8 +68,6 @@ def attunebench(
             raise UsageError(f"There is no cluster {cluster}; participant is the one there is.")
         choices.settings(ModelSettings(provider="inspect", model="none"), temperature=temperature)
         study = study_of(choices)
-    except AttuneBenchError as error:
-        raise PrerequisiteError(f"attunebench: {error}") from None
     for note in study.notes:
         _logger.warning(note)
     return Task(
