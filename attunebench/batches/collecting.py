@@ -122,29 +122,13 @@ class Tables:
         return table
 
 
-async def collect_lines(
-    lines: Iterable[bytes],
-    tables: Tables,
-    journal: Journal,
-    *,
-    sent_at: str = "",
-    cost_of: CostOf = _stated_cost,
-    unanswered: Unanswered = _unheard,
-    endpoint: Endpoint | None = None,
-) -> Collected:
-    """Keep what these lines of response files say; each is in the journal when this returns.
-
-    `sent_at`: ISO 8601, when the requests left; the time of their plan where nothing is given. `endpoint`: who was
-    asked, with the key that no line may repeat. Raises DataError: a journal that cannot be written.
-    """
-    collector = Collector(tables, journal, sent_at=sent_at, cost_of=cost_of, unanswered=unanswered, endpoint=endpoint)
-    collected = await collector.take(lines)
-    collected.add(await collector.finish())
-    return collected
-
-
 class Collector:
-    """Takes the lines of one file after the other, and writes their entries in groups."""
+    """Takes the lines of one file after the other, and writes their entries in groups.
+
+    `sent_at`: ISO 8601, when the requests left; the time of their plan where nothing is given. `unanswered` hears of
+    each request that got no answer, and why. `endpoint`: who was asked, with the key that no line may repeat. Its
+    methods raise DataError where the journal cannot be written.
+    """
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from attunebench.batches.collecting import Collected, Collector, Tables
 from attunebench.batches.planning import Planned, older_files, write_plan
-from attunebench.batches.requests import SERVICE, Limits
+from attunebench.batches.requests import SERVICE, Limits, tag_of
 from attunebench.batches.responses import response_files, response_lines
 from attunebench.batches.rounds import Round, ToAsk, targets_of
 from attunebench.batches.table import Head, Row, Table, table_path, table_tags
@@ -260,7 +260,7 @@ class _Prices:
     def __call__(self, row: Row, reply: Reply) -> float | None:
         if reply.cost is not None:
             return reply.cost
-        tag = row.custom_id.split("-")[1]
+        tag = tag_of(row.custom_id) or ""
         if tag not in self._settings:
             table = self._tables.of(tag)
             self._settings[tag] = _settings(table.head, Path()) if table is not None else None

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attunebench.batches.collecting import Collected, Tables, collect_lines
+from attunebench.batches.collecting import Collected, Collector, Tables
 from attunebench.batches.service import NoSuchBatchError
 from attunebench.batches.table import Row, read_rows, table_path
 from attunebench.errors import ConfigurationError
@@ -164,15 +164,16 @@ class Gathering:
                     "requests asked, and paid, once more."
                 )
             )
-            collected = Collected()
+            collected, left = Collected(), self._unanswered(submission)
         else:
-            told_of = submission.requests - sum(row.request_hash not in why for row in self._unanswered(submission))
+            left = self._unanswered(submission)
+            told_of = submission.requests - sum(row.request_hash not in why for row in left)
             if told_of < min(batch.completed, submission.requests):
                 if self._may_look_again(submission):
                     return False
                 if not self._desk.giving_up:
                     return self._leave(submission, batch, told_of)
-        self._draw_conclusions(submission, batch, collected, why)
+        self._draw_conclusions(submission, batch, collected, left, why)
         await self._end(submission, batch.status)
         return True
 
@@ -202,8 +203,7 @@ class Gathering:
             await self._desk.fetch(submission, batch, file)
             file.seek(0)
             with Journal.open(self._folder) as journal:
-                return await collect_lines(
-                    file,
+                collector = Collector(
                     Tables(self._folder),
                     journal,
                     sent_at=batch.when,
@@ -211,13 +211,20 @@ class Gathering:
                     unanswered=lambda row, reason: why.update({row.request_hash: reason}),
                     endpoint=self._desk.endpoint(submission),
                 )
+                collected = await collector.take(file)
+                collected.add(await collector.finish())
+                return collected
 
     def _draw_conclusions(
-        self, submission: Submission, batch: Batch, collected: Collected, why: Mapping[str, AttuneBenchError | Terms]
+        self,
+        submission: Submission,
+        batch: Batch,
+        collected: Collected,
+        left: list[Row],
+        why: Mapping[str, AttuneBenchError | Terms],
     ) -> None:
-        """Stop, give up or go on, by how the batch ended and what its lines said."""
+        """Stop, give up or go on, by how the batch ended and what its lines said; `left` got no answer."""
         name = f"Batch {printable(batch.id)} ({printable(submission.model)})"
-        left = self._unanswered(submission)
         if batch.status == "failed":
             said = "; ".join(map(str, batch.problems[:5])) or "the service gives no reason"
             self.halt(ConfigurationError(f"{name} failed: {said.rstrip('.')}. Nothing of it was answered or charged."))

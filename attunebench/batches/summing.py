@@ -12,7 +12,7 @@ from attunebench.runner.order import order_words, sample_words
 from attunebench.runner.results import now
 from attunebench.runner.run import choose
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.totals import Totals
+from attunebench.runner.totals import Totals, counted
 
 if TYPE_CHECKING:
     from attunebench.backends.prices import Prices
@@ -123,29 +123,18 @@ class Sums(Silent):
         done = (self._jobs - unreached - len(self.skips)) // len(settings.modes)
         of_all = len(self._conversations)
         return RunSummary(
+            **counted(totals, spending),
             jobs=self._jobs,
             written=len(self._results),
             complete_before=self._complete,
             skipped=self.skips,
             votes_owed=self._votes,
-            calls=totals.calls,
-            reasks=totals.reasks,
-            retries=totals.retries,
-            answered_items=totals.answered_items,
-            expected_items=totals.expected_items,
-            prompt_tokens=spending.usage.prompt_tokens,
-            completion_tokens=spending.usage.completion_tokens,
-            cost=spending.cost,
             seconds=seconds,
             interrupted=stopped == "interrupted",
             output=settings.output,
             stopped=stopped,
             unreached=unreached,
             sample=sample_words(done, of_all, settings.order_seed) if stopped and done > 0 else "",
-            spending=spending,
-            adapted=totals.adapted,
-            unanswered=totals.unanswered,
-            served=totals.served,
         )
 
 

@@ -34,7 +34,7 @@ from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.sheets import Marked, applied, marked
 from attunebench.runner.splice import Path as Place
 from attunebench.runner.splice import spliced
-from attunebench.runner.totals import Totals
+from attunebench.runner.totals import Totals, counted
 from attunebench.wholefile import whole_file
 
 if TYPE_CHECKING:
@@ -265,29 +265,19 @@ class _Rejudge:
     def _summary(self, engine: Engine, seconds: float) -> RejudgeSummary:
         for job in engine.open:  # what was answered of the results that a stop has left unfinished
             self._count(job)
-        totals, desk, usage = self._totals, self._desk, self._crew.spending.usage
+        totals, desk = self._totals, self._desk
         run = RunSummary(
+            **counted(totals, self._crew.spending),
             jobs=len(desk.todo) + desk.complete,
             written=totals.written,
             complete_before=desk.complete,
             skipped={},
             votes_owed=totals.votes_owed,
-            calls=totals.calls,
-            reasks=totals.reasks,
-            retries=totals.retries,
-            answered_items=0,
-            expected_items=0,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=self._crew.spending.cost,
             seconds=seconds,
             interrupted=engine.stopped == "interrupted",
             output=self._settings.output,
             stopped=engine.stopped,
             unreached=len(desk.todo) - self._ended,
-            spending=self._crew.spending,
-            adapted=totals.adapted,
-            served=totals.served,
         )
         return RejudgeSummary(
             run,

@@ -29,6 +29,7 @@ from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.stamps import Stamp
 from attunebench.runner.stint import Gathered, Handed, Spread
 from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.totals import counted
 from attunebench.runner.work import Planner, Work
 
 if TYPE_CHECKING:
@@ -195,29 +196,18 @@ class _Run:
         unreached = len(work.todos) - totals.written - len(totals.skipped)
         reached = (jobs - unreached - len(totals.skipped)) // modes
         return RunSummary(
+            **counted(totals, spending),
             jobs=jobs,
             written=totals.written,
             complete_before=work.complete,
             skipped=totals.skipped,
             votes_owed=totals.votes_owed,
-            calls=totals.calls,
-            reasks=totals.reasks,
-            retries=totals.retries,
-            answered_items=totals.answered_items,
-            expected_items=totals.expected_items,
-            prompt_tokens=spending.usage.prompt_tokens,
-            completion_tokens=spending.usage.completion_tokens,
-            cost=spending.cost,
             seconds=seconds,
             interrupted=stopped == "interrupted",
             output=self._settings.output,
             stopped=stopped,
             unreached=unreached,
             sample=sample_words(reached, self._n_all, self._settings.order_seed) if stopped and reached else "",
-            spending=spending,
-            adapted=totals.adapted,
-            unanswered=totals.unanswered,
-            served=totals.served,
             shard=str(self._settings.shard or ""),
             whole=(sum(self._folder.place(each).exists() for each in identities), len(identities)),
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attunebench.protocol.read import expected_items
 from attunebench.results.served import worth_telling
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Record
+    from attunebench.runner.spending import Spending
 
 
 @dataclass(slots=True)
@@ -64,6 +65,24 @@ class Totals:
             if record.answer.missing:
                 outcome = record.answer.outcome
                 self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
+
+
+def counted(totals: Totals, spending: Spending) -> dict[str, Any]:
+    """The fields of a `RunSummary` that are the same sums whoever made the calls."""
+    return {
+        "calls": totals.calls,
+        "reasks": totals.reasks,
+        "retries": totals.retries,
+        "answered_items": totals.answered_items,
+        "expected_items": totals.expected_items,
+        "prompt_tokens": spending.usage.prompt_tokens,
+        "completion_tokens": spending.usage.completion_tokens,
+        "cost": spending.cost,
+        "spending": spending,
+        "adapted": totals.adapted,
+        "unanswered": totals.unanswered,
+        "served": totals.served,
+    }
 
 
 def _join(known: list[str], names: Iterable[str]) -> None:
