@@ -100,10 +100,7 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     `baseline` has no endpoint: UsageError.
     """
     environment = os.environ if environment is None else environment
-    provider = provider_named(settings.provider)
-    if provider.name == "baseline":
-        raise UsageError("The provider baseline is built in and has no address.")
-    config = _prime_config(environment) if provider.name == "prime" else {}
+    provider, config = _with_address(settings, environment)
     key, source = _key(provider, settings, environment, config)
     team = (environment.get("PRIME_TEAM_ID", "").strip() or config.get("team_id")) if provider.name == "prime" else None
     payer = None
@@ -127,13 +124,20 @@ def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None
     Raises UsageError (unknown provider, baseline) and ConfigurationError (an address that is none).
     """
     environment = os.environ if environment is None else environment
-    provider = provider_named(settings.provider)
-    if provider.name == "baseline":
-        raise UsageError("The provider baseline is built in and has no address.")
-    config = _prime_config(environment) if provider.name == "prime" else {}
+    provider, config = _with_address(settings, environment)
     nowhere = provider.name == "local" and not (settings.base_url or "").strip()
     base_url = "" if nowhere else _base_url(provider, settings, environment, config)
     return Endpoint(provider.name, settings.model, base_url, SecretStr(NO_KEY), "none")
+
+
+def _with_address(settings: ModelSettings, environment: Mapping[str, str]) -> tuple[Provider, Mapping[str, str]]:
+    """The provider, and its own settings file where it has one."""
+    provider = provider_named(settings.provider)
+    if provider.name == "baseline":
+        raise UsageError(
+            "The provider baseline is built in and has no address; it answers in `attune-bench run` without one."
+        )
+    return provider, _prime_config(environment) if provider.name == "prime" else {}
 
 
 def _key(

@@ -70,7 +70,7 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
     yield from _errors(collected)
     if not collected.tags:
         yield from _attention(summary)
-        if not summary.problems:
+        if not summary.problems and collected.asking < collected.lines:
             yield f"No line answers a request that was planned into {results}; is it the right folder?"
         return
     yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
