@@ -1,0 +1,195 @@
+"""Nobody pays twice for upgrading: this version resumes folders of an earlier one and sends only what is missing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import upgrades
+from batch_server import BatchServer
+from engines import requests_in
+from upgrades import CONVERSATIONS, FOLDERS, JUDGES, MODES, TURNS
+
+from attunebench.cli.main import main
+from attunebench.journal.hashes import prompt_digest
+from attunebench.protocol.calls import Message
+
+HERE = Path(__file__).parent / "upgrade_741c220"
+KILLED = [name for name, made in FOLDERS.items() if made.killed_after is not None]
+FINISHED = [name for name, made in FOLDERS.items() if made.killed_after is None]
+OF_ONE_MODEL = 4 * TURNS + 1
+Requests = Counter[tuple[str, str, int]]
+"""How often each request stands there: model, digest of the messages, tokens allowed."""
+
+
+@pytest.fixture
+def server() -> Iterator[BatchServer]:
+    with BatchServer(says=upgrades.says) as server:
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path: Path, server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """`opened(name)`: a copy of that folder is the current one, and every host is the server; its results folder."""
+    environment = upgrades.environment(server, tmp_path)
+    for variable in os.environ.keys() - environment.keys():
+        monkeypatch.delenv(variable)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+
+    def copy(name: str) -> Path:
+        shutil.copytree(HERE / name, tmp_path / name)
+        shutil.copytree(HERE / "data", tmp_path / name / "data")
+        monkeypatch.chdir(tmp_path / name)
+        return tmp_path / name / "results"
+
+    return copy
+
+
+def do(*words: str) -> int:
+    """The exit status of a command in this process."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return int(ended.value.code or 0)
+
+
+def sent(server: BatchServer) -> Requests:
+    """The chat requests that have arrived."""
+    return Counter(
+        (body["model"], prompt_digest([Message(**message) for message in body["messages"]]), body["max_tokens"])
+        for body in server.fake.bodies
+    )
+
+
+def held(results: Path, scratch: Path) -> Requests:
+    """The requests in a folder's journals, read off a copy: to read a journal that was left behind is to recover it."""
+    copy = shutil.copytree(results, scratch / "journals")
+    found: Requests = Counter()
+    for path in copy.glob("_calls*.sqlite3"):
+        with closing(sqlite3.connect(path)) as database:
+            found.update(database.execute("SELECT model, prompt_sha256, max_tokens FROM replies"))
+    shutil.rmtree(copy)
+    return found
+
+
+def results_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("[!_.]*.json"))}
+
+
+def holds(new: Any, old: Any) -> bool:
+    """Whether everything old stands in the new with the same value; the new may know more."""
+    if isinstance(old, Mapping):
+        return all(key in new and holds(new[key], value) for key, value in old.items())
+    if isinstance(old, list):
+        return len(new) == len(old) and all(map(holds, new, old))
+    return bool(new == old)
+
+
+def test_the_finished_folders_hold_every_call_of_the_protocol(tmp_path: Path) -> None:
+    calls = CONVERSATIONS * len(MODES) * (OF_ONE_MODEL + len(JUDGES) * TURNS)
+    assert calls == held(HERE / "finished" / "results", tmp_path).total()
+
+
+@pytest.mark.parametrize("name", FINISHED)
+def test_what_an_earlier_version_finished_is_left_as_it_is(
+    name: str, opened: Callable[[str], Path], server: BatchServer
+) -> None:
+    results = opened(name)
+    before = results_in(results)
+    assert CONVERSATIONS * len(MODES) == len(before)
+    for command in FOLDERS[name].commands:
+        assert 0 == do(*command)
+    assert [] == server.fake.bodies
+    assert [] == server.asked
+    assert before == results_in(results)
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_what_an_earlier_version_began_is_finished_with_the_missing_calls(
+    name: str, opened: Callable[[str], Path], server: BatchServer, tmp_path: Path
+) -> None:
+    made, results = FOLDERS[name], opened(name)
+    whole = held(HERE / made.whole / "results", tmp_path)
+    known, before = held(results, tmp_path), results_in(results)
+    for command in made.commands:
+        assert 0 == do(*command)
+    assert whole - known == sent(server)
+    finished = {key: json.loads(text) for key, text in results_in(HERE / made.whole / "results").items()}
+    written = {key: json.loads(text) for key, text in results_in(results).items()}
+    assert finished.keys() == written.keys()
+    for key, result in finished.items():
+        for part in ("turns", "post_conversation"):
+            assert holds(written[key][part], result[part])
+    untouched = {} if made.commands[-1][0] == "rejudge" else before
+    assert untouched.items() <= results_in(results).items()
+    server.fake.asked.clear()
+    after = results_in(results)
+    for command in made.commands:
+        assert 0 == do(*command)
+    assert [] == server.fake.bodies
+    assert after == results_in(results)
+
+
+def test_judges_that_are_added_to_earlier_results_ask_nothing_of_the_model(
+    opened: Callable[[str], Path], server: BatchServer
+) -> None:
+    results = opened("unjudged")
+    assert 0 == do(*upgrades.ADD_JUDGES)
+    assert dict.fromkeys(JUDGES, CONVERSATIONS * len(MODES) * TURNS) == Counter(
+        body["model"] for body in server.fake.bodies
+    )
+    for content in results_in(results).values():
+        votes = [turn["em_draft_judge_scores_by_model"] for turn in json.loads(content)["turns"]]
+        assert [set(JUDGES)] * TURNS == list(map(set, votes))
+
+
+def test_a_batch_that_an_earlier_version_submitted_is_collected(
+    opened: Callable[[str], Path], server: BatchServer
+) -> None:
+    results = opened("batch-under-way")
+    upgrades.set_up(server, Path(upgrades.SERVER_STATE))
+    assert 0 == do(*upgrades.BATCH)
+    assert 0 == server.uploads
+    assert 1 == len(server.made)
+    assert [] == server.fake.bodies
+    assert len(MODES) == len(results_in(results))
+
+
+def test_answers_to_requests_of_an_earlier_plan_are_collected(opened: Callable[[str], Path]) -> None:
+    results = opened("collected")
+    requests, responses = Path(upgrades.REQUESTS), Path(upgrades.RESPONSES)
+    requests.write_bytes(gzip.decompress(Path(f"{requests}.gz").read_bytes()))
+    before = results_in(results)
+    upgrades.answered(requests_in(requests), responses)
+    assert 0 == do(*upgrades.COLLECT)
+    assert CONVERSATIONS * len(MODES) == len(results_in(results))
+    assert before.items() <= results_in(results).items()
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_what_an_earlier_plan_left_is_all_that_is_asked_now(
+    live: bool, opened: Callable[[str], Path], server: BatchServer, tmp_path: Path
+) -> None:
+    results = opened("collected")
+    known = held(results, tmp_path)
+    missing = CONVERSATIONS * len(MODES) * OF_ONE_MODEL - known.total()
+    if live:
+        assert 0 == do(*FOLDERS["unjudged"].commands[0])
+        assert missing == sent(server).total()
+        assert not sent(server) & known
+        return
+    assert 0 == do(*upgrades.PLAN)
+    requests = requests_in(Path(upgrades.REQUESTS))
+    assert missing == len(requests)
+    upgrades.answered(requests, Path(upgrades.RESPONSES))
+    assert 0 == do(*upgrades.COLLECT)
+    assert CONVERSATIONS * len(MODES) == len(results_in(results))
