@@ -124,16 +124,24 @@ def result(conversation: Json, model: str, mode: str) -> Json:
         turns.pop(rng.randrange(len(turns)))
     if rng.random() < 0.2:
         turns.append({**copy.deepcopy(turns[-1]), "turnNumber": 17})
-    return {
+    if rng.random() < 0.1:
+        rng.shuffle(turns)
+    for key in [key for key in turns[0] if key.startswith("em_") and rng.random() < 0.03]:
+        for turn in turns:
+            turn.pop(key, None)
+    answers = {
         "schema_version": "1.0",
         "provider": "local",
         "conversationId": conversation["conversationId"],
         "em_model": model,
         "mode": mode,
-        "judge_models": ["judge-a"],
+        "judge_models": ["judge-a", "judge-b"],
         "turns": turns,
         "post_conversation": _post(conversation, rng),
     }
+    if rng.random() < 0.03:
+        del answers["post_conversation"]
+    return answers
 
 
 def _answer(turn: Json, rng: random.Random) -> Json:
@@ -147,17 +155,25 @@ def _answer(turn: Json, rng: random.Random) -> Json:
         right = {each["questionId"]: each.get(keys[0]) for each in labels["binaryJudgements"]}
         answer[block] = _yes_no(right, rng)
     selections: Json = {
-        str(i): rng.choice((each["winner"], "A", "B")) for i, each in enumerate(labels["pairwiseComparisons"])
+        str(i): rng.choice((each["winner"], "A", "B", "A", "B", " b", "a"))
+        for i, each in enumerate(labels["pairwiseComparisons"])
     }
     selections = {key: value for key, value in selections.items() if rng.random() < 0.9}
     answer["em_pairwise_selections"] = rng.choice((selections, selections, selections, {}, None))
+    other = dict.fromkeys(RATINGS, 7)
     ratings = {key: rng.choice((rng.randint(1, 7), 4.5)) for key in RATINGS if rng.random() < 0.8}
     wished = {each["questionId"]: each["preferredBehavior"] for each in labels["binaryJudgements"]}
     draw = rng.random()
     if draw < 0.7:
         votes = _yes_no(wished, rng) or {}
-        answer["em_draft_judge_scores"], answer["em_draft_judge_scores_by_model"] = ratings, {"judge-a": ratings}
-        answer["em_draft_binary_assessment"], answer["em_draft_binary_assessment_by_model"] = votes, {"judge-a": votes}
+        answer["em_draft_judge_scores"], answer["em_draft_judge_scores_by_model"] = (
+            ratings,
+            {"judge-a": ratings, "judge-b": other},
+        )
+        answer["em_draft_binary_assessment"], answer["em_draft_binary_assessment_by_model"] = (
+            votes,
+            {"judge-a": votes, "judge-b": wished},
+        )
     return answer
 
 
@@ -182,7 +198,7 @@ def _yes_no(right: Json, rng: random.Random) -> Json | None:
         if draw < 0.5:
             answers[question] = value
         elif draw < 0.85:
-            answers[question] = rng.choice(("yes", "no"))
+            answers[question] = rng.choice(("yes", "no", "Yes", " NO "))
         elif draw < 0.93:
             answers[question] = rng.choice(("na", None))
     return answers
@@ -197,7 +213,7 @@ def _post(conversation: Json, rng: random.Random) -> Json | None:
     panas["items"] = {name: value for name, value in items.items() if value is not None or rng.random() < 0.5}
     wide = copy.deepcopy(conversation["conversationWideQuestions"])
     changes: dict[str, tuple[Any, ...]] = {
-        "q1_lookingFor": (["Other", "To just listen or let me vent"], [], None),
+        "q1_lookingFor": (["Other", "to just listen or let me vent"], ["Other", "OTHER"], [], None),
         "q2_emotionClarity": ("Implied or indirect", " implied or INDIRECT ", "No idea", None),
         "q3_modelFit": (*(option.upper() for option in FIT_OPTIONS), "No idea", None),
         "q3_followUp_whatFeltOff": (rng.sample(FELT_OFF, 3), ["Too long", "TOO LONG", "nothing"], [], None),
