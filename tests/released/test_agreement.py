@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import released_oracle as oracle
 from released_cases import conversation, result
+from released_turns import of_counts
 
 from attunebench.cli.main import main
 
@@ -140,7 +141,7 @@ def test_the_counts_of_yes_and_no_are_pooled_as_the_oracle_does(study: Any) -> N
         key = (entry["conversationId"], entry["em_model"], entry["mode"])
         for name, block in POOLED.items():
             counts = expected[key]["counts"][name]
-            figures: dict[str, float] = {**counts, **oracle.of_counts(counts)}
+            figures: dict[str, float] = {**counts, **of_counts(counts)}
             if any(counts.values()) or block in entry["pooled"]:
                 found[(*key, block)] = differences(
                     figures, entry["pooled"][block], dict(zip(figures, figures, strict=True))

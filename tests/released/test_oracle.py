@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import released_oracle as oracle
+import released_turns as turns
 
 
 def turn(**annotations: Any) -> dict[str, Any]:
@@ -54,23 +55,23 @@ def test_worked_empty_follow_up() -> None:
 
 
 def test_worked_binary() -> None:
-    values, counts = oracle.binary(judged(("yes", None), ("no", None)), {})
+    values, counts = turns.binary(judged(("yes", None), ("no", None)), {})
     assert 0.5 == values["binary_om_accuracy"]
     assert {"tp": 0, "tn": 1, "fp": 0, "fn": 1} == counts["binary_om"]
 
 
 def test_worked_tau() -> None:
     truth, predicted = {"original": 2, "human": 1}, {"original": 1, "alternate": 1, "human": 1}
-    assert -1 == oracle.tau(("original", "human", "alternate"), truth, predicted)
+    assert -1 == turns.tau(("original", "human", "alternate"), truth, predicted)
 
 
 def test_values_of_spec_04_that_hold_here_too() -> None:
     assert (0.9233, 0.4069, 0.4344) == (
-        oracle.va_similarity("distressed", "upset"),
-        oracle.va_similarity("afraid", "inspired"),
-        oracle.va_similarity("proud", "afraid"),
+        turns.va_similarity("distressed", "upset"),
+        turns.va_similarity("afraid", "inspired"),
+        turns.va_similarity("proud", "afraid"),
     )
-    values = oracle.emotions(
+    values = turns.emotions(
         {"moodShiftTags": tags(("Proud", 4), ("Nervous", 3))}, {"em_emotion_tags": tags(("Proud", 6))}
     )
     assert pytest.approx(0.666667, abs=1e-6) == values["emotion_f1"]
@@ -78,7 +79,7 @@ def test_values_of_spec_04_that_hold_here_too() -> None:
     assert pytest.approx(0.444444, abs=1e-6) == values["emotion_f1_intensity"]
     assert pytest.approx(0.45) == values["emotion_va_intensity_score"]
     assert 2 == values["emotion_intensity_mae"]
-    best = oracle.assigned(["interested", "inspired"], ["guilty", "strong"], oracle.va_similarity)
+    best = turns.assigned(["interested", "inspired"], ["guilty", "strong"], turns.va_similarity)
     assert pytest.approx(0.77015) == best
 
 
@@ -88,7 +89,7 @@ def test_baseline_adjusted_of_spec_04() -> None:
 
 
 def test_a_name_that_stands_twice_counts_twice_in_va() -> None:
-    values = oracle.emotions(
+    values = turns.emotions(
         {"moodShiftTags": tags(("Proud", 4))}, {"em_emotion_tags": tags(("Proud", 4), ("proud ", 4))}
     )
     assert 0.5 == values["emotion_va_score"]
@@ -96,29 +97,29 @@ def test_a_name_that_stands_twice_counts_twice_in_va() -> None:
 
 
 def test_a_turn_without_judgements_or_comparisons_is_right() -> None:
-    values, _ = oracle.binary(turn(), {})
+    values, _ = turns.binary(turn(), {})
     assert (1, 1, 0, 0) == tuple(values.values())
-    assert {"pairwise_accuracy": 1.0, "pairwise_kendall_tau": None} == oracle.pairwise(turn(), {})
+    assert {"pairwise_accuracy": 1.0, "pairwise_kendall_tau": None} == turns.pairwise(turn(), {})
 
 
 def test_the_preferred_behaviour_falls_back_to_the_observed_one_and_na_is_no_truth() -> None:
     given = judged(("yes", None), ("no", "na"), ("na", "yes"), (None, None))
-    assert {"B0": "yes", "B2": "yes"} == oracle.truths(given, ("preferredBehavior", "observedBehavior"))
-    values, _ = oracle.binary(judged(("na", "na")), {})
+    assert {"B0": "yes", "B2": "yes"} == turns.truths(given, ("preferredBehavior", "observedBehavior"))
+    values, _ = turns.binary(judged(("na", "na")), {})
     assert 0 == values["binary_om_accuracy"]
 
 
 def test_a_comparison_without_a_winner_is_never_right() -> None:
     comparison = {"responseA": "original", "responseB": "human"}
     given = turn(pairwiseComparisons=[{**comparison, "winner": "A"}, {**comparison, "winner": None}])
-    values = oracle.pairwise(given, {"em_pairwise_selections": {"0": "A", "1": "A"}})
+    values = turns.pairwise(given, {"em_pairwise_selections": {"0": "A", "1": "A"}})
     assert {"pairwise_accuracy": 0.5, "pairwise_kendall_tau": 1.0} == values
 
 
 def test_an_empty_draft_assessment_is_an_assessment() -> None:
     given = judged(("yes", "yes"))
-    assert 0 == oracle.drafts(given, {"em_draft_binary_assessment": {}})["draft_binary_alignment"]
-    assert oracle.drafts(given, {})["draft_binary_alignment"] is None
+    assert 0 == turns.drafts(given, {"em_draft_binary_assessment": {}})["draft_binary_alignment"]
+    assert turns.drafts(given, {})["draft_binary_alignment"] is None
 
 
 def test_totals_beat_items_and_a_missing_side_is_forty() -> None:

@@ -11,7 +11,8 @@ import random
 from typing import Any
 
 from factory import make_conversation
-from released_oracle import BINARY, BRANCHES, FIT_OPTIONS, VA
+from released_oracle import BRANCHES, FIT_OPTIONS
+from released_turns import BINARY, VA
 
 Json = dict[str, Any]
 NAMES = [name.capitalize() for name in VA]
