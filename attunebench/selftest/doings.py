@@ -97,10 +97,12 @@ class Status:
 
 @dataclass(frozen=True)
 class Raw:
-    """These bytes and the end of the connection, whatever was asked; b"" closes without a word."""
+    """These bytes and the end of the connection, whatever was asked; b"" closes without a word. `goes_on`: they are a
+    whole response, and the connection stays open for the next request."""
 
     content: bytes = b""
     delay: float = 0.0
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)

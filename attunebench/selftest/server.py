@@ -178,6 +178,9 @@ class FakeServer:
         elif isinstance(doing, Status):
             writer.write(_response(doing.status, doing.body, doing.headers))
             await writer.drain()
+        elif isinstance(doing, Raw) and doing.goes_on:
+            writer.write(doing.content)
+            await writer.drain()
         elif isinstance(doing, Drip):
             await _drip(writer, self._whole(asked, Answer()), doing.every)
         else:
