@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from attunebench.errors import DataError
+from attunebench.text import encodable
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 64
@@ -39,7 +40,7 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
     """The value in `data`; ValueError says what is wrong with it, without a final stop.
 
     `lenient`: numbers that nobody can compute with (NaN, 1e999, hundreds of digits) are null, and halves of surrogate
-    pairs stay, for files in which one odd value must not cost all others.
+    pairs U+FFFD, for files in which one odd value must not cost all others.
     """
     try:
         value = (_LENIENT if lenient else _STRICT).decode(data.decode("utf-8-sig"))
@@ -51,8 +52,10 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
         raise ValueError(f"nested deeper than {max_depth} levels") from None
     if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
         raise ValueError(f"nested deeper than {max_depth} levels")
-    if not lenient and (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
-        raise ValueError("holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+    if (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
+        if not lenient:
+            raise ValueError("holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+        return json.loads(encodable(json.dumps(value, ensure_ascii=False)))
     return value
 
 

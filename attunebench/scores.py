@@ -6,7 +6,7 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -27,6 +27,7 @@ _MAX_BYTES = 2 << 30
 _ENCODER = json.JSONEncoder(allow_nan=False)
 
 MetricValues = dict[str, "float | None"]
+Check = Callable[[Iterable[str]], Iterable[str]]
 
 
 class PooledCell(TypedDict):
@@ -284,9 +285,10 @@ def new_scores(
     }
 
 
-def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | None = None) -> None:
+def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | None = None, check: Check = iter) -> None:
     """Write the file whole or not at all; `lines`, texts as `entry_text` makes them, stand for its conversations.
 
+    `check` passes on the pieces of the file, or raises, and then the target is as it was.
     DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
     """
     target = Path(path)
@@ -294,7 +296,7 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
         target.parent.mkdir(parents=True, exist_ok=True)
         refuse_foreign(target)
         with whole_file(target) as file:
-            file.writelines(line.encode() for line in _lines(scores, lines))
+            file.writelines(line.encode() for line in check(_lines(scores, lines)))
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None
 

@@ -97,7 +97,7 @@ def _block_text(tallies: Mapping[str, Confusion] | None) -> str:
 @lru_cache(maxsize=65_536)
 def _cell_text(confusion: Confusion) -> str:
     # Whole numbers and finite floats read the same in Python and JSON, and this is several times as quick as `json`.
-    numbers = [f'"{name}": {"null" if value is None else value!r}' for name, value in _cell(confusion).items()]
+    numbers = [f'"{name}": {"null" if value is None else repr(value)}' for name, value in _cell(confusion).items()]
     return f"{{{', '.join(numbers)}}}"
 
 

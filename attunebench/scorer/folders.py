@@ -21,6 +21,7 @@ from attunebench.scorer.kept import Kept
 from attunebench.scorer.pool import Outcome, Scorers, Task, processes_for
 from attunebench.scorer.scoring import Cluster, resampling_of, score
 from attunebench.scores import Scores, refuse_foreign, write_scores
+from attunebench.study.shape import read_before_written
 
 
 def score_folders(
@@ -99,7 +100,7 @@ def score_to_file(
         facts = None if drafts is None else drafts.facts
         scores, kept = assemble(ground, found, findings.skipped, resampling, scorers.estimate, facts)
     _finished(scores, results, ground_truth, truth, findings, now)
-    write_scores(output, scores, lines=(str(one.entry) for one in kept))
+    write_scores(output, scores, lines=(str(one.entry) for one in kept), check=read_before_written)
     return scores
 
 

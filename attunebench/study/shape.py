@@ -6,8 +6,9 @@ some), and scores of an older version, which lack labels and answers. Refuses to
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -212,6 +213,15 @@ class _Scores(TypedDict):
     references: NotRequired[list[_Reference] | None]
 
 
+_ENTRIES: dict[str, Any] = {
+    "conversations": list[_Conversation],
+    "aggregates": list[_Aggregate],
+    "ground_truth": list[_Truth],
+    "references": list[_Reference],
+}
+"""The lists of the file that stand in it with an entry on each line."""
+
+
 def require_shape(content: Mapping[str, Any], name: str) -> None:
     """Raise DataError with the first thing in the content of a scores file that no study can read; `name` is its name.
 
@@ -226,9 +236,33 @@ def require_shape(content: Mapping[str, Any], name: str) -> None:
         raise _refusal(name, odd)
 
 
+def read_before_written(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces of a scores file as `scores.write_scores` makes them, each passed on once it has been read.
+
+    Raises ValueError where the file would not be JSON, or would not have the shape that `require_shape` asks for.
+    """
+    frame: list[str] = []
+    reader: TypeAdapter[Any] | None = None
+    for piece in pieces:
+        text = piece.strip(",\n")
+        if reader is not None and text.startswith("{"):
+            reader.validate_json(f"[{text}]")
+            frame.append(piece.replace(text, "null", 1))
+        else:
+            reader = _readers().get(text.partition(":")[0].strip('"')) if text.endswith("[") else None
+            frame.append(piece)
+        yield piece
+    _reader().validate_python(json.loads("".join(frame)) | {name: [] for name in _ENTRIES})
+
+
 @cache
 def _reader() -> TypeAdapter[_Scores]:
     return TypeAdapter(_Scores)
+
+
+@cache
+def _readers() -> dict[str, TypeAdapter[Any]]:
+    return {name: TypeAdapter(entries, config=_STRICT) for name, entries in _ENTRIES.items()}
 
 
 def _refusal(name: str, what: str) -> DataError:
