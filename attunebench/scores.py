@@ -352,11 +352,8 @@ def refuse_foreign(path: str | Path) -> None:
     target = Path(path)
     if target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it as --output.")
-    if not target.exists():
+    if not target.is_file():  # nothing is there, or a device or a pipe, which is written to and never read
         return
-    if not target.is_file():
-        # A device or a pipe would be replaced by the file, and a pipe read from for ever.
-        raise DataError(f"{target} is no ordinary file; name a file as --output.")
     with target.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if not head or f'"format": "{_FORMAT}"'.encode() in head:

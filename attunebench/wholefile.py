@@ -1,13 +1,23 @@
-"""Files appear whole or not at all: written beside their place, flushed to disk, then renamed into it."""
+"""Files appear whole or not at all: written beside their place, flushed to disk, then renamed into it.
+
+The rename happens where a link points to, and keeps the mode of a file that is there; a new file gets the mode that the
+umask leaves. What is no file (a device, a pipe, a descriptor such as /dev/stdout) is never replaced, but written to.
+"""
 
 from __future__ import annotations
 
 import os
-import tempfile
+import re
+import secrets
+import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/(?:self|thread-self|\d+))/fd/(\d+)")
+_MOST_LINKS = 40
 
 
 @contextmanager
@@ -16,15 +26,54 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
 
     Until then, and after an error, `target` is as it was. Raises OSError where the folder cannot be written.
     """
-    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:50]}.", suffix=".part")
+    place = _end_of_links(target)
+    if stream := _opened_in_place(place):
+        with stream as file:
+            yield file
+        return
+    beside = place.with_name(f".{place.name[:50]}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp makes files that only their owner may read; results are shared.
-        Path(beside).chmod(0o644)
-        Path(beside).replace(target)
+        _keep_owner_and_mode(place, beside)
+        beside.replace(place)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise
+
+
+def _end_of_links(path: Path) -> Path:
+    """Where links lead to; a descriptor of this process stays what it is, though it looks like a link to a file."""
+    for _ in range(_MOST_LINKS):
+        if _DESCRIPTOR.fullmatch(str(path.absolute())) or not path.is_symlink():
+            return path
+        path = path.parent / path.readlink()
+    return path
+
+
+def _opened_in_place(path: Path) -> BinaryIO | None:
+    """What is there, opened for writing, where that is no file that could be replaced."""
+    if own := _DESCRIPTOR.fullmatch(str(path.absolute())):
+        for printed in filter(None, (sys.stdout, sys.stderr)):
+            printed.flush()
+        # As it was handed over: opened anew, a redirected file would be written from its beginning.
+        return os.fdopen(os.dup(int(own[1])), "wb")
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    return None if stat.S_ISREG(mode) else path.open("wb")
+
+
+def _keep_owner_and_mode(place: Path, beside: Path) -> None:
+    try:
+        before = place.stat()
+    except FileNotFoundError:
+        return
+    if hasattr(os, "chown"):
+        with suppress(OSError):  # only root may give files away
+            os.chown(beside, before.st_uid, before.st_gid)
+    beside.chmod(stat.S_IMODE(before.st_mode))

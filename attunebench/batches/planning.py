@@ -142,7 +142,7 @@ class _Sheaf:
         number = len(self._planned.files) + 1
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
-        if path.exists() and not _is_plan(path):
+        if path.is_dir() or (path.is_file() and not _is_plan(path)):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
         opened = RequestFile(path, model), self._held.enter_context(whole_file(path))
         self._planned.files.append(opened[0])
@@ -152,8 +152,6 @@ class _Sheaf:
 
 def _is_plan(path: Path) -> bool:
     """Whether a file begins as an earlier plan does: what it asks is planned anew, so it may be replaced."""
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         line = read_line(file.readline(_LONGEST_LOOK))
     return line is not None and line.asks and tag_of(line.custom_id) is not None

@@ -115,8 +115,8 @@ def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> Non
         return
     if any(source.exists() and output.exists() and output.samefile(source) for source in protect):
         raise UsageError(f"{output} holds the scores themselves; name another file with -o.")
-    if output.exists() and not output.is_file():
-        raise DataError(f"{output} is no file; name a file with -o.")
+    if output.is_dir():
+        raise DataError(f"{output} is a folder; name a file with -o.")
     if kind := _data_in(output):
         raise UsageError(f"{output} is {kind}, so it is left as it is; name another file with -o.")
     if output.name.endswith(".json") and _holds_conversations(output.parent):
@@ -138,7 +138,7 @@ def emit_folder(files: Mapping[str, str], folder: Path) -> None:
 
 def _data_in(path: Path) -> str | None:
     """What the file holds where that is input of this package; None for whatever else, which -o may replace."""
-    if not path.exists():
+    if not path.is_file():  # a pipe would be waited for
         return None
     try:
         content, _ = read_json(path)

@@ -7,6 +7,7 @@ imported here, so that `--help` answers at once.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -82,12 +83,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The console script: runs the command and exits with the status that spec 5.1 gives."""
     words = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
+    _write_to_stderr_as_far_as_it_takes()
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
         status = _parser()(args=gather_modes(words), standalone_mode=False)
     except AttuneBenchError as error:
-        status = _fail(str(error), error.exit_status, debug)
+        unread = isinstance(error.__context__, BrokenPipeError)  # `-o /dev/stdout | head`
+        status = 0 if unread else _fail(str(error), error.exit_status, debug)
     except (typer.Abort, KeyboardInterrupt):
         status = 130
     except SystemExit as end:
@@ -128,6 +131,25 @@ def _open_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (open to the end)
+
+
+class _Tolerant(io.FileIO):
+    """Takes everything, and passes on what the operating system takes."""
+
+    def write(self, data: Any) -> int:
+        try:
+            written: int | None = super().write(data)
+        except OSError:
+            written = None
+        return len(data) if written is None else written
+
+
+def _write_to_stderr_as_far_as_it_takes() -> None:
+    """Messages are no result: a full disk, a closed pipe or a terminal that is gone behind them ends no work."""
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, io.TextIOWrapper):
+        raw = _Tolerant(sys.stderr.fileno(), "w", closefd=False)
+        encoding, errors = sys.stderr.encoding, sys.stderr.errors
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
 
 
 def _refused(error: OSError) -> str:

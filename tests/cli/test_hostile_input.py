@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,13 @@ def test_a_pipe_in_the_output_folder_is_not_waited_for(cli, data: Path) -> None:
     assert 0 == cli("run", "baseline", "majority", data, "-q").status
 
 
-def test_scores_never_take_the_place_of_a_device_or_a_pipe(cli, scored: Path, data: Path) -> None:
+def test_scores_never_take_the_place_of_a_pipe_but_go_into_it(cli, scored: Path, data: Path) -> None:
     os.mkfifo("pipe")
-    ended = cli("score", "--ground-truth", data, "-o", "pipe")
-    assert (2, True) == (ended.status, Path("pipe").is_fifo())
-    assert "pipe" in ended.err
+    with ThreadPoolExecutor(1) as other:
+        heard = other.submit(Path("pipe").read_bytes)
+        ended = cli("score", "--ground-truth", data, "-o", "pipe")
+        assert len(json.loads(scored.read_text())["conversations"]) == len(json.loads(heard.result())["conversations"])
+    assert (0, True) == (ended.status, Path("pipe").is_fifo())
 
 
 def test_every_conversation_is_scored_whatever_its_id(cli, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 COMMAND = f"{shlex.quote(sys.executable)} -m attunebench.cli.main"
 
 
@@ -25,17 +26,37 @@ def test_a_run_without_one_of_its_streams_does_its_work(data: Path, tmp_path: Pa
     assert 3 == len(list((tmp_path / "results").glob("*.json")))
 
 
+@full
+@pytest.mark.parametrize("options", ["", "-q"])
+def test_a_run_whose_messages_find_no_room_is_complete(data: Path, tmp_path: Path, options: str) -> None:
+    ended = shell(f"{COMMAND} run baseline majority {data} {options} 2>/dev/full", tmp_path)
+    assert 0 == ended.returncode
+    assert 3 == len(list((tmp_path / "results").glob("*.json")))
+
+
+@full
+def test_an_error_that_nobody_can_read_keeps_its_status(tmp_path: Path) -> None:
+    assert 2 == shell(f"{COMMAND} report -s missing.json 2>/dev/full", tmp_path).returncode
+
+
+def test_a_run_whose_messages_nobody_reads_to_the_end_is_complete(data: Path, tmp_path: Path) -> None:
+    ended = shell(f"{COMMAND} run baseline majority {data} 2>&1 | true", tmp_path)
+    assert (0, "") == (ended.returncode, ended.stderr)
+    assert 3 == len(list((tmp_path / "results").glob("*.json")))
+
+
 def test_a_report_without_stdout_is_no_bug(data: Path, tmp_path: Path) -> None:
     ended = shell(f"{COMMAND} report --explain all >&-", tmp_path)
     assert (0, "") == (ended.returncode, ended.stderr)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
-    ended = shell(f"{COMMAND} report --explain all | true", tmp_path)
-    assert (0, "") == (ended.returncode, ended.stderr)
+    for output in ("", "-o /dev/stdout"):
+        ended = shell(f"{COMMAND} report --explain all {output} | true", tmp_path)
+        assert (0, "") == (ended.returncode, ended.stderr)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@full
 def test_a_full_disk_behind_stdout_is_told_in_a_sentence(tmp_path: Path) -> None:
     ended = shell(f"{COMMAND} report --explain all > /dev/full", tmp_path)
     assert 2 == ended.returncode

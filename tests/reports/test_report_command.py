@@ -68,7 +68,7 @@ def test_the_scores_are_never_overwritten(scores_file: Path) -> None:
 
 
 def test_a_folder_is_never_overwritten(scores_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no file"):
+    with pytest.raises(DataError, match="is a folder"):
         _report(scores_file, "-o", tmp_path)
 
 
