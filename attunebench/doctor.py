@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
+from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, ConfigurationError
 from attunebench.text import printable
@@ -161,7 +162,7 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
         return Finding("fail", str(error))
     url = endpoint.base_url
     try:
-        fetched = asyncio.run(fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES))
+        fetched = eventloop.run(fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES))
     except ConfigurationError as error:
         return Finding("fail", str(error))
     except asyncio.TimeoutError:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attunebench import eventloop
 from attunebench.backends import open_backend
 from attunebench.backends.providers import resolve
 from attunebench.batches.desk import Clock, Desk, InterruptedRunError, OutageError, SilentWatcher, UnderWay, Watcher
@@ -95,7 +96,7 @@ def run_batches(
     """
     refuse_what_does_not_fit(settings)
     run = _Run(settings, codebook, options, task, watcher or SilentWatcher(), quick_scores, run_again)
-    return asyncio.run(run.run(conversations, clock, interruptible))
+    return eventloop.run(run.run(conversations, clock, interruptible))
 
 
 def refuse_what_does_not_fit(settings: RunSettings) -> None:

@@ -171,8 +171,7 @@ def _write(
 
 def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_invalid: bool) -> None:
     """`--dry-run`: nobody is asked, for a price neither."""
-    import asyncio
-
+    from attunebench import eventloop
     from attunebench.batches.rounds import targets_of
     from attunebench.cli.loading import load
     from attunebench.cli.running import show_estimate
@@ -181,7 +180,7 @@ def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_inva
 
     targets_of(settings)
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid)
-    known = asyncio.run(prices_of(settings, [None] * (1 + len(settings.judges))))
+    known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
     show_estimate(estimate_run(loaded.conversations, settings, book), settings, known=known)
 
 

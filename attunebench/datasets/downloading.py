@@ -18,6 +18,7 @@ import aiohttp
 from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
+from attunebench import eventloop
 from attunebench.backends.caught import CATCHABLE
 from attunebench.backends.providers import Endpoint
 from attunebench.backends.session import IDLE, LONGEST_CONNECT, open_session, route_to
@@ -49,7 +50,7 @@ def download(address: Address, part: PartFile, watcher: Watcher, *, pause: Pause
     Raises DataError (the server refuses, the address leads nowhere, the archive is too large, the disk is full, or the
     line failed too often: `part` keeps what has come) and ConfigurationError (proxy or certificate settings).
     """
-    asyncio.run(_Download(address, part, watcher, pause or asyncio.sleep).run())
+    eventloop.run(_Download(address, part, watcher, pause or asyncio.sleep).run())
 
 
 class _Download:

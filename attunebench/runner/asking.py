@@ -8,7 +8,6 @@ does is read, asked again within bounds (`replay`), and then stands as not answe
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -266,12 +265,12 @@ class _Clock:
 
     def start(self) -> None:
         if self._began is None:
-            self._began = time.perf_counter()
+            self._began = asyncio.get_running_loop().time()
             self.at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self._began if self._began is not None else 0.0
+        return asyncio.get_running_loop().time() - self._began if self._began is not None else 0.0
 
 
 def hasher(backend: Backend, settings: RunSettings) -> Hasher:

@@ -253,7 +253,7 @@ class Pace:
             self._charge(0.0, place.tokens - place.estimate, now)
         if error is None or isinstance(error, ItemError):
             self._succeeded(now)
-        elif isinstance(error, TransientError):
+        elif isinstance(error, TransientError) and not place.excused:
             self._failed(place, error, probe, now)
         if self._shown != self._limit.value:
             self._shown = self._limit.value
@@ -353,15 +353,16 @@ class Pace:
 class Place:
     """One call's place in the line, from its turn to the end of the `with` block.
 
-    Set `tokens` to what the call really took.
+    Set `tokens` to what the call really took, and `excused` where its failure says nothing about the line.
     """
 
-    __slots__ = ("_pace", "estimate", "number", "round", "tokens", "turn")
+    __slots__ = ("_pace", "estimate", "excused", "number", "round", "tokens", "turn")
 
     def __init__(self, pace: Pace, tokens: float) -> None:
         self._pace = pace
         self.estimate = tokens
         self.tokens = tokens
+        self.excused = False
         self.turn: asyncio.Future[None] | None = None
         self.number = self.round = 0
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from attunebench import eventloop
 from attunebench.backends import open_backend
 from attunebench.backends.prices import Prices
 from attunebench.errors import ConfigurationError
@@ -42,7 +43,7 @@ def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPr
     opened = [_opened(each) for each in (*(() if judges_only else (settings.em,)), *settings.judges)]
     reasons = [each for each in opened if isinstance(each, str)]
     backends = [None if isinstance(each, str) else each for each in opened]
-    known = asyncio.run(prices_of(settings, [None, *backends] if judges_only else backends))
+    known = eventloop.run(prices_of(settings, [None, *backends] if judges_only else backends))
     prices = [_FREE, *known.prices[1:]] if judges_only else known.prices
     return KnownPrices(prices, known.source, tuple(dict.fromkeys(reasons)) if None in prices else ())
 

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
@@ -92,7 +93,7 @@ def rejudge_results(
     results, or somebody else is at work on them) and ConfigurationError (a judge that cannot be asked); what is written
     by then stays, and the journal keeps what was answered.
     """
-    return asyncio.run(
+    return eventloop.run(
         _Rejudge(settings, codebook, observer or Silent(), quick_scores).run(
             conversations, models, modes, interruptible
         )

@@ -16,6 +16,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from attunebench.backends.base import Reply
 from attunebench.errors import BackendError, ConfigurationError, TransientError, Trouble
+from attunebench.eventloop import naps
 from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
 """Answers that only say "later": they use up a call's time and none of its tries."""
 SHARED: frozenset[Trouble] = frozenset(("rate", "money", "server", "starting"))
 """Troubles whose asked waits the line keeps for all of its calls."""
+BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
+"""Troubles that a machine or process which slept meanwhile brings about by itself."""
 GATEWAY_ALIKE = 0.15
 """Two gateways' times that differ by no more than this share are one limit."""
 GATEWAY_SHORTEST = 5.0
@@ -122,6 +125,8 @@ class _Tries:
         self._error: TransientError | None = None
         self._gateway: float | None = None
         self._hopeless = False
+        self._asleep = self._woken = False
+        """Whether the last try was lost to a time asleep, and whether any was: that is excused once."""
 
     async def once(self) -> Reply:
         """One try, in its turn."""
@@ -131,10 +136,15 @@ class _Tries:
             effort = self._effort
             effort.requests += 1
             effort.lost += 1
+            slept = naps()
             try:
                 reply = await self._in_time()
             except TransientError as error:
                 effort.lost -= error.kind == "connect"
+                self._asleep = naps() > slept and error.kind in BY_SLEEP and not self._woken
+                if self._asleep:
+                    self._woken = place.excused = True
+                    raise
                 self._error = self._judged(error)
                 if self._error is error:
                     raise
@@ -152,6 +162,8 @@ class _Tries:
 
     def wait(self, _: RetryCallState) -> float:
         """Seconds of this call's own until the next try; what the line holds back comes before its turn."""
+        if self._asleep:
+            return 0.0
         error = self._error
         assert error is not None
         if self._pace.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
@@ -162,6 +174,8 @@ class _Tries:
 
     def are_over(self, state: RetryCallState) -> bool:
         """Whether this was the last try: there are enough of them, or no time is left for another one."""
+        if self._asleep:
+            return False
         held = 0.0 if self._pace.open else self._pace.paused_for
         return (
             self._hopeless
@@ -170,7 +184,9 @@ class _Tries:
         )
 
     def tell(self, state: RetryCallState) -> None:
-        """The observer hears of the next try."""
+        """The observer hears of the next try, unless that is nobody's fault."""
+        if self._asleep:
+            return
         self._observer.retrying(self._call, str(self._error), max(state.upcoming_sleep, self._pace.paused_for))
 
     async def _turn(self) -> Place:

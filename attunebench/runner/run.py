@@ -5,12 +5,12 @@ Prints nothing: an observer hears of everything. What a result is worth is the s
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from attunebench import eventloop
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
@@ -58,7 +58,7 @@ def run_conversations(
     stops them. `spread` has the jobs (the benchmark's) done by other processes than this one. Raises UsageError,
     DataError (results of other settings) and ConfigurationError; what is written by then stays.
     """
-    return asyncio.run(
+    return eventloop.run(
         _Run(settings, codebook, task, observer or Silent(), quick_scores, run_again, spread).run(
             conversations, interruptible
         )

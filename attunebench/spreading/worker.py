@@ -6,7 +6,6 @@ no dashboard; nothing here prints.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import threading
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attunebench
-from attunebench import api
+from attunebench import api, eventloop
 from attunebench.errors import AttuneBenchError
 from attunebench.runner.stint import Done, Handed, Stint
 
@@ -114,7 +113,7 @@ class Worker:
             stint.interrupt()
         with courier.going(stint):
             try:
-                return asyncio.run(stint.run(courier.jobs()))
+                return eventloop.run(stint.run(courier.jobs()))
             except AttuneBenchError as error:
                 return Refused(type(error).__name__, str(error))
 

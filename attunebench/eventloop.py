@@ -1,0 +1,137 @@
+"""Runs coroutines by a clock that stands still while this process does: time asleep counts against nobody.
+
+A stopped process (SIGSTOP, a frozen container or virtual machine) finds all its timers due when it goes on, and would
+give up calls whose answers lie in its sockets. So time in which the loop could not run is taken out of `loop.time()`,
+by which every timer of asyncio and of the HTTP client is set. A suspended machine's monotonic clock stands still by
+itself on Linux; that it slept is noticed all the same, since connections may be dead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import selectors
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+BEAT = 0.25
+"""Seconds after which the loop looks at its clock at the latest."""
+LATE = 0.5
+"""Seconds of lateness that a busy machine explains; longer ones were no time of ours."""
+
+
+class AwakeClock:
+    """`time.monotonic` without the stretches in which nobody could look at it. `naps` counts these stretches.
+
+    `now` and `since_boot` are monotonic clocks in seconds; the second goes on while the machine is suspended.
+    """
+
+    def __init__(
+        self, now: Callable[[], float] = time.monotonic, since_boot: Callable[[], float] | None = None
+    ) -> None:
+        self.naps = 0
+        self._now = now
+        self._since_boot = since_boot or _since_boot
+        self._asleep = 0.0
+        self._due = self._now()
+        self._apart = self._since_boot() - self._due
+
+    def read(self) -> float:
+        """The time, which is to be read often; whoever waits says so by `begin_wait`."""
+        now = self._now()
+        if now - self._due > LATE:
+            self._asleep += now - self._due
+            self.naps += 1
+        self._due = max(self._due, now)
+        return now - self._asleep
+
+    def begin_wait(self, seconds: float) -> None:
+        """Nobody reads the clock for so long."""
+        self.read()
+        self._due += seconds
+
+    def end_wait(self) -> None:
+        """The wait is over, maybe before its time."""
+        self.read()
+        self._due = now = self._now()
+        apart = self._since_boot() - now
+        self.naps += apart - self._apart > LATE
+        self._apart = apart
+
+
+class _Selector(selectors.DefaultSelector):
+    """Waits no longer than a beat at once, so that a stop in a long wait is noticed."""
+
+    def __init__(self, clock: AwakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        seconds = BEAT if timeout is None else min(BEAT, max(0.0, timeout))
+        self._clock.begin_wait(seconds)
+        try:
+            return super().select(seconds)
+        finally:
+            self._clock.end_wait()
+
+
+class AwakeLoop(asyncio.SelectorEventLoop):
+    """The loop of `run`."""
+
+    def __init__(self) -> None:
+        self._awake = AwakeClock()
+        super().__init__(_Selector(self._awake))
+        self.set_exception_handler(_drop)
+
+    def time(self) -> float:
+        return self._awake.read()
+
+    @property
+    def naps(self) -> int:
+        """How often this process or its machine slept so far."""
+        return self._awake.naps
+
+
+def naps() -> int:
+    """How often the running loop slept so far; always 0 on loops of others."""
+    return int(getattr(asyncio.get_running_loop(), "naps", 0))
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`, in an `AwakeLoop`; on Windows, whose loops are of another make, in its own."""
+    if os.name == "nt":
+        return asyncio.run(main)
+    if sys.version_info >= (3, 11):
+        with asyncio.Runner(loop_factory=AwakeLoop) as runner:
+            return runner.run(main)
+    before = asyncio.get_event_loop_policy()
+    asyncio.set_event_loop_policy(_Policy())
+    try:
+        return asyncio.run(main)
+    finally:
+        asyncio.set_event_loop_policy(before)
+
+
+if sys.version_info < (3, 11):
+
+    class _Policy(asyncio.DefaultEventLoopPolicy):
+        def new_event_loop(self) -> asyncio.AbstractEventLoop:
+            return AwakeLoop()
+
+
+def _drop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """asyncio prints tracebacks of tasks whose end nobody asked for: two timers that ended one request, most often.
+
+    They are shown in its debug mode (PYTHONASYNCIODEBUG=1).
+    """
+    if loop.get_debug():
+        loop.default_exception_handler(context)
+
+
+def _since_boot() -> float:
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
