@@ -153,12 +153,19 @@ def _tell(scores: Scores) -> int:
         _say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
     for result in left_out["not_in_ground_truth"]:
         _say(f"Not scored, no such conversation in the ground truth: {printable(result['file'])}")
+    for result in left_out["mismatched"]:
+        _say(f"Not scored, {printable(result['file'])}: {printable(result['reason'])}.")
     for duplicate in left_out["duplicates"]:
         _say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
     for invalid in left_out["invalid_conversations"]:
         _say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
     if profiles := left_out.get("profiles"):
         _say(f"Passed over: {len(profiles)} predicted profiles, which are no results of the benchmark.")
+    if outdated := scores["metadata"]["n_outdated"]:
+        _say(
+            f"{outdated} results were made from an earlier version of their conversation file and do not record its "
+            "texts. If only labels have changed, their scores are right."
+        )
     for group in scores["aggregates"]:
         coverage = group["coverage"]
         if coverage["scored"] < coverage["expected"]:

@@ -5,6 +5,8 @@ Aliases, spellings and totals are settled while reading (see `reading.py`); nobo
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -131,6 +133,19 @@ class Conversation(Frozen):
     turns: tuple[Turn, ...]
     source_file: str = ""
     source_sha256: str = ""
+
+    @cached_property
+    def asked_sha256(self) -> str:
+        """A digest of what is shown and compared: numbers and texts of the turns, question and replies of comparisons.
+
+        No label enters it, nor which of two replies is A. Results keep it, so that answers are never scored on others.
+        """
+        asked = [
+            [turn.number, *turn.variants.values(), turn.user_message]
+            + [[c.question_id, *sorted((c.a, c.b))] for c in turn.comparisons]
+            for turn in self.turns
+        ]
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
     @property
     def participant_id(self) -> str | None:

@@ -17,6 +17,7 @@ from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen
 from attunebench.conversations.values import Object, extras_of
 
 USUAL_COMPARISONS = 12
+_LAST_TURN = 1_000_000
 
 _CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
@@ -105,9 +106,9 @@ def _note_missing_replies(turn: Turn, replies: Object, path: str, notes: Notes) 
 
 def _number(raw: Object, path: str, notes: Notes) -> int | None:
     value = raw.get("turnNumber")
-    if type(value) is int and value >= 1:
+    if type(value) is int and 1 <= value <= _LAST_TURN:
         return value
-    notes.expected(f"{path}.turnNumber", "a whole number from 1", value)
+    notes.expected(f"{path}.turnNumber", f"a whole number from 1 to {_LAST_TURN:,}", value)
     return None
 
 

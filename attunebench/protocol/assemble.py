@@ -72,6 +72,7 @@ def provenance(conversation: Conversation, records: Sequence[Record], facts: Run
         # The name alone: where the folder lay on somebody's disk is nobody's business.
         "source_file": PurePath(conversation.source_file).name,
         "source_sha256": conversation.source_sha256,
+        "asked_sha256": conversation.asked_sha256,
         "em_model_reported": ", ".join(dict.fromkeys(name for record in records for name in record.models)) or None,
         "providers_reported": sorted({name for record in records for name in record.providers}),
         "run_timestamp": facts.run_timestamp,

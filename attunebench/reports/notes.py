@@ -22,6 +22,7 @@ _MUST_AGREE = {
 _LEFT_OUT = {
     "unreadable": "unreadable results",
     "not_in_ground_truth": "results of conversations without labels",
+    "mismatched": "results that answer other turns, texts or comparisons",
     "duplicates": "the same result more than once",
     "invalid_conversations": "invalid conversations",
 }

@@ -5,6 +5,7 @@ Pure: no file is opened here. What is no result at all is told apart by `kind_of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -74,7 +75,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
     em_model = values.text(content.get("em_model"))
     if em_model is None:
         raise ValueError("em_model is missing")
-    turns = _turns(content.get("turns"))
+    turns, numbered = _turns(content.get("turns"))
     wide, wide_blocks = _post_conversation(content)
     predicted_panas = wide.get(WIDE_BLOCKS[0])
     predicted_wide = wide.get(WIDE_BLOCKS[1])
@@ -95,6 +96,9 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         duration_seconds=values.amount(content.get("duration_seconds")),
         observed=_observed(content),
         run_order=_run_order(values.block(content.get("run_order"))),
+        numbered=numbered,
+        source_sha256=values.text(content.get("source_sha256")),
+        asked_sha256=values.text(content.get("asked_sha256")),
         settings=_settings(content, wide),
         source_file=source_file,
     )
@@ -129,22 +133,30 @@ def _run_order(block: Mapping[str, Any]) -> RunOrder | None:
     return RunOrder(seed, position, of)
 
 
-def _turns(value: Any) -> tuple[ResultTurn, ...]:
+def _turns(value: Any) -> tuple[tuple[ResultTurn, ...], bool]:
+    """The turns, and whether they say their numbers."""
     if not isinstance(value, list) or not all(isinstance(turn, dict) for turn in value):
         raise ValueError("turns is missing or is not a list of objects")
-    turns = tuple(_turn(turn, position) for position, turn in enumerate(value, start=1))
-    numbers = [turn.number for turn in turns]
-    twice = next((number for number in numbers if numbers.count(number) > 1), None)
-    if twice is not None:
+    given = [next((turn[key] for key in _NUMBER_KEYS if turn.get(key) is not None), None) for turn in value]
+    numbered = any(number is not None for number in given)
+    numbers = [values.whole(number) for number in given] if numbered else range(1, len(value) + 1)
+    turns = tuple(_turn(turn, _known(numbers[place], place)) for place, turn in enumerate(value))
+    twice, count = Counter(numbers).most_common(1)[0] if turns else (0, 0)
+    if count > 1:
         raise ValueError(f"turn {twice} stands in it more than once")
-    return turns
+    return turns, numbered
 
 
-def _turn(turn: Mapping[str, Any], position: int) -> ResultTurn:
-    """One turn; a turn that does not say its number has that of its place in the list, counted from 1."""
-    number = values.first(turn, _NUMBER_KEYS)
+def _known(number: int | None, place: int) -> int:
+    """The number of a turn. Where others say theirs, its place in the list is no substitute."""
+    if number is None:
+        raise ValueError(f"the number of its turn at place {place + 1} is missing or no whole number")
+    return number
+
+
+def _turn(turn: Mapping[str, Any], number: int) -> ResultTurn:
     return ResultTurn(
-        number=number if isinstance(number, int) and not isinstance(number, bool) else position,
+        number=number,
         present=frozenset(key for key in TURN_BLOCKS if key in turn),
         draft=values.text(turn.get("em_drafted_response")),
         tags=_tags(turn.get("em_emotion_tags")),
@@ -153,6 +165,7 @@ def _turn(turn: Mapping[str, Any], position: int) -> ResultTurn:
         binary_om_hp=_yes_no(turn.get("em_binary_om_assessment_hp")),
         binary_hp_hp=_yes_no(turn.get("em_binary_human_prediction_hp")),
         pairwise=_choices(turn.get("em_pairwise_selections"), values.LETTERS, values.letter),
+        assignment=values.block(turn.get("pairwise_assignment")),
         judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", _ratings),
         judge_binary=_by_judge(turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", _yes_no),
     )

@@ -42,6 +42,8 @@ class ResultTurn:
     binary_om_hp: Mapping[str, str] = field(default_factory=dict)
     binary_hp_hp: Mapping[str, str] = field(default_factory=dict)
     pairwise: Mapping[str, str] = field(default_factory=dict)
+    assignment: Mapping[str, Any] = field(default_factory=dict)
+    """Index of a comparison → {"A": variant, "B": variant} as they were shown, as the file states it."""
     judge_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Judge model → its given dimensions, 1–7; the fallback to the single-judge field is made while reading."""
     judge_binary: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -109,6 +111,12 @@ class Result:
     duration_seconds: float | None = None
     observed: Observed = Observed()
     run_order: RunOrder | None = None
+    numbered: bool = True
+    """Whether its turns say their numbers; else these are their places in the list, counted from 1."""
+    source_sha256: str | None = None
+    """The digest of the conversation's file as it was run."""
+    asked_sha256: str | None = None
+    """`Conversation.asked_sha256` of the conversation as it was run."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""

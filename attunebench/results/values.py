@@ -22,6 +22,8 @@ LETTERS: dict[object, str] = {
     **dict.fromkeys(("B", "b", "response_2", "responseb"), "B"),
 }
 
+_MOST_WHOLE = 10**9
+
 
 def yes_no(value: Any) -> str | None:
     """ "yes" or "no" from the word, a boolean, 1 or 0, in any letter case; None for all else."""
@@ -70,6 +72,12 @@ def amount(value: Any) -> float | None:
     """A finite number ≥ 0 (money, seconds, counts), else None."""
     known = number(value, 0, math.inf)
     return known if known is not None and math.isfinite(known) else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, also as 2.0 or as text ("2"); None for all else."""
+    known = number(value, -_MOST_WHOLE, _MOST_WHOLE)
+    return int(known) if known is not None and known.is_integer() else None
 
 
 def text(value: Any) -> str | None:

@@ -59,10 +59,11 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A result of a conversation that the ground truth does not have."""
+    """A result of a conversation that the ground truth does not have, or, with a `reason`, not as it was answered."""
 
     file: str
     conversation_id: str
+    reason: str = ""
 
 
 def assemble(
@@ -90,7 +91,14 @@ def assemble(
     ]
     left_out: dict[str, list[Any]] = {
         "unreadable": [],
-        "not_in_ground_truth": [{"file": f.file, "conversationId": f.conversation_id} for f in gathered.unknown],
+        "not_in_ground_truth": [
+            {"file": f.file, "conversationId": f.conversation_id} for f in gathered.unknown if not f.reason
+        ],
+        "mismatched": [
+            {"file": f.file, "conversationId": f.conversation_id, "reason": f.reason}
+            for f in gathered.unknown
+            if f.reason
+        ],
         "duplicates": [_duplicate(duplicate) for duplicate in gathered.duplicates],
         "skipped": [asdict(entry) for entry in skips],
         "invalid_conversations": [],
@@ -167,6 +175,7 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
         "n_results": len(gathered.kept),
         "models": sorted({model for _, model, _ in groups}),
         "modes": sorted({mode for _, _, mode in groups}),
+        "n_outdated": sum(kept.outdated for kept in gathered.kept),
         "registry_version": REGISTRY_VERSION,
         "judges": sorted(gathered.judges),
         "settings": settings_of_groups(

@@ -18,6 +18,7 @@ from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import REGISTRY
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
+from attunebench.scorer.alignment import aligned
 from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.tallies import Tallies, tallies_of
@@ -67,7 +68,7 @@ class ConversationScore:
 
 
 def score_conversation(conversation: Conversation, result: Result) -> ConversationScore:
-    """All metrics of one result; ValueError where the result is of another conversation."""
+    """All metrics of one result; MismatchError, a ValueError, where the result answers another conversation."""
     return score_prepared(prepare(conversation), result)
 
 
@@ -76,8 +77,7 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
 
     `drafts`: the BERTScores of its drafts, None where they were not asked for.
     """
-    if truth.conversation_id != result.conversation_id:
-        raise ValueError(f"a result of {result.conversation_id!r} cannot be scored on {truth.conversation_id!r}")
+    result = aligned(truth, result)
     given = {turn.number: turn for turn in result.turns}
     pairs = [(turn, given.get(turn.number) or ResultTurn(turn.number)) for turn in truth.turns]
     turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}

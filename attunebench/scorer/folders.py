@@ -170,6 +170,12 @@ def _nothing(results: Path, ground_truth: Path, scores: Scores) -> str:
             f"None of the {len(unknown)} results in {results} belongs to a conversation in {ground_truth}; "
             "name the folder of the conversations that were run."
         )
+    if mismatched := left_out["mismatched"]:
+        first = mismatched[0]
+        return (
+            f"No result in {results} answers a conversation in {ground_truth} as it is now ({first['file']}: "
+            f"{first['reason']}); name the folder of the conversations that were run."
+        )
     if duplicates := left_out["duplicates"]:
         return f"Every result in {results} is there more than once (first {' and '.join(duplicates[0]['files'])})."
     if unreadable := left_out["unreadable"]:

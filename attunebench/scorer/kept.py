@@ -50,6 +50,8 @@ class Kept:
     observed: Observed
     run_order: RunOrder | None
     judges: tuple[str, ...]
+    outdated: bool
+    """Whether the conversation may have had other texts when it was run."""
 
     @property
     def conversation_id(self) -> str:
@@ -60,7 +62,7 @@ class Kept:
         return self.key[1:4]
 
 
-def keep(found: ConversationScore, result: Result, entry: ConversationEntry | str) -> Kept:
+def keep(found: ConversationScore, result: Result, entry: ConversationEntry | str, *, outdated: bool = False) -> Kept:
     """What is kept of a result and its scores."""
     return Kept(
         key=found.key,
@@ -73,6 +75,7 @@ def keep(found: ConversationScore, result: Result, entry: ConversationEntry | st
         observed=result.observed,
         run_order=result.run_order,
         judges=result.judges,
+        outdated=outdated,
     )
 
 

@@ -9,6 +9,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.results.reading import Skipped
 from attunebench.results.schema import Result
+from attunebench.scorer.alignment import MismatchError, may_be_outdated
 from attunebench.scorer.assembling import Ground, Unknown, assemble
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.conversation import ConversationScore, score_prepared
@@ -36,8 +37,9 @@ def score(
 
     Intervals are 95 % percentile bootstrap intervals over conversations, or over participants with
     `cluster="participant"`; with `ci="bca"` they are corrected for bias and skewness where that is defined. Results of
-    other conversations and results that share conversation, provider, model, mode and epoch are not scored but named in
-    `left_out`. `skipped`, what runs could not finish, enters coverage alone and may be filled while `results` is read.
+    other conversations, answers to other turns, texts or comparisons, and results that share conversation, provider,
+    model, mode and epoch are not scored but named in `left_out`. `skipped`, what runs could not finish, enters coverage
+    alone and may be filled while `results` is read.
     `drafts` are the BERTScores of the results' drafts, where they were asked for.
     UsageError for a seed, number of resamples, cluster or ci that does not exist.
     """
@@ -70,5 +72,8 @@ def score_one(
     truth = truths.get(result.conversation_id)
     if truth is None:
         return Unknown(result.source_file, result.conversation_id)
-    found = score_prepared(truth, result, drafts)
-    return keep(found, result, form(found))
+    try:
+        found = score_prepared(truth, result, drafts)
+    except MismatchError as error:
+        return Unknown(result.source_file, result.conversation_id, str(error))
+    return keep(found, result, form(found), outdated=may_be_outdated(truth, result))

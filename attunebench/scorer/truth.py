@@ -36,6 +36,8 @@ class TruthTurn:
     variants: Mapping[str, frozenset[str]]
     questions: frozenset[str]
     """The binary questions that were asked, whichever side of their truth is known."""
+    assignment: Mapping[str, Mapping[str, str]]
+    """Index → {"A": variant, "B": variant}, of the comparisons that were asked."""
     comparisons: frozenset[str]
     """The comparisons that were asked, with and without a winner."""
     n_comparisons: int
@@ -56,6 +58,8 @@ class Truth:
     pre_items: Mapping[str, float]
     post_items: Mapping[str, float]
     wide: ConversationWide
+    source_sha256: str = ""
+    asked_sha256: str = ""
 
 
 def prepare(conversation: Conversation) -> Truth:
@@ -70,6 +74,8 @@ def prepare(conversation: Conversation) -> Truth:
         pre_items=dict(pre.items),
         post_items=dict(post.items),
         wide=conversation.wide,
+        source_sha256=conversation.source_sha256,
+        asked_sha256=conversation.asked_sha256,
     )
 
 
@@ -91,6 +97,7 @@ def _turn(turn: Turn) -> TruthTurn:
         wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
         variants={variant: tokens(text) for variant, text in texts.items()},
         questions=frozenset(turn.applicable_questions),
+        assignment={index: {"A": c.a, "B": c.b} for index, c in asked.items()},
         comparisons=frozenset(asked),
         n_comparisons=len(turn.comparisons),
         observed_cells=cells_of(observed, BINARY_CATEGORY),

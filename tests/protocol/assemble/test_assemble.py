@@ -91,7 +91,7 @@ ID = "tiny/default"
 def test_a_file_has_the_keys_of_the_format() -> None:
     result = assemble(TALK, "default", records(TALK), FACTS)
     assert FILE_KEYS <= set(result)
-    more = {"adapted", "judge_api_cost", "judge_usage", "providers_reported", "structured_used"}
+    more = {"adapted", "asked_sha256", "judge_api_cost", "judge_usage", "providers_reported", "structured_used"}
     assert more == set(result) - FILE_KEYS
     assert {"review_reasoning"} == set(result["turns"][0]) ^ TURN_KEYS
     assert POST_KEYS == set(result["post_conversation"])
