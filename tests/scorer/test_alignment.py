@@ -201,7 +201,7 @@ def test_nothing_but_mismatches_is_refused(folders):
     (folders[1] / "conversation_1.json").unlink()
     for file in folders[0].glob("*noisy*"):
         file.unlink()
-    with pytest.raises(DataError, match="zero.json"):
+    with pytest.raises(DataError, match=r"zero\.json"):
         score_folders(*folders, resamples=50)
 
 
