@@ -180,9 +180,10 @@ def _base_url(
 
 def _checked_url(url: str) -> str:
     """The address without a final slash. One that may hold a secret is refused unseen."""
-    if "@" in url or "?" in url:
+    if any(sign in url for sign in "@?#"):
         raise ConfigurationError(
-            "The base URL holds a user name, a password or a query; leave that out and give a key with --api-key."
+            "The base URL holds a user name, a password, a query or a fragment (@, ? or #); leave that out and give a "
+            "key with --api-key."
         )
     if any(character.isspace() for character in url) or not _is_address(url):
         raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")

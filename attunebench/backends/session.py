@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import aiohttp
 
@@ -144,7 +147,7 @@ def _socks(variable: str, parts: SplitResult) -> str:
 def _proxy_setting(url: str) -> tuple[str, str]:
     """The variable that names the proxy for this address, and its value; two empty texts where there is none."""
     parts = urlsplit(url)
-    if proxy_bypass(parts.netloc):
+    if proxy_bypass(parts.netloc) or _is_excepted(parts, getproxies_environment().get("no", "")):
         return "", ""
     proxies = getproxies()
     kind = parts.scheme if proxies.get(parts.scheme) else "all"
@@ -152,6 +155,43 @@ def _proxy_setting(url: str) -> tuple[str, str]:
     variables = [name for name in (f"{kind}_PROXY".upper(), f"{kind}_proxy") if os.environ.get(name)]
     variable = variables[-1] if variables else "The system's proxy setting"
     return variable, value if "://" in value or not value else f"http://{value}"
+
+
+def _is_excepted(url: SplitResult, no_proxy: str) -> bool:
+    """Whether NO_PROXY names this address: names with their subdomains, `*`, addresses and CIDR networks, each with a
+    port or without."""
+    host = (url.hostname or "").rstrip(".")
+    port = url.port or (443 if url.scheme == "https" else 80)
+    address = _ip(host)
+    for entry in re.split(r"[,\s]+", no_proxy.lower()):
+        bracketed = re.fullmatch(r"\[([^]]*)\](?::(\d+))?|([^:]*):(\d+)", entry)
+        name, its_port = (
+            (bracketed[1] or bracketed[3] or "", bracketed[2] or bracketed[4]) if bracketed else (entry, None)
+        )
+        if not name or (its_port and int(its_port) != port):
+            continue
+        network = _network(name)
+        if network is not None:
+            if address is not None and address in network:
+                return True
+        elif fnmatchcase(host, name) or fnmatchcase(host, f"*.{name.removeprefix('*').strip('.')}"):
+            return True
+    return False
+
+
+def _ip(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _network(name: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(name, strict=False)
+    except ValueError:
+        return None
 
 
 def _certificates() -> ssl.SSLContext:

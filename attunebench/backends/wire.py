@@ -16,6 +16,8 @@ from attunebench.backends.base import Reply
 from attunebench.protocol.calls import Usage
 from attunebench.text import encodable, printable
 
+LONGEST_NAME = 4096
+"""Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
 LONGEST_SENTENCE = 300
 """Characters of a server's own words that are passed on to the user."""
 
@@ -68,7 +70,7 @@ def read_completion(body: Any) -> Reply | None:
         reasoning=_reasoning(message) or thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
-        model=_name(body.get("model")),
+        model=_name(body.get("model"), LONGEST_NAME),
         provider=_name(body.get("provider")),
     )
 
@@ -237,9 +239,9 @@ def _amount(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
 
 
-def _name(value: Any) -> str | None:
+def _name(value: Any, limit: int = LONGEST_SENTENCE) -> str | None:
     """A name that a server gives itself goes into files and tables: one printable line, or None."""
-    return (tidy(value) or None) if isinstance(value, str) else None
+    return (printable(value, limit) or None) if isinstance(value, str) else None
 
 
 def _text(value: Any) -> str | None:

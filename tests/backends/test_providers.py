@@ -122,7 +122,9 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
         resolve(settings("local", base_url=url), {})
 
 
-@pytest.mark.parametrize("url", ["http://me:secret@x/v1", "http://x/v1?key=secret"])
+@pytest.mark.parametrize(
+    "url", ["http://me:secret@x/v1", "http://x/v1?key=secret", "http://x/v1#secret", "secret@x", "x #secret"]
+)
 def test_an_address_that_may_hold_a_secret_is_refused_unseen(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         resolve(settings("local", base_url=url), {})

@@ -140,6 +140,45 @@ def test_the_proxy_is_the_environment_s_and_never_for_this_machine(
     assert (expected, None) == (route.proxy, route.socks)
 
 
+@pytest.mark.parametrize(
+    ("url", "excepted", "direct"),
+    [
+        ("http://10.1.2.3:8000/v1", "10.0.0.0/8", True),
+        ("http://10.1.2.3:8000/v1", "192.168.0.0/16, 10.1.0.0/255.255.0.0", True),
+        ("http://10.1.2.3:8000/v1", "10.1.2.3/32", True),
+        ("http://11.1.2.3:8000/v1", "10.0.0.0/8", False),
+        ("http://10.1.2.3.example/v1", "10.0.0.0/8", False),
+        ("http://[fd00::1]:8000/v1", "fd00::/8", True),
+        ("http://[fe00::1]:8000/v1", "fd00::/8", False),
+        ("http://[fd00::1]:8000/v1", "[fd00::1]", True),
+        ("http://[fd00::1]:8000/v1", "fd00:0:0::1", True),
+        ("http://[fd00::1]:8000/v1", "[fd00::1]:8000", True),
+        ("http://[fd00::1]:8000/v1", "[fd00::1]:9000", False),
+        ("http://[::ffff:10.0.0.1]:8000/v1", "10.0.0.0/8", True),
+        ("http://a.b.example/v1", "b.example", True),
+        ("http://a.b.example/v1", ".example", True),
+        ("http://a.b.example/v1", "*.example", True),
+        ("http://a.b.example/v1", "x.example b.example", True),
+        ("http://abexample/v1", "example", False),
+        ("http://a.example:8443/v1", "a.example:8443", True),
+        ("http://a.example:8443/v1", "a.example:80", False),
+        ("http://a.example/v1", "a.example:80", True),
+        ("https://a.example/v1", "a.example:443", True),
+        ("http://A.Example./v1", "a.example", True),
+        ("http://a.example/v1", "x , *", True),
+        ("http://a.example/v1", ",, .", False),
+        ("http://192.168.1.9/v1", "192.168.1.*", True),
+    ],
+)
+@pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
+def test_no_proxy_is_honoured_in_every_spelling(
+    url: str, excepted: str, direct: bool, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://p:1")
+    monkeypatch.setenv(variable, excepted)
+    assert (None if direct else "http://p:1") == route_to(endpoint(url)).proxy
+
+
 @pytest.mark.skipif(importlib.util.find_spec("aiohttp_socks") is not None, reason="the package is installed")
 @pytest.mark.parametrize("scheme", ["socks", "socks4", "socks5", "socks5h"])
 def test_a_socks_proxy_without_its_package_is_told_by_its_variable(

@@ -370,3 +370,16 @@ def test_a_draft_with_half_a_surrogate_is_kept(run: Run, server: FakeServer, res
     server.script = lambda asked: Answer(text) if "drafted_response" in asked.prompt else Answer()
     run(limit=1)
     assert all(turn["em_drafted_response"] for result in results() for turn in result["turns"])
+
+
+@pytest.mark.parametrize("length", [299, 301, 3000])
+def test_a_model_with_a_long_name_is_known_by_all_of_it(run: Callable[..., RunSummary], length: int) -> None:
+    assert {} == run(model="m" * length).served
+
+
+def test_models_that_differ_behind_a_long_beginning_are_different(
+    run: Callable[..., RunSummary], server: FakeServer
+) -> None:
+    other = "m" * 400 + "-else"
+    server.script = lambda _: Answer(extra={"model": other})
+    assert {"m" * 400: [other]} == run(model="m" * 400).served
