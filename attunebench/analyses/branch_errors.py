@@ -5,6 +5,7 @@ The error is what `four_branch_<branch>` is made of, so that an answer that is l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -14,6 +15,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.constants import BRANCHES
 from attunebench.metrics.four_branch import SPAN
 from attunebench.scores import ConversationEntry
@@ -43,6 +45,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=found,
         cannot="A branch may be foreseen badly because people use its scale in more different ways, not because "
         "models grasp it less; and the person rated the chat model's replies, not the model that is tested here.",
+        warnings=reach_text(np.full(math.comb(len(BRANCHES), 2), sampling.least), settings),
         notes=(common.small_text(settings),),
     )
 
@@ -125,8 +128,8 @@ def _sentence(order: list[int], cells: list[Cell], tests: Mapping[tuple[int, int
         for worse, better in combinations(order, 2)
         if common.claimed(tests[min(worse, better), max(worse, better)], settings)
     ]
-    if cells[order[0]].small:
-        return f"The largest and smallest mean errors are {ends}: too few conversations for a claim."
+    if cells[order[0]].small or all(cell.small for cell in tests.values()):
+        return f"The largest and smallest mean errors are {ends}: too few conversations or participants for a claim."
     if not apart:
         return f"No branch is foreseen worse than another: even {ends} are not told apart."
     worse, better = max(apart, key=lambda pair: order.index(pair[1]) - order.index(pair[0]))

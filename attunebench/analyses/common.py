@@ -1,4 +1,4 @@
-"""What analyses share: whom they look at, how a mean gets its interval, how tests are corrected, and turns of phrase.
+"""What analyses share: whom they look at, how a mean gets its interval, and turns of phrase.
 
 Knows metrics by their cards alone, and no single analysis.
 """
@@ -8,27 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.catalogue import ANALYSES
 from attunebench.analyses.model import Analysis, Cell, Drill, Settings, Subject, Unit, known
+from attunebench.analyses.testing import CORRECTIONS as CORRECTIONS
+from attunebench.analyses.testing import beyond_reach as beyond_reach
+from attunebench.analyses.testing import claimed as claimed
+from attunebench.analyses.testing import corrected_p as corrected_p
+from attunebench.analyses.testing import pair_tests as pair_tests
+from attunebench.analyses.testing import plain_correction as plain_correction
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE as BASE_RATE
 from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
 from attunebench.statistics.intervals import zero_inflated
-from attunebench.statistics.multiple import adjust, max_t
-from attunebench.statistics.paired import PairedTests, paired_tests
+from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.skill import skill
 from attunebench.study import Group, Reference, Study
 from attunebench.study.compatibility import findings
 
 PRIMARY = "default"
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
 ZERO_INFLATED = "mostly one value"
 """Mark of a mean over values of which nine in ten or more are the same: its interval is too narrow."""
@@ -159,13 +162,22 @@ class Sampling:
         )
         return cells_of(found.value, found.low, found.high, found.n, self.small(values - baseline[:, None]))
 
-    def tests(self, name: str, a: Floats, b: Floats) -> PairedTests:
-        """Paired tests of the columns of a against those of b; `name` is the use that the chance is for."""
-        return tested_pairs(name, a, b, self.settings, self.clusters)
+    @property
+    def least(self) -> float:
+        """The smallest p that a paired test over all conversations (participants) can give."""
+        return float(0.5 ** (self.weights.shape[1] - 1))
+
+    def tests(self, name: str, a: Floats, b: Floats, *, family: int | None = None) -> PairedTests:
+        """Paired tests of the columns of a against those of b; `name` is the use that the chance is for.
+
+        `family`: how many tests are corrected together, where these are not all.
+        """
+        return pair_tests(name, a, b, self.settings, self.clusters, family=family)
 
     def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
         """A cell for each column's mean difference, with p and corrected p."""
-        small, inflated = self.small(a - b), zero_inflated(a - b)
+        small = self.small(a - b) | beyond_reach(tests.least, self.settings)
+        inflated = zero_inflated(a - b)
         return [
             difference_cell(
                 tests, corrected, i, small=bool(small[i]), mark=ZERO_INFLATED if inflated[i] and not small[i] else ""
@@ -236,39 +248,6 @@ def turned(cell: Cell) -> Cell:
 def value_of(cell: Cell) -> float:
     """A cell's number; NaN where it has none."""
     return float(cell.value) if isinstance(cell.value, (int, float)) else np.nan
-
-
-def tested_pairs(name: str, a: Floats, b: Floats, settings: Settings, clusters: Labels | None) -> PairedTests:
-    """Paired tests of the columns of a against those of b as the settings say; `name` is the use of the chance."""
-    return paired_tests(
-        a,
-        b,
-        rng=settings.rng(name),
-        resamples=settings.resamples,
-        permutations=settings.resamples,
-        clusters=clusters,
-        level=settings.level,
-        alpha=settings.alpha,
-        power=settings.power,
-    )
-
-
-def corrected_p(tests: PairedTests, settings: Settings) -> Floats:
-    """p of all columns of the tests, corrected for their number as the settings say."""
-    if settings.correction == "maxt":
-        return max_t(tests.observed, tests.null)
-    return adjust(tests.p, settings.correction)
-
-
-def plain_correction(settings: Settings) -> Literal["holm", "bh"]:
-    """The correction of tests that were not permuted together, for which max-T does not exist: then Holm."""
-    return "bh" if settings.correction == "bh" else "holm"
-
-
-def claimed(cell: Cell, settings: Settings) -> bool:
-    """Whether a difference may be claimed: told from 0 after correction, on enough conversations."""
-    p = cell.p if cell.p_corrected is None else cell.p_corrected
-    return p is not None and p <= settings.alpha and not cell.small
 
 
 # Words
@@ -359,8 +338,10 @@ def listed(names: Sequence[str], *, most: int = 6) -> str:
 
 def intervals_text(settings: Settings) -> str:
     """How the intervals of a table were made, for its caption."""
-    unit = "participants" if settings.by_participant else "conversations"
-    return f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of {unit}"
+    return (
+        f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of "
+        f"{settings.units}"
+    )
 
 
 def sample_text(study: Study) -> str:
@@ -380,18 +361,6 @@ def comparability(study: Study, metric_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         f"NOT COMPARABLE: {finding.sentence}" if finding.severity == "refuse" else finding.sentence
         for finding in findings(study, metric_ids)
-    )
-
-
-def too_few_draws(tests: int, settings: Settings) -> tuple[str, ...]:
-    """A warning where no test of so large a family can come out, whatever the data; else nothing."""
-    least = 1 / (settings.resamples + 1)
-    if settings.correction == "maxt" or tests * least <= settings.alpha:
-        return ()
-    enough = int(tests / settings.alpha)
-    return (
-        f"With {settings.resamples:,} resamples none of {tests:,} tests can be told from chance after correction; use "
-        f"--resamples {enough} or more, or --correction maxt.",
     )
 
 

@@ -13,8 +13,9 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, 
 from attunebench.scores import ConversationEntry
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.correlation import FEWEST_MODELS, rank_correlations
-from attunebench.statistics.rank_tests import spearman_p
+from attunebench.statistics.correlation import rank_correlations
+from attunebench.statistics.permutation import permutations_needed
+from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
 from attunebench.study import Group, Study
 
 _TOKENS = {
@@ -187,8 +188,9 @@ def _shows(study: Study, taken: _Taken, settings: Settings) -> str:
         f"({study.labels[most]})"
     )
     rho = rank_correlations(np.stack([cost[priced], composite[priced]])[None])[0, 0, 1]
-    p = spearman_p(cost[priced], composite[priced], rng=settings.rng("cost"), permutations=settings.resamples)
-    if len(priced) < FEWEST_MODELS or len(study.ids) < settings.small or np.isnan(p):
+    draws = permutations_needed(1, settings.alpha)
+    p = spearman_p(cost[priced], composite[priced], rng=settings.rng("cost"), permutations=draws)
+    if least_spearman_p(len(priced)) > settings.alpha or len(study.ids) < settings.small or np.isnan(p):
         few = f"{common.counted(len(priced), 'model')} on {common.counted(len(study.ids), 'conversation')}"
         return f"{said}; {few} cannot tell whether dearer models score higher."
     found = f"over {len(priced)} models cost and Composite correlate at ρ {common.number(rho, 2)} (p {p:.3f})"

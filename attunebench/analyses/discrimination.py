@@ -11,6 +11,7 @@ import numpy as np
 
 from attunebench.analyses import common
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.comparison import PairTable, pairs
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats
@@ -61,10 +62,13 @@ def analyse(subject: Subject) -> Analysis:
     return replace(
         begun,
         tables=(_table(rows, settings, common.sample_text(study)),),
-        shows=_shows(rows, settings),
+        shows=_shows(rows),
         cannot="A metric that tells many models apart is not more valid for it: it may measure what matters less, and "
         "less noisily. A metric that tells none apart may find all models equally good.",
-        warnings=common.comparability(study, values),
+        warnings=(
+            *common.comparability(study, values),
+            *dict.fromkeys(s for row in rows for s in reach_text(row.table.least_of_pairs, settings)),
+        ),
         notes=(
             common.small_text(settings),
             *((common.judges_text(study),) if judged else ()),
@@ -106,7 +110,7 @@ def _table(rows: list[_Row], settings: Settings, sample: str) -> Table:
 def _cells(row: _Row) -> tuple[Cell, ...]:
     table = row.table
     common_n = table.n[~np.eye(len(table.groups), dtype=bool)]
-    small = bool(table.small[~np.eye(len(table.groups), dtype=bool)].all())
+    small = table.undecidable
     mde = table.mde[~np.isnan(table.mde)]
     share = Cell(table.apart / table.tests, small=small) if table.tests else Cell(None)
     return (
@@ -121,10 +125,10 @@ def _cells(row: _Row) -> tuple[Cell, ...]:
     )
 
 
-def _shows(rows: list[_Row], settings: Settings) -> str:
-    usable = [row for row in rows if not row.table.small[~np.eye(len(row.table.groups), dtype=bool)].all()]
+def _shows(rows: list[_Row]) -> str:
+    usable = [row for row in rows if not row.table.undecidable]
     if not usable:
-        return f"No pair of models has {settings.small} conversations in common: too few for a claim."
+        return "No pair of models has enough conversations or participants in common for a claim."
     if not any(row.table.apart for row in usable):
         return "No metric tells any pair of models apart after correction."
     most, fewest = (

@@ -14,6 +14,7 @@ from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
 from attunebench.analyses.tag_pairs import TagPairs, tag_pairs
+from attunebench.analyses.testing import reach_text
 from attunebench.constants import PANAS_ITEMS
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.multiple import adjust
@@ -44,7 +45,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Tags are matched by nearness, so a substitution is always the nearest name that was left, and near "
         "names are counted for each other first. A person who tags “upset” may have meant “distressed”: some of this "
         "is how people use words.",
-        warnings=within.too_many_tests(look.tests, settings, permuted_together=False),
+        warnings=reach_text(np.full(look.tests, sampling.least), settings, together=False),
         notes=(f"{_unanswered(pairs)}{common.small_text(settings)}",),
     )
 
@@ -185,14 +186,17 @@ class _Look:
         there = felt > 0
         tests = self.sampling.tests(_NAME, np.where(there, observed, np.nan), np.where(there, expected, np.nan))
         # A pair on too few conversations is not tested, and costs the others nothing.
-        tests.p[[cell.small for cell in excess]] = np.nan
-        corrected = adjust(tests.p, common.plain_correction(self.sampling.settings))
+        settings = self.sampling.settings
+        few = np.array([cell.small for cell in excess]) | common.beyond_reach(tests.least, settings, together=False)
+        tests.p[few] = np.nan
+        corrected = adjust(tests.p, common.plain_correction(settings))
         return [
             (
                 *pair,
                 shares[k],
                 replace(
                     excess[k],
+                    small=bool(few[k]),
                     p=None if np.isnan(tests.p[k]) else float(tests.p[k]),
                     p_corrected=None if np.isnan(corrected[k]) else float(corrected[k]),
                 ),

@@ -14,6 +14,7 @@ import numpy as np
 from attunebench.analyses import common, coverage, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
 from attunebench.statistics.bootstrap import Floats
@@ -61,7 +62,6 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing="None of the metrics asked for is defined for any conversation here.")
     sampling = Sampling.of(study, settings)
     looks = [_Look(study, metric_id, table, subgroups, sampling) for metric_id, table in values.items()]
-    tests = max(look.tests for look in looks)
     return replace(
         begun,
         tables=tuple(table for look in looks for table in look.tables()),
@@ -69,7 +69,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
         "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
         "survive the correction.",
-        warnings=within.too_many_tests(tests, settings, permuted_together=False),
+        warnings=tuple(dict.fromkeys(text for look in looks for text in look.beyond_reach())),
         notes=(
             common.small_text(settings),
             *scale,
@@ -160,7 +160,8 @@ class _Look:
         count = len(study.groups)
         others = [_others(values, i) for i in range(count)] if count > 1 else []
         self.columns = np.column_stack([self.pooled, values, *(values[:, i] - o for i, o in enumerate(others))])
-        self.cells = self._corrected([self._differences(subgroup) for subgroup in subgroups])
+        self.least = np.full((len(subgroups), self.columns.shape[1]), np.nan)
+        self.cells = self._corrected([self._differences(place) for place in range(len(subgroups))])
         self.means = self._means()
 
     @property
@@ -168,8 +169,13 @@ class _Look:
         """The largest number of tests that are corrected together."""
         return sum(cell.p is not None for row in self.cells for cell in row[1 : 1 + len(self.study.groups)])
 
-    def _differences(self, subgroup: _Subgroup) -> list[Cell]:
+    def beyond_reach(self) -> tuple[str, ...]:
+        """A warning where no difference of a model can be significant."""
+        return reach_text(self.least[:, 1 : 1 + len(self.study.groups)], self.sampling.settings, together=False)
+
+    def _differences(self, place: int) -> list[Cell]:
         """Inside minus the rest, for each column; no test where either side is small."""
+        subgroup, family = self.subgroups[place], len(self.subgroups) * max(1, len(self.study.groups))
         settings, inside, asked = self.sampling.settings, subgroup.inside, subgroup.asked
         small = [
             any(within.is_small(self.study, column, side & asked, settings) for side in (inside, ~inside))
@@ -179,20 +185,27 @@ class _Look:
             means = [within.column_means(self.columns[side & asked]) for side in (inside, ~inside)]
             return [Cell(known(value), small=True) for value in means[0] - means[1]]
         name = f"{_NAME}/{self.metric_id}/{subgroup.facet}/{subgroup.name}"
-        contrast = within.group_contrast(self.study, self.columns, inside, asked, name, settings)
+        contrast = within.group_contrast(self.study, self.columns, inside, asked, name, settings, family=family)
         cells = within.contrast_cells(
             self.study, contrast, self.columns, inside, asked, settings, np.full(len(small), np.nan)
         )
-        return [replace(cell, p=None) if cell.small else cell for cell in cells]
+        self.least[place] = np.where(small, np.nan, contrast.least)
+        return [replace(cell, p=None) if few else cell for cell, few in zip(cells, small, strict=True)]
 
     def _corrected(self, cells: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         """Three families: over all models, each model against the rest, each model against the other models."""
         p = np.array([[np.nan if cell.p is None else cell.p for cell in row] for row in cells])
-        count = len(self.study.groups)
+        count, settings = len(self.study.groups), self.sampling.settings
+        beyond = np.zeros(p.shape, dtype=bool)
         for family in (slice(0, 1), slice(1, 1 + count), slice(1 + count, p.shape[1])):
-            p[:, family] = adjust(p[:, family], common.plain_correction(self.sampling.settings))
+            p[:, family] = adjust(p[:, family], common.plain_correction(settings))
+            beyond[:, family] = common.beyond_reach(self.least[:, family], settings, together=False)
         return [
-            [replace(cell, p_corrected=known(p[i, j])) for j, cell in enumerate(row)] for i, row in enumerate(cells)
+            [
+                replace(cell, p_corrected=known(p[i, j]), small=cell.small or bool(beyond[i, j]))
+                for j, cell in enumerate(row)
+            ]
+            for i, row in enumerate(cells)
         ]
 
     def tables(self) -> tuple[Table, ...]:

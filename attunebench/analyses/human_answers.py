@@ -156,7 +156,7 @@ def _best(models: Study, metric_id: str) -> Floats:
 def _differences(persons: Floats, against: list[Floats], metric_id: str, sampling: Sampling) -> list[list[Cell]]:
     """Person minus best, person minus average, corrected over both and all people."""
     tests = [
-        sampling.tests(f"human-answers {metric_id} {side}", persons, other)
+        sampling.tests(f"human-answers {metric_id} {side}", persons, other, family=2 * persons.shape[1])
         for side, other in zip(("best", "average"), against, strict=True)
     ]
     corrected = adjust(np.stack([test.p for test in tests]), common.plain_correction(sampling.settings))

@@ -6,25 +6,22 @@ that was set beforehand, and how reproducible each ranking is, since noise alone
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import Literal
 
 import numpy as np
 
 from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
+from attunebench.analyses.correlated import Correlated, correlated
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.conversations.groups import GROUPS
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.correlation import FEWEST_MODELS, CorrelationMatrix, correlation_matrix
-from attunebench.statistics.multiple import adjust
-from attunebench.statistics.rank_tests import spearman_p
-from attunebench.statistics.reliability import SplitHalf, disattenuated, split_half
+from attunebench.statistics.correlation import FEWEST_MODELS
+from attunebench.statistics.rank_tests import least_spearman_p
+from attunebench.statistics.reliability import SplitHalf
 from attunebench.study import Study
-
-Verdict = Literal["independent", "related", "undecided", "too few"]
 
 _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "recognition": ("emotion_f1", "emotion_va"),
@@ -35,56 +32,6 @@ _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
 }
 _BESIDE = "preference (HP)"
 _JUDGED = "quality"
-
-
-@dataclass(frozen=True)
-class _Correlated:
-    """Named rankings of the models, their correlations and reliabilities, over some conversations.
-
-    `p` is that of the models' order in one ranking having nothing to do with that in the other.
-    """
-
-    names: tuple[str, ...]
-    matrix: CorrelationMatrix
-    p: Floats
-    p_corrected: Floats
-    halves: tuple[SplitHalf, ...]
-    conversations: int
-    participants: int
-    small: bool
-
-    def verdict(self, a: int, b: int, settings: Settings) -> Verdict:
-        """Only an interval that lies within ±threshold, or beyond it, decides.
-
-        Few models can stand in the same order by chance, and every resample of them does too: to call two rankings
-        related takes the corrected test as well.
-        """
-        low, high = self.matrix.low[a, b], self.matrix.high[a, b]
-        threshold, alpha = settings.threshold, settings.alpha
-        if self.small or np.isnan(low):
-            return "too few"
-        if -threshold < low and high < threshold:
-            return "independent"
-        beyond = low >= threshold or high <= -threshold
-        return "related" if beyond and self.p_corrected[a, b] <= alpha else "undecided"
-
-    def corrected(self, a: int, b: int) -> float:
-        """The correlation without the noise of both rankings; NaN where one of them holds nothing reproducible."""
-        halves = self.halves[a].reliability, self.halves[b].reliability
-        return float(disattenuated(self.matrix.rho[a, b], *halves))
-
-    def cell(self, a: int, b: int) -> Cell:
-        """The correlation; its n is said where it is not that of all models."""
-        m, n = self.matrix, int(self.matrix.n[a, b])
-        return Cell(
-            known(m.rho[a, b]),
-            known(m.low[a, b]),
-            known(m.high[a, b]),
-            n=n if n < int(m.n.max()) else None,
-            p=known(self.p[a, b]),
-            p_corrected=known(self.p_corrected[a, b]),
-            small=self.small,
-        )
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -100,11 +47,11 @@ def analyse(subject: Subject) -> Analysis:
     tables: list[Table] = []
     whole = None
     if len(skills) > 1:
-        whole = _correlated(study, skills, settings, "capabilities")
+        whole = correlated(study, skills, settings, "capabilities")
         tables.append(_pairs(whole, settings))
     if len(primary) > 1:
         labelled = {common.label_of(m): table for m, table in primary.items()}
-        metrics = _correlated(study, labelled, settings, "metrics")
+        metrics = correlated(study, labelled, settings, "metrics", tested=False)
         tables += [_matrix(metrics, settings), _reliability([one for one in (whole, metrics) if one], settings)]
     elif whole:
         tables.append(_reliability([whole], settings))
@@ -132,49 +79,7 @@ def _capabilities(study: Study) -> dict[str, Floats]:
     return found
 
 
-def _correlated(study: Study, tables: Mapping[str, Floats], settings: Settings, use: str) -> _Correlated:
-    sampling = Sampling.of(study, settings)
-    values = np.stack(list(tables.values()))
-    matrix = correlation_matrix(
-        values,
-        sampling.weights,
-        clusters=sampling.clusters,
-        rng=settings.rng(f"independence {use}"),
-        level=settings.level,
-    )
-    halves = tuple(
-        split_half(table, rng=settings.rng(f"split-half {name}"), clusters=sampling.clusters)
-        for name, table in tables.items()
-    )
-    p, p_corrected = _tests(sampling, tables, settings, use)
-    people = len(set(study.clusters.tolist()))
-    return _Correlated(
-        tuple(tables),
-        matrix,
-        p,
-        p_corrected,
-        halves,
-        len(study.ids),
-        people,
-        len(study.ids) < settings.small or people < 2,
-    )
-
-
-def _tests(sampling: Sampling, tables: Mapping[str, Floats], settings: Settings, use: str) -> tuple[Floats, Floats]:
-    """p of each pair of rankings, and corrected over all pairs: (rankings, rankings)."""
-    means = [sampling.estimate(table).value for table in tables.values()]
-    rng = settings.rng(f"independence orders {use}")
-    first, second = np.triu_indices(len(means), 1)
-    p = np.array([spearman_p(means[a], means[b], rng=rng) for a, b in zip(first, second, strict=True)])
-    found = []
-    for values in (p, adjust(p, common.plain_correction(settings))):
-        table = np.full((len(means), len(means)), np.nan)
-        table[first, second] = table[second, first] = values
-        found.append(table)
-    return found[0], found[1]
-
-
-def _pairs(whole: _Correlated, settings: Settings) -> Table:
+def _pairs(whole: Correlated, settings: Settings) -> Table:
     rows = []
     for a, b in combinations(range(len(whole.names)), 2):
         rows.append(
@@ -197,7 +102,7 @@ def _pairs(whole: _Correlated, settings: Settings) -> Table:
             Column("b", "with", "text"),
             Column("models", "models", "count"),
             Column("rho", "ρ", "number", "Spearman over models, of their means.", None, 2),
-            Column("verdict", f"|ρ| < {settings.threshold:g}?", "text", "Whether the whole interval says so."),
+            _verdict_column(settings),
             Column("reliability_a", "reliability", "number", "Split-half, of the first ranking.", True, 2),
             Column("reliability_b", "of the other", "number", "Split-half, of the second ranking.", True, 2),
             Column("corrected", "ρ corrected", "number", "ρ over the root of both reliabilities, at most 1.", None, 2),
@@ -209,7 +114,19 @@ def _pairs(whole: _Correlated, settings: Settings) -> Table:
     )
 
 
-def _sample(whole: _Correlated) -> str:
+def _verdict_column(settings: Settings) -> Column:
+    threshold = f"{settings.threshold:g}"
+    return Column(
+        "verdict",
+        f"|ρ| < {threshold}?",
+        "text",
+        f"independent: the whole interval lies within ±{threshold}. related: it lies beyond ±{threshold}, and the "
+        f"corrected p is at most {settings.alpha:g}. too few models: no p over so few can be that small. undecided: "
+        "otherwise.",
+    )
+
+
+def _sample(whole: Correlated) -> str:
     return (
         f"{common.counted(whole.conversations, 'conversation')} of "
         f"{common.counted(whole.participants, 'participant')}, {common.counted(int(whole.matrix.n.max()), 'model')}"
@@ -228,14 +145,12 @@ def _reliable(half: SplitHalf, small: bool) -> Cell:
     return Cell(known(half.reliability), known(half.low), known(half.high), small=small)
 
 
-def _matrix(metrics: _Correlated, settings: Settings) -> Table:
+def _matrix(metrics: Correlated, settings: Settings) -> Table:
     rows = tuple(
         (
             text(name),
             *(
-                Cell(known(metrics.matrix.rho[a, a]))
-                if a == b
-                else replace(metrics.cell(a, b), p=None, p_corrected=None)
+                Cell(known(metrics.matrix.rho[a, a])) if a == b else metrics.cell(a, b)
                 for b in range(len(metrics.names))
             ),
         )
@@ -254,7 +169,7 @@ def _matrix(metrics: _Correlated, settings: Settings) -> Table:
     )
 
 
-def _reliability(parts: list[_Correlated], settings: Settings) -> Table:
+def _reliability(parts: list[Correlated], settings: Settings) -> Table:
     rows = tuple(
         (
             text(name),
@@ -266,7 +181,6 @@ def _reliability(parts: list[_Correlated], settings: Settings) -> Table:
         for part in parts
         for name, half in zip(part.names, part.halves, strict=True)
     )
-    unit = "participants" if settings.by_participant else "conversations"
     return Table(
         "reliability",
         "How reproducible each ranking is",
@@ -278,9 +192,9 @@ def _reliability(parts: list[_Correlated], settings: Settings) -> Table:
             Column("half", "between halves", "number", "Spearman's ρ between the rankings of random halves.", True, 2),
         ),
         rows,
-        caption=f"Split-half over 1,000 random splits of the {unit}, stepped up to all of them after Spearman and "
-        "Brown; in brackets the central 95 % of the splits, which is no confidence interval. 1: the other half would "
-        "rank the models alike; 0: a ranking of nothing but noise.",
+        caption=f"Split-half over 1,000 random splits of the {settings.units}, stepped up to all of them after "
+        "Spearman and Brown; in brackets the central 95 % of the splits, which is no confidence interval. 1: the other "
+        "half would rank the models alike; 0: a ranking of nothing but noise.",
         chart=Chart("bars", "ranking", ("reliability",), "Reliability of rankings", "split-half reliability"),
     )
 
@@ -293,7 +207,7 @@ def _subgroups(study: Study, settings: Settings) -> list[Table]:
         skills = _capabilities(part)
         if len(skills) < 2:
             continue
-        found = _correlated(part, skills, settings, f"capabilities {kind} {name}")
+        found = correlated(part, skills, settings, f"capabilities {kind} {name}")
         for a, b in combinations(range(len(found.names)), 2):
             rows.append(
                 (
@@ -318,7 +232,7 @@ def _subgroups(study: Study, settings: Settings) -> list[Table]:
                 Column("n", "conversations", "count"),
                 Column("participants", "participants", "count"),
                 Column("rho", "ρ", "number", "Spearman over models, of their means in the subgroup.", None, 2),
-                Column("verdict", f"|ρ| < {settings.threshold:g}?", "text", "Whether the whole interval says so."),
+                _verdict_column(settings),
                 Column("corrected", "ρ corrected", "number", "For the reliability in the subgroup.", None, 2),
             ),
             tuple(rows),
@@ -342,7 +256,7 @@ def _members(study: Study, settings: Settings) -> list[tuple[str, str, list[str]
     return found + [("topic", name, ids) for name, ids in sorted(topics.items()) if len(ids) >= settings.small]
 
 
-def _shows(whole: _Correlated, models: int, settings: Settings) -> str:
+def _shows(whole: Correlated, models: int, settings: Settings) -> str:
     main = [i for i, name in enumerate(whole.names) if name != _BESIDE]
     pairs = list(combinations(main, 2))
     if not pairs:
@@ -358,6 +272,15 @@ def _shows(whole: _Correlated, models: int, settings: Settings) -> str:
         f"{over}, of {common.counted(len(pairs), 'pair')} of capabilities {len(counts['independent'])} are independent "
         f"with the whole interval, {len(counts['related'])} related, {len(counts['undecided'])} undecided."
     )
+    if whole.beyond_reach(settings)[np.triu_indices(len(whole.names), 1)].all():
+        tests = math.comb(len(whole.names), 2)
+        least = min(1.0, least_spearman_p(models) * (1 if settings.correction == "bh" else tests))
+        said = (
+            f"{models} models cannot decide this: the smallest possible p, corrected over "
+            f"{common.counted(tests, 'pair')}, is {common.number(least)}, so no two capabilities can be found related; "
+            f"{len(counts['independent'])} of {common.counted(len(pairs), 'pair')} are independent with the whole "
+            "interval."
+        )
     for verdict in ("related", "independent"):
         if counts[verdict]:
             said += f" {verdict.capitalize()}: {common.listed([_named(whole, pair) for pair in counts[verdict]])}."
@@ -366,12 +289,12 @@ def _shows(whole: _Correlated, models: int, settings: Settings) -> str:
     return said + _least_reliable(whole, main)
 
 
-def _named(whole: _Correlated, pair: tuple[int, int]) -> str:
+def _named(whole: Correlated, pair: tuple[int, int]) -> str:
     a, b = pair
     return f"{whole.names[a]} and {whole.names[b]} (ρ {common.with_interval(whole.cell(a, b), 2)})"
 
 
-def _least_reliable(whole: _Correlated, main: list[int]) -> str:
+def _least_reliable(whole: Correlated, main: list[int]) -> str:
     known_ = [i for i in main if not np.isnan(whole.halves[i].reliability)]
     if not known_:
         return ""

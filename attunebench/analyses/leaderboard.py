@@ -12,6 +12,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats
@@ -42,7 +43,10 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(sentence_of(ranking) for ranking in rankings),
         cannot="Models in one tier are not shown to be equal: these conversations are too few to tell them apart. "
         "Another set of people, or other weights of the pillars, can give another order.",
-        warnings=common.comparability(study, metrics),
+        warnings=(
+            *common.comparability(study, metrics),
+            *dict.fromkeys(s for ranking in rankings for s in reach_text(ranking.pairs.least_of_pairs, settings)),
+        ),
         notes=(common.small_text(settings), *_coverage(study, rankings[0])),
     )
 
@@ -58,7 +62,10 @@ def sentence_of(ranking: Ranking) -> str:
     span = f"On {label} {len(ranked)} models span {common.number(abs(first - last), digits)}"
     pairs = ranking.pairs
     if ranking.small:
-        return f"{span}, over {common.counted(len(ranking.conversations), 'conversation')}: too few for a claim."
+        return (
+            f"{span}, over {common.counted(len(ranking.conversations), 'conversation')} of "
+            f"{common.counted(ranking.participants, 'participant')}: too few for a claim."
+        )
     apart = (
         f"{span}; {pairs.apart} of {common.counted(pairs.of, 'pair')} are told apart ({pairs.apart_raw} uncorrected)"
     )

@@ -43,6 +43,11 @@ class Settings:
     threshold: float = 0.5
     """Set beforehand: capabilities count as independent below this |ρ|."""
 
+    @property
+    def units(self) -> str:
+        """What is resampled and permuted, in a word."""
+        return "participants" if self.by_participant else "conversations"
+
     def rng(self, name: str) -> np.random.Generator:
         """A generator of its own for each use, so that no table depends on which others are made."""
         return np.random.default_rng([self.seed, *name.encode()])

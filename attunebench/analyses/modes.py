@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.constants import MODES
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import (
@@ -24,6 +25,7 @@ from attunebench.statistics.bootstrap import (
     resampled_ratios,
     sum_by_cluster,
 )
+from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import rank_shift_p
 from attunebench.statistics.ranks import competition_ranks
 from attunebench.study import Study
@@ -55,13 +57,14 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing=_missing(subject, base_mode))
     tables: list[Table] = []
     shows: list[str] = []
-    family = 0
+    beyond: list[str] = []
     for pair in pairs:
         metrics = tuple(common.defined_metrics(pair.other, common.wanted_metrics(settings, METRICS)))
         if not metrics:
             continue
         cells = _differences(pair, metrics, settings)
-        family = max(family, len(metrics) * len(pair.base.groups))
+        least = Sampling.of(pair.base, settings).least
+        beyond += reach_text(np.full(len(metrics) * len(pair.base.groups), least), settings)
         ranked = [m for m in RANKED if m in metrics]
         ranks = {m: _ranks(pair, m, settings, len(ranked)) for m in ranked}
         tables.append(_difference_table(pair, metrics, cells, settings))
@@ -79,7 +82,7 @@ def analyse(subject: Subject) -> Analysis:
         "difference found is not none there. A change of the draft's score is also one of its judge.",
         warnings=(
             *common.comparability(_everyone(pairs), _JUDGED if judged else ()),
-            *common.too_few_draws(family, settings),
+            *dict.fromkeys(beyond),
         ),
         notes=(common.small_text(settings), *((common.judges_text(_everyone(pairs)),) if judged else ())),
     )
@@ -208,11 +211,12 @@ def _ranks(pair: _Pair, metric_id: str, settings: Settings, metrics: int) -> _Ra
         values[:, :count],
         values[:, count:],
         rng=settings.rng(f"rank shifts {pair.mode} {metric_id}"),
-        permutations=settings.resamples,
+        permutations=permutations_needed(metrics, settings.alpha),
         clusters=sampling.clusters,
     )
     n, people = int(whole.sum()), len(np.unique(sampling.people))
-    return _Ranks(before, after, low, high, np.minimum(p * metrics, 1.0), n, small=n < settings.small or people < 2)
+    few = n < settings.small or people < 2 or sampling.least * metrics > settings.alpha
+    return _Ranks(before, after, low, high, np.minimum(p * metrics, 1.0), n, small=few)
 
 
 def _rank_table(pair: _Pair, ranks: Mapping[str, _Ranks], settings: Settings) -> Table:

@@ -15,6 +15,7 @@ import numpy as np
 from attunebench.analyses import common, recovery, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.constants import INTENSITY_WORDS, PANAS_POSITIVE
 from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
@@ -47,7 +48,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="A model is never told that it misread a turn, so nothing here is a repair in answer to that: it shows "
         "whether errors come in runs. Turns after a misread may be harder in themselves. Comparing with the other "
         "models on the same turn takes out what is hard for all of them, not what is hard for one.",
-        warnings=within.too_many_tests(len(recovery.OUTCOMES) * len(study.groups), settings),
+        warnings=reach_text(np.full(len(recovery.OUTCOMES), sampling.least), settings) if found.rows else (),
         notes=(common.small_text(settings),),
     )
 

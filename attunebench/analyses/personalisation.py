@@ -14,6 +14,7 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats, Labels
@@ -59,7 +60,7 @@ def analyse(subject: Subject) -> Analysis:
         "read people, without knowing how answers are distributed here. Other conversations of the same person count "
         "among the others.",
         warnings=(
-            *common.too_few_draws(len(gains) * len(study.groups), settings),
+            *reach_text(np.full(len(gains) * len(study.groups), sampling.least), settings),
             *(
                 f"On {common.label_of(m)} the base rate stands below blind guessing, as even answers and few "
                 "conversations make it: to be above it shows nothing, and nothing is claimed."

@@ -12,6 +12,7 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
 from attunebench.study.schema import Block, Labels, Side
@@ -44,7 +45,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="What a reply did can be read in the talk, what the person wanted has to be guessed, and its answers "
         "are less even: part of a gap is the difficulty of the questions and no lack of the model. The gap beyond base "
         "rates takes some of that out.",
-        warnings=within.too_many_tests(len(study.groups) * len(study.questions), settings),
+        warnings=reach_text(np.full(len(study.groups), sampling.least), settings),
         notes=(common.small_text(settings), *(() if right.known else (within.NO_LABELS,))),
     )
 

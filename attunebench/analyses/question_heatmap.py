@@ -14,6 +14,7 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.paired import paired_tests
 from attunebench.study import Study
@@ -42,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=" ".join(look.sentence() for look in looks),
         cannot="A hard question may be one on which people themselves differ; with one label for each turn that cannot "
         "be told from a model's mistake. MCC swings where one answer is rare.",
-        warnings=within.too_many_tests(len(study.questions), subject.settings),
+        warnings=reach_text(np.full(len(study.questions), sampling.least), subject.settings),
         notes=(common.small_text(subject.settings),),
     )
 
@@ -140,13 +141,13 @@ class _Look:
             *sides,
             rng=settings.rng(f"{_NAME}/{self.block}/{len(names)}"),
             resamples=settings.resamples,
-            permutations=settings.resamples,
             clusters=np.unique(np.repeat(units, most), return_inverse=True)[1].astype(np.intp),
             level=settings.level,
             alpha=settings.alpha,
             power=settings.power,
         )
         corrected = common.corrected_p(tests, settings)
+        beyond = common.beyond_reach(tests.least, settings)
         counts = _by_part(study, (~np.isnan(pooled)).astype(np.float64)[:, :, None], which, len(names))[:, :, 0]
         return [
             Cell(
@@ -156,7 +157,7 @@ class _Look:
                 n=int((counts[:, i] > 0).sum()),
                 p=known(tests.p[i]),
                 p_corrected=known(corrected[i]),
-                small=within.is_small(study, np.zeros(len(study.ids)), counts[:, i] > 0, settings),
+                small=bool(beyond[i]) or within.is_small(study, np.zeros(len(study.ids)), counts[:, i] > 0, settings),
             )
             for i in range(len(names))
         ]

@@ -14,6 +14,7 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
@@ -47,7 +48,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="A person says and feels other things late in a talk than early, and labels may become easier or harder "
         "with them; the same questions (or tagged turns alone) keep what is asked, not what is said. Thirds of a short "
         "talk are a turn or two.",
-        warnings=within.too_many_tests(len(TRANSITIONS) * max(len(drifts), len(study.groups)), settings),
+        warnings=reach_text(np.full(len(TRANSITIONS) * len(study.groups), sampling.least), settings),
         notes=(common.small_text(settings),),
     )
 

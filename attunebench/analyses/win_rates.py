@@ -8,13 +8,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.errors import StatisticsError
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
+from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.ratings import resampled_ratings, win_matrix
 from attunebench.study import Study
 
@@ -40,7 +43,7 @@ def analyse(subject: Subject) -> Analysis:
         shows=_shows(study, metric_id, rates, sampling),
         cannot="A win says which model was closer in a conversation, not by how much: a model can win more often and "
         "still have the lower mean. Ratings assume one order of skill for all conversations.",
-        warnings=common.comparability(study, (metric_id,)),
+        warnings=(*common.comparability(study, (metric_id,)), *reach_text(rates.least, settings)),
         notes=(common.small_text(settings),),
     )
 
@@ -48,19 +51,16 @@ def analyse(subject: Subject) -> Analysis:
 class _Rates:
     """Win rates of all pairs, their tests against one half, and of each model against all others."""
 
-    def __init__(self, pairs: Estimates, overall: Estimates, p: Floats, corrected: Floats, elo: Floats, count: int):
-        self.pairs, self.overall, self.p, self.corrected, self.elo, self.count = (
-            pairs,
-            overall,
-            p,
-            corrected,
-            elo,
-            count,
+    def __init__(self, pairs: Estimates, overall: Estimates, tests: PairedTests, elo: Floats, settings: Settings):
+        self.pairs, self.overall, self.elo, self.count = pairs, overall, elo, len(overall.value)
+        self.least, few = tests.least, (tests.n < settings.small) | common.beyond_reach(tests.least, settings)
+        self.p, self.corrected, self.small = (
+            _symmetric(values, self.count)
+            for values in (tests.p, common.corrected_p(tests, settings), few & (tests.n > 0))
         )
 
     @classmethod
     def of(cls, wins: Floats, values: Floats, sampling: Sampling, metric_id: str) -> _Rates:
-        count = values.shape[1]
         met = _met(values)
         pairs = bootstrap.estimate_ratios(
             wins.reshape(len(wins), -1),
@@ -76,8 +76,8 @@ class _Rates:
             clusters=sampling.clusters,
             level=sampling.settings.level,
         )
-        p, corrected = _tests(wins, met, sampling, metric_id)
-        return cls(pairs, overall, p, corrected, _elo(wins, sampling), count)
+        tests = _tests(wins, met, sampling, metric_id)
+        return cls(pairs, overall, tests, _elo(wins, sampling), sampling.settings)
 
     def told_apart(self, sampling: Sampling) -> list[tuple[int, int]]:
         """Pairs (winner, loser) whose rate is told from one half."""
@@ -85,8 +85,8 @@ class _Rates:
         for i in range(self.count):
             for j in range(self.count):
                 k = i * self.count + j
-                enough = self.pairs.n[k] >= sampling.settings.small
-                if i != j and enough and self.corrected[i, j] <= sampling.settings.alpha and self.pairs.value[k] > 0.5:
+                sure = not self.small[i, j] and self.corrected[i, j] <= sampling.settings.alpha
+                if i != j and sure and self.pairs.value[k] > 0.5:
                     found.append((i, j))
         return found
 
@@ -98,19 +98,20 @@ def _met(values: Floats) -> Floats:
     return met
 
 
-def _tests(wins: Floats, met: Floats, sampling: Sampling, metric_id: str) -> tuple[Floats, Floats]:
-    """Sign-flip p of win against loss for each pair, and corrected over the pairs; symmetric (models, models)."""
-    count = wins.shape[1]
-    first, second = np.triu_indices(count, 1)
+def _tests(wins: Floats, met: Floats, sampling: Sampling, metric_id: str) -> PairedTests:
+    """Sign-flip tests of win against loss for each pair of models."""
+    first, second = np.triu_indices(wins.shape[1], 1)
     gap = np.where(met > 0, 0.0, np.nan)
     a, b = (wins + gap)[:, first, second], (wins.swapaxes(1, 2) + gap)[:, first, second]
-    tests = sampling.tests(f"win-rates {metric_id}", a, b)
-    found = []
-    for values in (tests.p, common.corrected_p(tests, sampling.settings)):
-        table = np.full((count, count), np.nan)
-        table[first, second] = table[second, first] = values
-        found.append(table)
-    return found[0], found[1]
+    return sampling.tests(f"win-rates {metric_id}", a, b)
+
+
+def _symmetric(values: Floats | NDArray[np.bool_], count: int) -> Floats:
+    """Values of pairs as (models, models), NaN on the diagonal."""
+    table = np.full((count, count), np.nan)
+    first, second = np.triu_indices(count, 1)
+    table[first, second] = table[second, first] = values
+    return table
 
 
 def _elo(wins: Floats, sampling: Sampling) -> Floats:
@@ -175,7 +176,7 @@ def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> 
                     n=n,
                     p=known(rates.p[i, j]),
                     p_corrected=known(rates.corrected[i, j]),
-                    small=0 < n < sampling.settings.small,
+                    small=bool(rates.small[i, j]),
                     drill=Drill(group=study.groups[i].key, metric=metric_id),
                 )
             )
@@ -208,8 +209,11 @@ def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> 
 def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
     apart, total = rates.told_apart(sampling), rates.count * (rates.count - 1) // 2
     most = int(rates.pairs.n.max(initial=0))
-    if most < sampling.settings.small:
-        return f"Two models have {common.counted(most, 'conversation')} in common at most: too few for a claim."
+    if not (rates.small == 0).any():
+        return (
+            f"Two models have {common.counted(most, 'conversation')} of "
+            f"{common.counted(len(np.unique(sampling.people)), 'participant')} in common at most: too few for a claim."
+        )
     if not apart:
         return (
             f"On {common.label_of(metric_id)} no model is shown to win more often than another "

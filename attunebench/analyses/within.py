@@ -133,21 +133,6 @@ def _units(sampling: Sampling) -> NDArray[np.intp]:
     return rows if sampling.clusters is None else sampling.clusters
 
 
-def too_many_tests(tests: int, settings: Settings, *, permuted_together: bool = True) -> tuple[str, ...]:
-    """A warning where the largest family of tests is too large for the number of permutations: nothing could come out.
-
-    The smallest p of a permutation test is 1/(B + 1), and Holm multiplies the smallest of m by m. Max-T, for tests that
-    were permuted together, has no such bound, and Benjamini and Hochberg only where one effect stands alone.
-    """
-    holm = settings.correction == "holm" or (settings.correction == "maxt" and not permuted_together)
-    if not holm or tests / (settings.resamples + 1) < settings.alpha:
-        return ()
-    return (
-        f"With {settings.resamples:,} permutations none of {tests} tests can stand after correction; "
-        "a larger number of resamples (--resamples) can.",
-    )
-
-
 def turns_of(study: Study, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
     """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
     listed = list(rows)[:MOST_TURNS]
@@ -220,12 +205,20 @@ def pairwise_right(study: Study) -> tuple[tuple[str, ...], Floats, Floats]:
 
 
 def group_contrast(
-    study: Study, values: Floats, inside: Mask, asked: Mask, name: str, settings: Settings
+    study: Study,
+    values: Floats,
+    inside: Mask,
+    asked: Mask,
+    name: str,
+    settings: Settings,
+    *,
+    family: int | None = None,
 ) -> GroupContrast:
     """Each column's mean inside the group minus that over the other conversations asked; participants move as a whole.
 
     `values` is (conversations, columns); `asked` are the conversations that count at all. Where every participant has
-    one conversation, conversations are the units. Undefined (NaN) where a side is empty.
+    one conversation, conversations are the units. `family`: how many tests are corrected together, where these are not
+    the columns. Undefined (NaN) where a side is empty.
     """
     people = np.unique(study.clusters[asked], return_inverse=True)[1].astype(np.intp)
     single = len(people) == (int(people.max()) + 1 if len(people) else 0)
@@ -235,7 +228,7 @@ def group_contrast(
         clusters=None if single else people,
         rng=settings.rng(name),
         resamples=settings.resamples,
-        permutations=settings.resamples,
+        tests=family,
         level=settings.level,
         alpha=settings.alpha,
         power=settings.power,
@@ -252,7 +245,8 @@ def contrast_cells(
     corrected: Floats,
     drills: Sequence[Drill | None] | None = None,
 ) -> list[Cell]:
-    """A cell for each column's difference; small where either side has too few conversations or one participant."""
+    """A cell for each column's difference; small where either side has too few conversations or participants."""
+    beyond = common.beyond_reach(contrast.least, settings, together=False)
     return [
         Cell(
             known(contrast.estimate[i]),
@@ -262,7 +256,7 @@ def contrast_cells(
             p=known(contrast.p[i]),
             p_corrected=known(corrected[i]),
             small=bool(contrast.n_in[i] + contrast.n_out[i])
-            and any(is_small(study, values[:, i], side & asked, settings) for side in (inside, ~inside)),
+            and (beyond[i] or any(is_small(study, values[:, i], side & asked, settings) for side in (inside, ~inside))),
             drill=drills[i] if drills else None,
         )
         for i in range(values.shape[1])

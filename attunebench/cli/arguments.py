@@ -161,7 +161,14 @@ AlphaOption = Annotated[float, typer.Option("--alpha", min=1e-6, max=0.5, help="
 PowerOption = Annotated[
     float, typer.Option("--power", min=0.5, max=0.999, help="Power that minimum detectable effects are for.")
 ]
-ResamplesOption = Annotated[int, typer.Option("--resamples", min=100, help="Bootstrap resamples, and permutations.")]
+ResamplesOption = Annotated[
+    int,
+    typer.Option(
+        "--resamples",
+        min=100,
+        help="Resamples of bootstrap intervals. Tests draw as many permutations as they need, whatever this says.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all chance.")]
 ModesOption = Annotated[
     list[str] | None,

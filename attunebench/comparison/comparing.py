@@ -13,10 +13,10 @@ import numpy as np
 
 from attunebench.analyses.common import counted, digits_of, label_of, listed, number
 from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.analyses.units import shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.modes import ModeEffects, mode_effects
-from attunebench.comparison.pairing import PairTable
 from attunebench.comparison.ranking import Ranking, tiers_of
 from attunebench.comparison.tables import modes_table, pairs_table, tiers_table, weights_table
 from attunebench.comparison.weights import weight_effects
@@ -98,12 +98,15 @@ def _too_few(rankings: Mapping[tuple[str, str], Ranking], settings: Settings) ->
     few: dict[str, int] = {}
     for (_, mode), ranking in rankings.items():
         few[mode] = max(few.get(mode, 0), int(ranking.pairs.n.max()))
-    return [
+    said = [
         f"Only {n} conversations in common ({mode}): too few for a claim, so no pair is called told apart and nothing "
         f"is put in tiers. At least {settings.small} are needed."
         for mode, n in few.items()
         if n < settings.small
     ]
+    enough = [ranking.pairs for (_, mode), ranking in rankings.items() if few[mode] >= settings.small]
+    beyond = [sentence for pairs in enough for sentence in reach_text(pairs.least_of_pairs, settings)]
+    return [*said, *dict.fromkeys(beyond)]
 
 
 # Sentences
@@ -154,7 +157,7 @@ def _overview_row(ranking: Ranking, mode: str) -> tuple[Cell, ...]:
         Cell(len(ranking.conversations), small=ranking.small),
         Cell(ranking.participants),
         Cell(len(ranking.groups)),
-        *(text("too few" if _all_small(pairs) else count) for count in counts),
+        *(text("too few" if pairs.undecidable else count) for count in counts),
         Cell(None if ranking.small else len(ranking.tiers)),
     )
 
@@ -164,9 +167,9 @@ def _found(ranking: Ranking) -> str:
     pairs = ranking.pairs
     if not pairs.tests:
         return "nothing to test."
-    if _all_small(pairs):
+    if pairs.undecidable:
         pair = "the one pair" if pairs.of == 1 else f"any of {pairs.of} pairs"
-        return f"too few conversations in common for a claim about {pair}."
+        return f"too few conversations or participants in common for a claim about {pair}."
     counts = f"{pairs.apart} of {counted(pairs.of, 'pair')} told apart, {pairs.apart_raw} before correction"
     if ranking.small or not ranking.tiers:
         return f"{counts}."
@@ -174,10 +177,6 @@ def _found(ranking: Ranking) -> str:
     if len(first) == len(ranking.groups):
         return f"{counts}; no model is told apart from the first one."
     return f"{counts}; first tier: {listed(first)}."
-
-
-def _all_small(pairs: PairTable) -> bool:
-    return bool((pairs.small | np.eye(len(pairs.groups), dtype=bool)).all())
 
 
 def _between_models(study: Study, ranking: Ranking, settings: Settings) -> Analysis:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.common import corrected_p, primary_mode, tested_pairs
+from attunebench.analyses.common import beyond_reach, corrected_p, pair_tests, primary_mode
 from attunebench.analyses.model import Settings
 from attunebench.comparison.pairing import Counts, Floats, Marks, people_behind
 from attunebench.metrics.registry import metric
@@ -23,7 +23,7 @@ class ModeEffects:
     `groups` are the models in `mode`. Each is compared over the conversations that it has in both modes; `n` counts
     them, `participants` the people. p is corrected over the `tests` models of this contrast. `rank_base` and
     `rank_mode` are competition ranks among these models over the `ranked_on` conversations that all of them have in
-    both modes. `told_apart` is False where a contrast is `small` (too few conversations or one participant).
+    both modes. `told_apart` is False where a contrast is `small` (too few conversations or participants).
     """
 
     metric_id: str
@@ -75,11 +75,11 @@ def _effects(
 ) -> ModeEffects:
     a, b = study.with_groups(after).values(metric_id), study.with_groups(before).values(metric_id)
     people = study.clusters
-    tests = tested_pairs("modes", a, b, settings, people if settings.by_participant else None)
+    tests = pair_tests("modes", a, b, settings, people if settings.by_participant else None)
     p_corrected = corrected_p(tests, settings)
     m = int((~np.isnan(tests.p)).sum())
     participants = people_behind(~np.isnan(a - b), people)
-    small = (tests.n < settings.small) | (participants < 2)
+    small = (tests.n < settings.small) | (participants < 2) | beyond_reach(tests.least, settings)
     with np.errstate(invalid="ignore"):
         told_apart = (p_corrected <= settings.alpha) & ~small
     both = study.with_groups((*before, *after)).scored().all(axis=1)

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.common import corrected_p, tested_pairs
+from attunebench.analyses.common import beyond_reach, corrected_p, pair_tests
 from attunebench.analyses.model import Settings
 from attunebench.metrics.registry import metric
 from attunebench.statistics.multiple import Correction
@@ -29,10 +29,11 @@ class PairTable:
     """Every pair of `groups` in a metric. Arrays are (groups, groups); [a, b] is about a − b; NaN is undefined.
 
     `n` counts the conversations that a pair has in common and `participants` the people they are of. `p_corrected` is
-    corrected over `tests` pairs, those that could be tested. `mde` is the difference that would have been found with
-    the asked power by this one test, `mde_corrected` at α/`tests`, the level that a first claim of Holm's has to reach.
-    `told_apart_raw` and `told_apart` are p and corrected p at most α. Both are False where a pair is `small`: too few
-    conversations in common, or a single participant, for a claim. On the diagonal everything is NaN, 0 or False.
+    corrected over `tests` pairs, those that could be tested; `least` is the smallest p that a pair can have. `mde` is
+    the difference that would have been found with the asked power by this one test, `mde_corrected` at α/`tests`, the
+    level that a first claim of Holm's has to reach. `told_apart_raw` and `told_apart` are p and corrected p at most α.
+    Both are False where a pair is `small`: too few conversations in common, a single participant, or too few units for
+    any p to stand after correction. On the diagonal everything is NaN, 0 or False.
     """
 
     metric_id: str
@@ -46,6 +47,7 @@ class PairTable:
     se: Floats
     p: Floats
     p_corrected: Floats
+    least: Floats
     n: Counts
     participants: Counts
     mde: Floats
@@ -68,6 +70,16 @@ class PairTable:
     def apart_raw(self) -> int:
         """The same without correction."""
         return int(self.told_apart_raw.sum()) // 2
+
+    @property
+    def least_of_pairs(self) -> Floats:
+        """The smallest p that each pair can have, a row of pairs."""
+        return self.least[np.triu_indices(len(self.groups), 1)]
+
+    @property
+    def undecidable(self) -> bool:
+        """Whether every pair is small, so that there can be no claim."""
+        return bool((self.small | np.eye(len(self.groups), dtype=bool)).all())
 
     def ahead(self, a: int, b: int) -> bool:
         """Whether a has the better value over the conversations of the pair."""
@@ -92,7 +104,7 @@ def pairs(study: Study, metric_id: str, settings: Settings | None = None) -> Pai
     if not len(values) or not len(index):
         return _untested(study, card.id, settings)
     a, b = values[:, index[:, 0]], values[:, index[:, 1]]
-    tests = tested_pairs("pairs", a, b, settings, people if settings.by_participant else None)
+    tests = pair_tests("pairs", a, b, settings, people if settings.by_participant else None)
     return _table(study, card.id, settings, index, tests, people_behind(~np.isnan(a - b), people))
 
 
@@ -112,7 +124,7 @@ def _table(
     mde_corrected = np.full(len(index), np.nan)
     if m:
         mde_corrected = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / m, power=settings.power)
-    small = (tests.n < settings.small) | (participants < 2)
+    small = (tests.n < settings.small) | (participants < 2) | beyond_reach(tests.least, settings)
     with np.errstate(invalid="ignore"):
         apart = (p_corrected <= settings.alpha) & ~small
         apart_raw = (tests.p <= settings.alpha) & ~small
@@ -133,6 +145,7 @@ def _table(
         se=square(tests.se),
         p=square(tests.p),
         p_corrected=square(p_corrected),
+        least=square(tests.least),
         n=_square(tests.n, tests.n, index, size, 0),
         participants=_square(participants, participants, index, size, 0),
         mde=square(tests.mde),
@@ -149,9 +162,8 @@ def _untested(study: Study, metric_id: str, settings: Settings) -> PairTable:
     empty = np.full((size, size), np.nan)
     none = np.zeros((size, size), dtype=np.int64)
     never = np.zeros((size, size), dtype=bool)
-    numbers = {
-        name: empty.copy() for name in ("difference", "low", "high", "se", "p", "p_corrected", "mde", "mde_corrected")
-    }
+    names = ("difference", "low", "high", "se", "p", "p_corrected", "least", "mde", "mde_corrected")
+    numbers = {name: empty.copy() for name in names}
     return PairTable(
         metric_id=metric_id,
         groups=study.groups,

@@ -78,6 +78,7 @@ def tiers_of(
     for number, members in enumerate(found, start=1):
         tier[members] = number
     participants = len(set(people.tolist()))
+    few = len(shared) < settings.small or participants < 2
     return Ranking(
         metric_id=card.id,
         groups=study.groups,
@@ -91,7 +92,7 @@ def tiers_of(
         stability=stability,
         conversations=shared,
         participants=participants,
-        small=len(shared) < settings.small or participants < 2,
+        small=few or (table.tests > 0 and table.undecidable),
     )
 
 

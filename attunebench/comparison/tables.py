@@ -48,7 +48,7 @@ def tiers_table(ranking: Ranking, references: Sequence[tuple[Reference, Estimate
     )
     notes = []
     if ranking.small:
-        notes.append(f"No tiers: under {settings.small} conversations, or one participant, are too few for a claim.")
+        notes.append("No tiers: there are too few conversations or participants for a claim.")
     if references:
         notes.append("ref.: made from the labels alone and not ranked, to hold the models against.")
     chart = Chart("intervals", "model", ("score",), title=card.label, axis=card.label, lines=_chance(card.chance))
@@ -233,8 +233,7 @@ def _told(apart: bool, small: bool, p: float) -> str:
 
 def _test_text(settings: Settings, over: str) -> str:
     return (
-        f"{intervals_text(settings)}; p by {settings.resamples:,} sign flips of "
-        f"{'participants' if settings.by_participant else 'conversations'}, corrected "
+        f"{intervals_text(settings)}; p by sign flips of {settings.units}, corrected "
         f"({CORRECTIONS[settings.correction]}) over {over}."
     )
 

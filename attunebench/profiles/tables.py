@@ -72,7 +72,7 @@ def tabulate(
         "any one person. The base rate knows how the answers of these participants are distributed, which the model "
         "does not.",
         tables=tuple(tables),
-        warnings=(PRIVACY, *_coverage(n, who), *warnings, *_too_few_draws(tables, settings)),
+        warnings=(PRIVACY, *_coverage(n, who), *warnings),
         notes=(
             EXPERIMENTAL,
             *notes,
@@ -140,8 +140,9 @@ class _Chance:
         """Mean a − b for each column, with p corrected over those that are not small; small ones get none."""
         one, other = np.column_stack(a), np.column_stack(b)
         small = np.array([self.is_small(column) for column in (one - other).T], dtype=bool)
-        tests = common.tested_pairs(name, one, other, self.settings, self.people)
-        tests.p[small] = np.nan
+        tests = common.pair_tests(name, one, other, self.settings, self.people)
+        tests.p[small] = tests.least[small] = np.nan
+        small |= common.beyond_reach(tests.least, self.settings)
         corrected = common.corrected_p(tests, self.settings)
         return [common.difference_cell(tests, corrected, i, small=bool(small[i])) for i in range(len(a))]
 
@@ -267,17 +268,6 @@ def _intervals(settings: Settings) -> str:
         f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of participants "
         "(Wilson's for a share of all or of none)"
     )
-
-
-def _too_few_draws(tables: Sequence[Table], settings: Settings) -> list[str]:
-    """A warning where no test of a family so large can come out, whatever the data."""
-    tests = max((sum(cell.p is not None for row in table.rows for cell in row) for table in tables), default=0)
-    if tests / (settings.resamples + 1) <= settings.alpha:
-        return []
-    return [
-        f"With {settings.resamples:,} resamples none of {tests} tests can be told from chance after correction; use "
-        f"--resamples {int(tests / settings.alpha)} or more."
-    ]
 
 
 def _coverage(n: int, who: Who) -> list[str]:

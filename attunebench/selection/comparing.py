@@ -15,6 +15,7 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import listed
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, text
+from attunebench.analyses.testing import reach_text
 from attunebench.selection.differences import Differences
 from attunebench.selection.sides import Family, Line, Sides
 from attunebench.selection.wording import sentences
@@ -38,15 +39,20 @@ def beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
     if not contrasts:
         return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
     between = list(filter(None, (pairs(sides, name, settings) for name in _between(families, settings))))
-    tests = max(found.tests for found in (*(made.found for made in contrasts), *(made.found for made in between)))
     return replace(
         begun,
         tables=(*(made.table() for made in contrasts), *(made.table() for made in between)),
         shows=" ".join(sentences(sides, contrasts, between, settings)),
         cannot="That there is no difference: one that was not found may still be as large as the MDE.",
-        warnings=within.too_many_tests(tests, settings, permuted_together=False),
+        warnings=_beyond_reach([*(made.found for made in contrasts), *(made.found for made in between)], settings),
         notes=_notes(sides, settings),
     )
+
+
+def _beyond_reach(differences: Sequence[Differences], settings: Settings) -> tuple[str, ...]:
+    by_people = replace(settings, by_participant=True)
+    said = (sentence for one in differences for sentence in reach_text(one.least, by_people, together=False))
+    return tuple(dict.fromkeys(said))
 
 
 def _between(families: Sequence[Family], settings: Settings) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class Differences:
     """An entry for each column of the values that it was made of.
 
     `people`: participants behind it on both sides. `inflated`: on a side nine in ten or more share one value, so that
-    its intervals are narrower than they should be.
+    its intervals are narrower than they should be. `least`: the smallest p that a tested column can have, else NaN.
     """
 
     inside: tuple[Cell, ...]
@@ -39,6 +39,7 @@ class Differences:
     people: tuple[tuple[int, int], ...]
     inflated: tuple[bool, ...]
     contrast: GroupContrast
+    least: Floats
     settings: Settings
 
     @classmethod
@@ -51,7 +52,12 @@ class Differences:
         contrast = within.group_contrast(sides.study, values, sides.inside, everybody, name, settings)
         untested = np.full(values.shape[1], np.nan)
         cells = within.contrast_cells(sides.study, contrast, values, sides.inside, everybody, settings, untested)
-        asked = [wanted and not cell.small for wanted, cell in zip(tested, cells, strict=True)]
+        few = [
+            any(within.is_small(sides.study, column, side, settings) for side in (sides.inside, sides.outside))
+            for column in values.T
+        ]
+        asked = [wanted and not small for wanted, small in zip(tested, few, strict=True)]
+        least = np.where(asked, contrast.least, np.nan)
         p = np.where(asked, contrast.p, np.nan)
         corrected = adjust(p, common.plain_correction(settings))
         masks = (sides.inside, sides.outside)
@@ -63,6 +69,7 @@ class Differences:
             tuple((sides.people(sides.inside, column), sides.people(sides.outside, column)) for column in values.T),
             tuple((zero_inflated(values[sides.inside]) | zero_inflated(values[sides.outside])).tolist()),
             contrast,
+            least,
             settings,
         )
 

@@ -7,6 +7,7 @@ are worth asking about, and which are too small for a claim, is decided elsewher
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +22,14 @@ from attunebench.statistics.bootstrap import (
     resampled_ratios,
     sum_by_cluster,
 )
+from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
 from attunebench.statistics.power import minimum_detectable_effect
 
 Mask = NDArray[np.bool_]
 
 _CHUNK_ROWS = 1000
-_ROUNDING = 1e-9
-"""Statistics closer than this, relatively, are equal: the same sum taken in another order differs in its last bits."""
+_MOST = 50_000
+"""More permutations take too long for one contrast of many; then p beyond the reach of fewer follows the tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class GroupContrast:
 
     `n_in` and `n_out` count the defined rows, `clusters_in` and `clusters_out` the clusters that these come from (the
     rows themselves where nothing is clustered). `mde` is the difference that would be found with the asked power.
+    `least` is the smallest p that these numbers of clusters can give.
     """
 
     estimate: Floats
@@ -50,6 +53,7 @@ class GroupContrast:
     high: Floats
     p: Floats
     mde: Floats
+    least: Floats
 
 
 def group_difference(
@@ -59,7 +63,8 @@ def group_difference(
     clusters: Labels | None = None,
     rng: np.random.Generator,
     resamples: int = 10_000,
-    permutations: int = 10_000,
+    permutations: int | None = None,
+    tests: int | None = None,
     level: float = 0.95,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -74,7 +79,9 @@ def group_difference(
     p comes from permuting who is inside, with the statistic divided by its own standard error (Welch): groups of
     unequal spread and size would otherwise reject too often or too seldom (Janssen 1997; Chung & Romano 2013). Whole
     clusters change places. Where a cluster has rows on both sides none can change places; there each cluster's share
-    in the difference flips its sign (Kline & Santos 2012). p = (1 + #{|T*| ≥ |T|})/(permutations + 1).
+    in the difference flips its sign (Kline & Santos 2012). p = (1 + #{|T*| ≥ |T|})/(permutations + 1), with as many
+    permutations as the family of `tests` (by default the columns) needs at `alpha`, or 10,000 with the tail of
+    `permutation_p` where that is too many. The resamples have no part in p.
 
     Fewer than two rows (clusters) on a side: the estimate stands without interval, p and mde (NaN). Source: spec 07.
     """
@@ -88,14 +95,21 @@ def group_difference(
     low, high, p = (np.full(len(se), np.nan) for _ in range(3))
     known = (units_in > 1) & (units_out > 1)
     se[~known] = np.nan
+    least = layout.least(units_in, units_out)
+    least[~known] = np.nan
     if known.any():
         above, below = above[:, known], below[:, known]
         low[known], high[known] = _interval(above, below, layout, _stratified(layout.kinds, resamples, rng), level)
-        p[known] = _p_values(above, below, layout, rng, permutations)
+        needed = permutations_needed(values.shape[1] if tests is None else tests, alpha)
+        drawn = permutations or (needed if needed <= _MOST else FEWEST)
+        statistics = _statistics(above, below, layout, rng.spawn(1)[0], drawn)
+        df = np.inf if layout.straddled else np.minimum(units_in, units_out)[known] - 1.0
+        tail = permutations is None and drawn < needed
+        p[known] = _p_values(statistics, least[known], df, tail=tail)
     mde = minimum_detectable_effect(se, np.ones(len(se)), alpha=alpha, power=power)
     estimate = means[0] - means[1]
     inner, outer = (mean + centres for mean in means)
-    return GroupContrast(estimate, inner, outer, n_in, n_out, units_in, units_out, se, low, high, p, mde)
+    return GroupContrast(estimate, inner, outer, n_in, n_out, units_in, units_out, se, low, high, p, mde, least)
 
 
 def difference_in_differences(
@@ -106,7 +120,8 @@ def difference_in_differences(
     clusters: Labels | None = None,
     rng: np.random.Generator,
     resamples: int = 10_000,
-    permutations: int = 10_000,
+    permutations: int | None = None,
+    tests: int | None = None,
     level: float = 0.95,
     alpha: float = 0.05,
     power: float = 0.8,
@@ -123,6 +138,7 @@ def difference_in_differences(
         rng=rng,
         resamples=resamples,
         permutations=permutations,
+        tests=tests,
         level=level,
         alpha=alpha,
         power=power,
@@ -148,6 +164,20 @@ class _Layout:
         shares = np.bincount(units, weights=inside) / np.bincount(units)
         kinds = np.where(shares == 0, 0, np.where(shares == 1, 1, 2)).astype(np.intp)
         return cls((inside, ~inside), units, kinds, clusters is not None)
+
+    @property
+    def straddled(self) -> bool:
+        """Whether a unit has rows on both sides."""
+        return bool((self.kinds == 2).any())
+
+    def least(self, units_in: Labels, units_out: Labels) -> Floats:
+        """The smallest p of a column with so many units inside and outside: one of all the ways to arrange them."""
+        if self.straddled:
+            # A unit on both sides flips once, so that there are no fewer flips than this.
+            return np.asarray(0.5 ** (np.maximum(units_in, units_out) - 1.0))
+        both = zip(units_in.tolist(), units_out.tolist(), strict=True)
+        # Groups of one size can change places, which leaves |T| as it is.
+        return np.array([(2 if a == b else 1) / comb(a + b, a) for a, b in both])
 
     def sums(self, columns: Floats, part: Mask) -> Floats:
         """Sums per unit over the rows of one side: (units, columns)."""
@@ -198,8 +228,9 @@ def _interval(above: Floats, below: Floats, layout: _Layout, weights: Counts, le
     return percentile_interval(sides[0] - sides[1], level)
 
 
-def _p_values(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
-    if (layout.kinds == 2).any():
+def _statistics(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
+    """|T| (permutations + 1, columns), of the data as they are in the first row. NaN where a side is without values."""
+    if layout.straddled:
         return _flipped(above, below, layout, rng, permutations)
     masks = np.tile(layout.kinds == 1, (permutations + 1, 1))
     masks[1:] = rng.permuted(masks[1:], axis=1)
@@ -214,11 +245,11 @@ def _p_values(above: Floats, below: Floats, layout: _Layout, rng: np.random.Gene
         outer = columns.sum(axis=0) - inner
         sides = [side[:, which].swapaxes(0, 1) for side in (inner, outer)]
         statistics.append(_studentised(sides[0], sides[1], layout.clustered))
-    return _share_as_extreme(np.concatenate(statistics))
+    return np.concatenate(statistics)
 
 
 def _flipped(above: Floats, below: Floats, layout: _Layout, rng: np.random.Generator, permutations: int) -> Floats:
-    """p where clusters straddle the group: were there no difference, each cluster's part of it could be its negative.
+    """|T| where clusters straddle the group: were there no difference, a cluster's part could be its negative.
 
     The columns' means are 0, so a cluster's part is what its rows add to the difference under the null hypothesis.
     """
@@ -228,13 +259,14 @@ def _flipped(above: Floats, below: Floats, layout: _Layout, rng: np.random.Gener
     parts = sum_by_cluster(parts, layout.units)
     signs = rng.choice(np.array([-1.0, 1.0]), size=(permutations + 1, len(parts)))
     signs[0] = 1.0
-    return _share_as_extreme(np.abs(signs @ parts))
+    return np.asarray(np.abs(signs @ parts) / np.maximum(np.sqrt((parts**2).sum(axis=0)), np.finfo(float).tiny))
 
 
-def _share_as_extreme(statistics: Floats) -> Floats:
-    """(1 + #{T* ≥ T})/(B + 1) per column, T in the first row. NaN, a side without values, counts as extreme."""
-    reached = statistics >= statistics[0] * (1 - _ROUNDING)
-    return np.asarray((reached | np.isnan(statistics)).mean(axis=0))
+def _p_values(statistics: Floats, least: Floats, df: float | Floats, *, tail: bool) -> Floats:
+    """p per column, |T| of the data being in the first row. NaN, a side without values, counts as extreme."""
+    observed, null = statistics[0], np.where(np.isnan(statistics[1:]), np.inf, statistics[1:])
+    observed = np.where(np.isnan(observed), 0.0, observed)
+    return permutation_p(observed, at_least(observed, null).sum(axis=0), len(null), null if tail else None, least, df)
 
 
 def _studentised(inner: Floats, outer: Floats, clustered: bool) -> Floats:

@@ -21,15 +21,17 @@ from attunebench.statistics.bootstrap import (
     standard_errors,
     sum_by_cluster,
 )
+from attunebench.statistics.permutation import FEWEST, at_least, permutation_p, permutations_needed
 from attunebench.statistics.power import minimum_detectable_effect
-
-_ROUNDING = 1e-9
-"""Statistics closer than this, relatively, are equal: the same sum taken in another order differs in its last bits."""
 
 _NOTHING = 1e-12
 """Differences under this share of what they are differences of are rounding, and count as 0."""
 
 _CHUNK_CELLS = 2_000_000
+_EXACT_UNITS = 14
+"""Up to so many units all flips are gone through (8,192)."""
+_MOST_CELLS = 20_000_000
+"""More permutations times columns than this take too long; then p beyond the reach of fewer follows the tail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class PairedTests:
 
     `n` counts these rows and `clusters` the clusters they come from (the rows themselves where nothing is clustered).
     `sd` is of the differences, `se` of their mean. `mde` is the difference that would be found with the asked power.
-    `observed` is |T| per column and `null` |T*| (permutations, columns), the flips being the same in all columns:
-    what `multiple.max_t` takes.
+    `least` is the smallest p that the column's number of units can give. `observed` is |T| per column and `null` |T*|
+    (permutations, columns), the flips being the same in all columns: what `multiple.max_t` takes. `null` holds at most
+    10,000 of the flips.
     """
 
     difference: Floats
@@ -51,6 +54,7 @@ class PairedTests:
     high: Floats
     p: Floats
     mde: Floats
+    least: Floats
     null: Floats
     observed: Floats
 
@@ -61,7 +65,8 @@ def paired_tests(
     *,
     rng: np.random.Generator,
     resamples: int = 10_000,
-    permutations: int = 10_000,
+    permutations: int | None = None,
+    tests: int | None = None,
     clusters: Labels | None = None,
     level: float = 0.95,
     alpha: float = 0.05,
@@ -71,12 +76,15 @@ def paired_tests(
 
     The interval is the percentile bootstrap over rows, or over whole clusters. p is that of the sign-flip permutation,
     (1 + #{|T*| ≥ |T|})/(permutations + 1), which flips rows or whole clusters: exact where the differences are
-    symmetric about 0 under the null, close to it otherwise. T is the sum of the differences over the root of their sum
-    of squares (of clusters: of their sums); a flip leaves the latter as it is, so T orders flips as Student's t does
-    and has a variance of 1 in every column. `se` is sd/√n, clustered √(Σ_c (Σ_i e_ic)²)/n, and `mde` follows from it.
+    symmetric about 0 under the null, close to it otherwise. Up to 14 units all flips are gone through. Otherwise
+    `permutations` are drawn, by default as many as the family of `tests` (by default the columns) needs at `alpha`, or
+    10,000 with the tail of `permutation_p` where that is too many. The resamples have no part in p. T is the sum of
+    the differences over the root of their sum of squares (of clusters: of their sums); a flip leaves the latter as it
+    is, so T orders flips as Student's t does and has a variance of 1 in every column. `se` is sd/√n, clustered
+    √(Σ_c (Σ_i e_ic)²)/n, and `mde` follows from it.
 
     A column with under two rows (clusters) is NaN throughout; where no row differs p is 1, and where all differ by the
-    same `mde` is NaN. `null` takes 8 bytes for each permutation and column. Source: spec 07.
+    same `mde` is NaN. Source: spec 07.
     """
     if not len(a):
         a, b, clusters = np.full((1, a.shape[1]), np.nan), np.zeros((1, a.shape[1])), None
@@ -95,12 +103,15 @@ def paired_tests(
     low, high = percentile_interval(resampled_ratios(weights, sums, counts), level)
     for column in (difference, sd, se, low, high):
         column[undefined] = np.nan
-    observed, null = _sign_flips(sums, rng, permutations)
-    observed[undefined] = null[:, undefined] = np.nan
-    p = (1 + (null >= observed * (1 - _ROUNDING)).sum(axis=0)) / (permutations + 1)
-    p[undefined] = np.nan
+    needed = permutations_needed(a.shape[1] if tests is None else tests, alpha)
+    drawn = permutations or (needed if needed * a.shape[1] <= _MOST_CELLS else FEWEST)
+    reached, made, observed, null = _sign_flips(sums[(counts > 0).any(axis=1)], rng.spawn(1)[0], drawn)
+    least = 0.5 ** np.maximum(units - 1.0, 0.0)
+    too_few = permutations is None and drawn < needed and made == drawn
+    p = permutation_p(observed, reached, made, null if too_few else None, least)
+    p[undefined] = least[undefined] = observed[undefined] = null[:, undefined] = np.nan
     mde = minimum_detectable_effect(se, 1, alpha=alpha, power=power)
-    return PairedTests(difference, n, units, sd, se, low, high, p, mde, null, observed)
+    return PairedTests(difference, n, units, sd, se, low, high, p, mde, least, null, observed)
 
 
 def _differences(a: Floats, b: Floats) -> Floats:
@@ -119,14 +130,37 @@ def _mean_and_sd(above: Floats, below: Floats, n: NDArray[np.int64]) -> tuple[Fl
     return mean, sd
 
 
-def _sign_flips(sums: Floats, rng: np.random.Generator, permutations: int) -> tuple[Floats, Floats]:
-    """|T| as it is, and for each permutation of the signs of the units (units, columns)."""
+def _sign_flips(
+    sums: Floats, rng: np.random.Generator, permutations: int
+) -> tuple[NDArray[np.int64], int, Floats, Floats]:
+    """Flip the units of (units, columns): how many flips reach |T|, of how many; |T|; and |T*| of the first 10,000.
+
+    All flips that there are where units are few, else so many random ones.
+    """
     root = np.sqrt((sums**2).sum(axis=0))
     scaled = sums / np.where(root > 0, root, 1.0)
-    null = np.empty((permutations, sums.shape[1]))
-    size = max(1, _CHUNK_CELLS // len(sums))
+    observed = np.abs(scaled.sum(axis=0))
+    exact = len(sums) <= _EXACT_UNITS
+    if exact:
+        # A flip and its mirror image have one |T|, so the last sign stays; the data as they are come on top of these.
+        permutations = 2 ** max(0, len(sums) - 1) - 1
+    null = np.empty((min(permutations, FEWEST), sums.shape[1]))
+    reached = np.zeros(sums.shape[1], dtype=np.int64)
+    size = max(1, _CHUNK_CELLS // max(1, *sums.shape))
     for start in range(0, permutations, size):
-        rows = slice(start, min(start + size, permutations))
-        signs = rng.integers(0, 2, size=(rows.stop - start, len(sums)), dtype=np.int8).astype(np.float64)
-        np.abs((2 * signs - 1) @ scaled, out=null[rows])
-    return np.abs(scaled.sum(axis=0)), null
+        rows = np.arange(start, min(start + size, permutations))
+        signs = _signs_of(rows + 1, len(sums)) if exact else _random_signs(len(rows), len(sums), rng)
+        drawn = np.abs(signs @ scaled)
+        reached += at_least(observed, drawn).sum(axis=0)
+        kept = drawn[: max(0, len(null) - start)]
+        null[start : start + len(kept)] = kept
+    return reached, permutations, observed, null
+
+
+def _signs_of(numbers: NDArray[np.int64], units: int) -> Floats:
+    """The signs of the flips of these numbers: unit i is flipped where bit i is set."""
+    return np.asarray(1.0 - 2.0 * (numbers[:, None] >> np.arange(units) & 1))
+
+
+def _random_signs(rows: int, units: int, rng: np.random.Generator) -> Floats:
+    return np.asarray(2.0 * rng.integers(0, 2, size=(rows, units), dtype=np.int8) - 1)

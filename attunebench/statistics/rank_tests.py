@@ -42,6 +42,11 @@ def spearman_p(a: Floats, b: Floats, *, rng: np.random.Generator, permutations: 
     return extreme / factorial(len(x)) if exact else (1 + extreme) / (permutations + 1)
 
 
+def least_spearman_p(points: int) -> float:
+    """The smallest p that so many points can give: two of all their orders; 1 under three points."""
+    return 2 / factorial(points) if points > 2 else 1.0
+
+
 def _random_orders(points: int, permutations: int, rng: np.random.Generator) -> NDArray[np.intp]:
     return rng.permuted(np.tile(np.arange(points), (permutations, 1)), axis=1)
 

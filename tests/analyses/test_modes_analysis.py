@@ -68,12 +68,12 @@ def test_a_planted_fall_of_ranks_is_named_and_small_coverage_makes_no_claim() ->
         "second": {"default": skill(0.75), "omniscient": skill(0.75)},
         "third": {"default": skill(0.6), "omniscient": skill(0.6)},
     }
-    study = make_study(planted_scores(models, Plan(conversations=22, turns=3, seed=9)))
+    study = make_study(planted_scores(models, Plan(conversations=40, turns=3, seed=9)))
     settings = replace(QUICK, metrics=("pairwise_accuracy",))
     analysis = made("modes", study, settings)
     assert "first down 2 on Pairwise" in analysis.shows
     shift = cell_of(table_of(analysis, "omniscient_ranks"), "first", "pairwise_accuracy_shift")
-    assert (-2.0, 22) == (shift.value, shift.n)
+    assert (-2.0, 40) == (shift.value, shift.n)
     few = made("modes", study.with_conversations(study.ids[:12]), settings)
     assert "too few conversations in both modes for a claim" in few.shows
     assert cell_of(table_of(few, "omniscient_minus_default"), "first", "pairwise_accuracy").small
@@ -88,6 +88,9 @@ def test_all_differences_of_a_mode_are_one_family() -> None:
     assert min(1.0, least.p * len(cells)) == pytest.approx(least.p_corrected)
 
 
-def test_resamples_that_no_test_can_come_out_of_are_warned_of() -> None:
-    warnings = made("modes", ranked()).warnings
-    assert ["With 300 resamples none of 45 tests can be told from chance"] == [w.split(" after")[0] for w in warnings]
+def test_participants_that_no_test_can_come_out_of_are_warned_of() -> None:
+    study = ranked()
+    assert () == made("modes", study).warnings
+    # Ten conversations of ten people: p is at least 1/512, times 45 tests.
+    few = made("modes", study.with_conversations(study.ids[:10]), replace(QUICK, by_participant=True))
+    assert any("smallest possible p is 0.00195" in one for one in few.warnings)

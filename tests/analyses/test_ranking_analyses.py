@@ -84,7 +84,7 @@ def test_references_stand_beside_the_models_and_in_no_ranking() -> None:
 def test_few_conversations_are_ranked_without_a_claim() -> None:
     study = ranked()
     analysis = made("leaderboard", study.with_conversations(study.ids[:10]))
-    assert 2 == analysis.shows.count("10 conversations: too few for a claim")
+    assert 2 == analysis.shows.count("10 conversations of 10 participants: too few for a claim")
     assert all(row[3].small for row in table_of(analysis, "composite").rows)
 
 
@@ -232,7 +232,7 @@ def test_equal_models_have_no_winner() -> None:
 def test_few_conversations_have_no_winner() -> None:
     study = ranked()
     analysis = made("win-rates", study.with_conversations(study.ids[:10]))
-    assert "10 conversations in common at most: too few for a claim" in analysis.shows
+    assert "10 conversations of 10 participants in common at most: too few for a claim" in analysis.shows
 
 
 def test_another_metric_can_decide_who_wins() -> None:

@@ -114,14 +114,10 @@ def _minute(stamp: object) -> str:
 
 
 def settings_of(study: Study) -> Settings:
-    """Settings with the seed and unit of resampling of the first scores file, as far as it says them.
-
-    Resamples are at least as many as by default, since a corrected p cannot be small where permutations are few.
-    """
+    """Settings with the seed, resamples and unit of resampling of the first scores file, as far as it says them."""
     made = study.metadata[0].get("intervals")
     said: Mapping[str, Any] = made if isinstance(made, Mapping) else {}
     counts = {name: said[name] for name in ("seed", "resamples") if type(said.get(name)) is int}
-    counts["resamples"] = max(counts.get("resamples", 0), Settings().resamples)
     return Settings(**counts, by_participant=said.get("unit") == "participant")
 
 
