@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import os
 import selectors
+import signal
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -114,6 +116,41 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(main)
     finally:
         asyncio.set_event_loop_policy(before)
+
+
+def ending_signals() -> list[signal.Signals]:
+    """What asks this process to end: Ctrl-C, a supervisor, a terminal that is closed (not where `nohup` ignores it)."""
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    found = [signal.Signals[name] for name in names]
+    return [each for each in found if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
+
+
+@contextmanager
+def on_interruption(act: Callable[[], None]) -> Iterator[None]:
+    """Call `act` in the running loop for every Ctrl-C, and for the first of the other `ending_signals`.
+
+    Shells and supervisors send those twice as a matter of course, so that a second one says nothing.
+    """
+    loop, taken = asyncio.get_running_loop(), list[signal.Signals]()
+    asked = False
+
+    def handle(number: signal.Signals) -> None:
+        nonlocal asked
+        if number == signal.SIGINT or not asked:
+            asked = True
+            act()
+
+    try:
+        for number in ending_signals():
+            loop.add_signal_handler(number, handle, number)
+            taken.append(number)
+    except (NotImplementedError, RuntimeError):  # Windows' loops, or not the main thread: Ctrl-C stops at once there.
+        pass
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)
 
 
 if sys.version_info < (3, 11):

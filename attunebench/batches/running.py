@@ -7,11 +7,11 @@ is `rounds`' business, what may be under way `desk`'s, money `till`'s, answers `
 from __future__ import annotations
 
 import asyncio
-import signal
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from attunebench.batches.service import RefusedError, Service, TooMuchError
 from attunebench.batches.summing import Sums
 from attunebench.batches.till import Till, discounted, usual_discount
 from attunebench.errors import ConfigurationError, UsageError
+from attunebench.eventloop import on_interruption
 from attunebench.journal import Journal, claim
 from attunebench.runner.budget import check_bound
 from attunebench.runner.files import prepare_folder
@@ -158,8 +159,11 @@ class _Run:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-"))
             self._folder = Path(folder)
             await self._open(services, clock)
-            with _interrupts(clock, interruptible):
-                stopped = await self._until_stopped()
+            try:
+                with _interrupts(clock) if interruptible else nullcontext():
+                    stopped = await self._until_stopped()
+            except InterruptedRunError:
+                stopped = "interrupted"
             self._sums.skip(self._gathering.given_up, self._run_again)
         summary = self._sums.summary(stopped, time.monotonic() - started)
         self._watcher.finished(summary)
@@ -337,9 +341,9 @@ async def _by_conversation(asks: AsyncIterator[ToAsk]) -> AsyncIterator[list[ToA
 
 
 @contextmanager
-def _interrupts(clock: Clock, wanted: bool) -> Iterator[None]:
-    """Ctrl-C ends the waiting; twice it ends at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+def _interrupts(clock: Clock) -> Iterator[None]:
+    """Ctrl-C ends the waiting; twice it ends at once. Raises InterruptedRunError then."""
+    task = asyncio.current_task()
     times = 0
 
     def interrupt() -> None:
@@ -350,16 +354,11 @@ def _interrupts(clock: Clock, wanted: bool) -> Iterator[None]:
             task.cancel()
 
     try:
-        if wanted:
-            loop.add_signal_handler(signal.SIGINT, interrupt)
-    except (NotImplementedError, RuntimeError):  # Windows' loops, or not the main thread: Ctrl-C stops at once there.
-        wanted = False
-    try:
-        yield
+        with on_interruption(interrupt):
+            yield
     except asyncio.CancelledError:
         if times < 2:
             raise
+        if sys.version_info >= (3, 11) and task is not None:
+            task.uncancel()
         raise InterruptedRunError from None
-    finally:
-        if wanted:
-            loop.remove_signal_handler(signal.SIGINT)

@@ -22,7 +22,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, Entry, from_row, to_row
-from attunebench.journal.files import check, copied, create, is_shared, journal_files, reading, unusable, writing
+from attunebench.journal.files import (
+    FORMAT,
+    check,
+    copied,
+    create,
+    is_shared,
+    journal_files,
+    reading,
+    unusable,
+    writing,
+)
 from attunebench.journal.locks import LOOK, is_held, release, try_lock
 
 if TYPE_CHECKING:
@@ -242,6 +252,9 @@ class _Writer:
         self._queue = queue.SimpleQueue()
         try:
             self._connection = writing(path)
+            # What SQLite opens with the first write is open before the first request is sent, and a disk that takes
+            # nothing is known by then.
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
         except sqlite3.Error as error:
             raise unusable(path, str(error)) from error
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)

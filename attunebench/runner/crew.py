@@ -6,10 +6,8 @@ Owns how models are opened, remembered, priced and put to work. Knows no convers
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,11 @@ from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
 from attunebench.backends.prices import Prices
 from attunebench.codebook import Codebook
+from attunebench.eventloop import on_interruption
 from attunebench.journal import Journal, is_shared
 from attunebench.runner.asking import Asker, hasher
 from attunebench.runner.budget import Budget, Purse, check_bound
+from attunebench.runner.descriptors import calls_that_fit
 from attunebench.runner.engine import Engine, Job
 from attunebench.runner.events import Observer
 from attunebench.runner.pacing import Pace
@@ -76,6 +76,7 @@ class Crew:
         if self.costs:
             journal = Journal.open(folder, shard=part, patience=patience) if asking else Journal.snapshot(folder)
             self.journal = stack.enter_context(journal)
+            self._fit_descriptors()
             for path in self.journal.unread:
                 if not is_shared(path):
                     self._observer.warned(
@@ -86,6 +87,18 @@ class Crew:
             if model is not None and backend is not None:
                 self.backends[number] = opened = self._remembering(model, backend)
                 stack.push_async_callback(opened.aclose)
+
+    def _fit_descriptors(self) -> None:
+        """Have no more calls under way than leave room to keep their replies. The journal is open by now."""
+        wanted = self._settings.concurrency
+        models = sum(each is not None and each.provider != "baseline" for each in self._models)
+        fitting, limit = calls_that_fit(wanted, models)
+        if fitting < wanted:
+            self._settings = self._settings.model_copy(update={"concurrency": fitting})
+            self._observer.warned(
+                f"This process may have {limit:,} files open (`ulimit -n`), so at most {fitting:,} calls to a model "
+                f"are under way at once, not {wanted:,}."
+            )
 
     def hasher(self) -> Hasher:
         """Hashes the requests to the evaluated model."""
@@ -130,10 +143,10 @@ class Crew:
         return engine
 
     async def work(self, engine: Engine, *, interruptible: bool) -> None:
-        """Run the engine of `engine()` to its end. `interruptible` takes Ctrl-C: once lets calls under way finish,
-        twice stops them. Raises what the engine raises."""
+        """Run the engine of `engine()` to its end. `interruptible` takes Ctrl-C: once lets calls under way finish (as
+        SIGTERM and SIGHUP do), twice stops them. Raises what the engine raises."""
         async with self._watchdog:
-            with _interrupts(engine, interruptible):
+            with on_interruption(engine.interrupt) if interruptible else nullcontext():
                 await engine.run()
 
     def _open(self, model: ModelSettings, memory: Mapping[str, Any] | None = None) -> Backend:
@@ -176,21 +189,3 @@ class Crew:
                 )
             )
         return askers
-
-
-@contextmanager
-def _interrupts(engine: Engine, wanted: bool) -> Iterator[None]:
-    """Ctrl-C once: send nothing more. Twice: stop what is under way."""
-    if not wanted:
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, engine.interrupt)
-    except (NotImplementedError, RuntimeError):  # Windows' loops, or not the main thread: Ctrl-C stops at once there.
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)

@@ -89,7 +89,7 @@ class RunSettings(BaseModel):
     """Seconds for one call with all its tries and waits."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
-    concurrency: int = Field(default=16, gt=0)
+    concurrency: int = Field(default=16, gt=0, le=10_000)
     """The ceiling of calls under way at once to one model, over all conversations; fewer where the server wants it."""
     rpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Requests a minute to one model, for those who know their limit."""

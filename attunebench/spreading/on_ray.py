@@ -25,6 +25,7 @@ from attunebench.backends.providers import NO_KEY, resolve
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations import Conversation, ConversationSet
 from attunebench.errors import ConfigurationError, UsageError
+from attunebench.eventloop import ending_signals
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.shards import journal_name
 from attunebench.spreading.connecting import connected, first_line, machines, ray_package
@@ -307,16 +308,22 @@ def _probe(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _interruptions(wanted: bool) -> Iterator[list[float]]:
-    """The times of the user's Ctrl-C so far; none of them ends this process."""
+    """The times of the user's Ctrl-C so far, and of the first signal of another kind; none ends this process."""
     times: list[float] = []
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield times
         return
-    before = signal.signal(signal.SIGINT, lambda *_: times.append(time.monotonic()))
+
+    def note(number: int, _: object) -> None:
+        if number == signal.SIGINT or not times:
+            times.append(time.monotonic())
+
+    before = {number: signal.signal(number, note) for number in ending_signals()}
     try:
         yield times
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _with_keys(settings: RunSettings) -> RunSettings:

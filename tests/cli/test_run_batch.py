@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from factory import write_conversations
 from keys import KEY, TELLING
 
 from attunebench.cli.main import main
-from attunebench.selftest.server import Asked, Doing, Status
+from attunebench.selftest.server import Asked, Doing, Hang, Status
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,21 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     server.batches["batch_1"].course = ["completed"]
     assert 0 == batch().status
     assert 1 == len(server.made)
+
+
+def test_who_is_interrupted_twice_leaves_what_the_service_does_not_answer(batch: Batch, server: BatchServer) -> None:
+    server.course = lambda _: ["in_progress"] * 1000
+
+    def interrupt(asked: Asked) -> Doing | None:
+        if asked.path != "/v1/batches/batch_1":
+            return None
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return Hang()
+
+    server.after = interrupt
+    ended = batch()
+    assert (130, True, False) == (ended.status, "Come back with: attune-bench" in ended.err, "bug" in ended.err)
 
 
 def test_cancelling_collects_what_is_done(batch: Batch, server: BatchServer) -> None:

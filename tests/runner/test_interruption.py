@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,38 @@ def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
     missing = CONVERSATIONS * PER_CONVERSATION - answered
     assert missing - AT_ONCE <= len(server.bodies) <= missing + AT_ONCE
     assert before == {name: result for name, result in written(tmp_path).items() if name in before}
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_who_is_asked_to_end_keeps_what_is_under_way(
+    server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    gate = Gate(PER_CONVERSATION)
+    server.script = gate
+    process = start(server, data, tmp_path)
+    assert gate.held.wait(60)
+    for _ in range(2):  # as shells and supervisors do
+        process.send_signal(how)
+        time.sleep(0.1)
+    _, err = process.communicate(timeout=60)
+    assert (130, True) == (process.returncode, "Go on with: attune-bench run local m" in err)
+    assert "Traceback" not in err
+    asked = len(server.bodies)
+    server.script = None
+    again = start(server, data, tmp_path)
+    again.communicate(timeout=60)
+    assert 0 == again.returncode
+    assert CONVERSATIONS * PER_CONVERSATION == len(server.bodies)
+    assert 0 < asked < CONVERSATIONS * PER_CONVERSATION
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(server: FakeServer, data: Path, tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        status, _ = stopped(server, data, tmp_path, signal.SIGHUP, free=3)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (0, CONVERSATIONS) == (status, len(written(tmp_path)))
 
 
 @pytest.mark.parametrize("free", [3, PER_CONVERSATION + 5, 3 * PER_CONVERSATION - 1])
