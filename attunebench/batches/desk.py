@@ -32,6 +32,8 @@ LONGEST_WAIT = 600.0
 """Seconds between two tries, unless the service asks for more."""
 LONGEST_ASKED = 86400.0
 """Seconds: who is asked to wait for longer than that leaves, and may come back."""
+MOST_AN_ANSWER, MOST_AROUND = 1 << 20, 16 << 20
+"""Bytes of a file of answers: for each of its requests, and beside that."""
 MOST_LOST = 5
 """Submissions in a row of which nothing came, before the service counts as out of order."""
 
@@ -195,12 +197,12 @@ class Desk:
         return seen
 
     async def fetch(self, submission: Submission, batch: Batch, into: BinaryIO) -> None:
-        """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone."""
-        service = self._service(submission)
+        """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone, TooLongError for one
+        that is longer than answers can be, and DataError where there is no room."""
+        service, most = self._service(submission), MOST_AROUND + MOST_AN_ANSWER * submission.requests
         for file in batch.files:
             begin = into.tell()
-            await self._patiently(lambda f=file, b=begin: _download(service, f, into, b), submission.model)  # type: ignore[misc]
-            into.write(b"\n")
+            await self._patiently(lambda f=file, b=begin: _download(service, f, into, b, most), submission.model)  # type: ignore[misc]
 
     async def cancel(self, submission: Submission) -> None:
         """Ask the service to do nothing more of it. What has ended by itself meanwhile stays as it is."""
@@ -329,7 +331,7 @@ async def _upload(service: Service, part: Part, name: str) -> str:
         return await service.upload(file, name, size)
 
 
-async def _download(service: Service, file: str, into: BinaryIO, begin: int) -> None:
+async def _download(service: Service, file: str, into: BinaryIO, begin: int, most: int) -> None:
     into.seek(begin)
     into.truncate()
-    await service.download(file, into)
+    await service.download(file, into, most)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
+from attunebench.backends.session import MOST_BYTES
 from attunebench.batches.collecting import Collected, Collector, Tables
-from attunebench.batches.service import NoSuchBatchError
+from attunebench.batches.service import NoSuchBatchError, TooLongError, unwritable
 from attunebench.batches.table import Row, read_rows, table_path
 from attunebench.errors import ConfigurationError
 from attunebench.journal import Journal
@@ -155,6 +158,10 @@ class Gathering:
         why: dict[str, AttuneBenchError | Terms] = {}
         try:
             collected = await self._lines_of(submission, batch, why)
+        except TooLongError as error:
+            if not self._desk.giving_up:
+                return self._too_long(submission, batch, error)
+            collected, left = Collected(), self._unanswered(submission)
         except NoSuchBatchError as error:
             if self._may_look_again(submission):
                 return False
@@ -176,6 +183,17 @@ class Gathering:
         self._draw_conclusions(submission, batch, collected, left, why)
         await self._end(submission, batch.status)
         return True
+
+    def _too_long(self, submission: Submission, batch: Batch, error: TooLongError) -> bool:
+        """Nothing of it is taken."""
+        self._desk.set_aside(submission)
+        self.halt(
+            ConfigurationError(
+                f"{error}, which {submission.requests:,} requests cannot have: nothing of batch {printable(batch.id)} "
+                "was taken. Is this the right address? The same command with --cancel gives the batch up."
+            )
+        )
+        return False
 
     def _leave(self, submission: Submission, batch: Batch, told_of: int) -> bool:
         """Answers that the service counts, and may charge, are not to be had: they may come, and are not bought anew.
@@ -199,7 +217,7 @@ class Gathering:
         """Every line of the batch's files into the journal; of those that bring no answer, `why` by hash."""
         if not batch.files:
             return Collected()
-        with tempfile.TemporaryFile(dir=self._folder, prefix=".attunebench-") as file:
+        with self._fetched_into() as file:
             await self._desk.fetch(submission, batch, file)
             file.seek(0)
             with Journal.open(self._folder) as journal:
@@ -211,9 +229,18 @@ class Gathering:
                     unanswered=lambda row, reason: why.update({row.request_hash: reason}),
                     endpoint=self._desk.endpoint(submission),
                 )
-                collected = await collector.take(file)
+                collected = await collector.take(iter(partial(file.readline, MOST_BYTES), b""))
                 collected.add(await collector.finish())
                 return collected
+
+    @contextmanager
+    def _fetched_into(self) -> Iterator[BinaryIO]:
+        """A file without a name in the results folder. Raises DataError where there is no room for it."""
+        try:
+            with tempfile.TemporaryFile(dir=self._folder, prefix=".attunebench-") as file:
+                yield file
+        except OSError as error:  # also from closing it, where the disk has filled up
+            raise unwritable(error) from error
 
     def _draw_conclusions(
         self,

@@ -23,7 +23,7 @@ from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.session import IDLE, LONGEST_CONNECT, Route, open_session, read_body, route_to, timeouts
 from attunebench.backends.wire import looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
-from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
+from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
@@ -52,6 +52,10 @@ _NOT_THERE = frozenset((404, 405, 501))
 
 class NoSuchBatchError(ConfigurationError):
     """The service does not know a batch or file of this id."""
+
+
+class TooLongError(ConfigurationError):
+    """A file has more bytes than the answers to its requests can have."""
 
 
 class RefusedError(ConfigurationError):
@@ -203,12 +207,20 @@ class Service:
             after = {"after": page[-1].id}
         raise ConfigurationError(f"The list of batches at {self.endpoint.host} has no end ({len(seen):,} so far).")
 
-    async def download(self, file: str, into: BinaryIO) -> None:
-        """Write a file's content. Where it breaks, what has come is in `into`."""
+    async def download(self, file: str, into: BinaryIO, most: int) -> None:
+        """Write a file's content. Where it breaks, what has come is in `into`.
+
+        Raises TooLongError beyond `most` bytes, and DataError where there is no room for them.
+        """
+        size = 0
         async with self._responding("GET", f"/files/{_part(file)}/content", timeout=_file_timeout()) as response:
             try:
                 async for part in response.content.iter_any():
-                    into.write(part)
+                    size += len(part)
+                    if size > most:
+                        raise TooLongError(f"The answers of {self.endpoint.host} are more than {most >> 20:,} MB")
+                    _write(into, part)
+                _write(into, b"\n")
             except CATCHABLE as error:
                 raise self._error(fault_of_exception(error), "GET", "/files") from None
 
@@ -324,6 +336,23 @@ async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
     while not file.closed and (piece := file.read(_PIECE)):
         yield piece
         await asyncio.sleep(0)  # an answer that is there before all is sent is heard
+
+
+def _write(into: BinaryIO, part: bytes) -> None:
+    """The part on its way to the disk. Raises DataError, since a full disk is no trouble of the line's."""
+    try:
+        into.write(part)
+        into.flush()
+    except OSError as error:
+        raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> DataError:
+    """The sentence for answers that find no room."""
+    return DataError(
+        f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make room and "
+        "repeat the command: the service keeps them, and nothing is paid twice."
+    )
 
 
 def _file_timeout() -> aiohttp.ClientTimeout:

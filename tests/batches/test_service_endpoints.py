@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import io
+import os
 from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any
@@ -21,10 +23,11 @@ from attunebench.batches.service import (
     NoSuchBatchError,
     RefusedError,
     Service,
+    TooLongError,
     TooMuchError,
     read_batch,
 )
-from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError
+from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, DataError, TransientError
 from attunebench.selftest.server import Broken, Raw, Status
 
 Act = Callable[[Service], Awaitable[Any]]
@@ -40,7 +43,7 @@ ACTS: dict[str, Act] = {
     "look": lambda service: service.look("batch_1"),
     "cancel": lambda service: service.cancel("batch_1"),
     "list": _all,
-    "download": lambda service: service.download("file-1", io.BytesIO()),
+    "download": lambda service: service.download("file-1", io.BytesIO(), 1 << 20),
     "delete": lambda service: service.delete("file-1"),
 }
 
@@ -105,6 +108,26 @@ def test_a_server_without_the_endpoints_is_told_from_an_id_that_it_does_not_know
         assert not isinstance(error, NoSuchBatchError)
     for act in ("look", "cancel", "download", "delete"):
         assert isinstance(failing(missing, act), NoSuchBatchError), act
+
+
+class FullDisk(io.BytesIO):
+    def write(self, content: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_no_trouble_of_the_line() -> None:
+    with BatchServer(before=lambda _: Status(200, b"{}\n")) as server:
+        error = outcome(server.url, lambda service: service.download("file-1", FullDisk(), 1 << 20))
+    assert isinstance(error, DataError)
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1 << 20, True), ((1 << 20) + 1, False)])
+def test_a_file_is_read_up_to_its_bound(size: int, taken: bool) -> None:
+    into = io.BytesIO()
+    with BatchServer(before=lambda _: Status(200, b"x" * size)) as server:
+        error = outcome(server.url, lambda service: service.download("file-1", into, 1 << 20))
+    assert (None if taken else TooLongError) == (error and type(error))
+    assert len(into.getvalue()) <= (1 << 20) + 1
 
 
 def test_what_is_too_much_is_told_from_what_is_wrong() -> None:

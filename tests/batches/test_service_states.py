@@ -13,6 +13,7 @@ from batch_server import BatchServer, Made, Said, varied
 from factory import write_conversations
 from pydantic import SecretStr
 
+from attunebench.batches import desk
 from attunebench.batches.desk import MOST_LOST, Clock
 from attunebench.batches.gathering import MOST_BATCHES
 from attunebench.errors import ConfigurationError
@@ -50,6 +51,27 @@ def test_of_an_expired_batch_the_answered_part_counts_and_the_rest_is_asked_anew
         assert [1] * 5 == list(server.billed.values())
     assert 1 == run.summary.written
     assert "expired: 2 of 5 requests answered" in watcher.said
+
+
+def test_answers_that_are_too_long_to_be_any_stop_the_run_once_and_can_be_given_up(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "MOST_AROUND", 1000)
+    monkeypatch.setattr(desk, "MOST_AN_ANSWER", 1000)
+
+    def endless(asked: Asked) -> Doing | None:
+        return Status(200, b"x" * 6001) if asked.path.endswith("/content") else None
+
+    with BatchServer(after=endless) as server:
+        settings = settings_at(server.url, tmp_path / "results")
+        for _ in range(2):  # and the batch is not forgotten
+            with pytest.raises(ConfigurationError, match="batch_1"):
+                run_by_batches(data, settings)
+        assert 2 == sum("/content" in asked for asked in server.asked)
+        run_by_batches(data, settings, cancel=True)
+        server.after = lambda _: None
+        run = run_by_batches(data, settings)
+        assert (1, 2) == (run.summary.written, len(server.made))
 
 
 def test_a_batch_that_expires_every_time_is_not_sent_for_ever(data: Path, tmp_path: Path) -> None:
