@@ -16,6 +16,26 @@ _SEQUENCES = re.compile(
     re.DOTALL,
 )
 _JOINERS = "\u200c\u200d"
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+)
+"""Characters that show nothing, for a class in a regular expression: soft hyphen, zero-width and direction marks."""
+_UNSEEN = re.compile(f"[{INVISIBLE}]+")
+_LOOK_ALIKES = str.maketrans(
+    {
+        **dict.fromkeys("‐‑‒–—―−﹘", "-"),
+        **dict.fromkeys("‘’‚‛ʼ′", "'"),
+        **dict.fromkeys("“”„‟″", '"'),
+        **dict.fromkeys("⁄∕", "/"),
+        **dict.fromkeys("‹〈⟨", "<"),
+        **dict.fromkeys("›〉⟩", ">"),
+        "\u2800": " ",
+        **dict(zip("АВЕЅІЈКМНОРСТУХаеѕіјкорсухһԁԛԝ", "ABESIJKMHOPCTYXaesijkopcyxhdqw", strict=True)),
+        **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѵ", "ABEZHIKMNOPTYXov", strict=True)),
+    }
+)
+"""After NFKC, which knows full-width letters and spaces: other dashes and quotes, Cyrillic and Greek letters."""
 
 
 def clean(text: str) -> str:
@@ -27,6 +47,14 @@ def clean(text: str) -> str:
         if char.isspace() or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
     )
     return " ".join("".join(kept).split())
+
+
+def levelled(text: str) -> str:
+    """The text for comparing: without invisible characters, with plain letters, dashes, quotes and spaces for those
+    that look like them."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_LOOK_ALIKES)
 
 
 def encodable(text: str) -> str:

@@ -55,6 +55,7 @@ _PROMPT = re.compile(
     r"(\d+) (?:tokens )?(?:in|from|of) (?:the |your )?(?:messages|prompt|text input|input)|has (\d+) input tokens", re.I
 )
 _CEILING = re.compile(r"at most (\d+) (?:completion|output) tokens|> (\d+), which is the maximum allowed", re.I)
+_LOWERED = "lowered to "
 SMALLEST_LIMIT = 64
 """Tokens: below this no answer fits, so a prompt that leaves less is too long."""
 
@@ -109,7 +110,7 @@ class Terms:
     def notes(self, request: Request) -> dict[str, Any]:
         """What was adapted of this request, for the record."""
         notes = dict(NOTES[given_up] for given_up in sorted(self.given_up) if self._concerns(given_up, request))
-        limit = {"max_tokens": f"lowered to {self.ceiling}"} if self._limit(request) < request.max_tokens else {}
+        limit = {"max_tokens": f"{_LOWERED}{self.ceiling}"} if self._limit(request) < request.max_tokens else {}
         return notes | limit
 
     def learned(self, other: Terms) -> Terms:
@@ -141,6 +142,13 @@ class Terms:
         if given_up == "seed":
             return request.seed is not None
         return self.structured == "auto" or given_up not in ("schema", "object")
+
+
+def lowered_limit(notes: Mapping[str, Any]) -> int | None:
+    """The limit in tokens that a reply with these notes had in place of the one asked for; None where there is none."""
+    said = str(notes.get("max_tokens", ""))
+    number = said.removeprefix(_LOWERED)
+    return int(number) if said.startswith(_LOWERED) and number.isdecimal() else None
 
 
 def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any] | None) -> Terms:

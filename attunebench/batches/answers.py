@@ -109,7 +109,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     outcome = _read(line)
     if not isinstance(outcome, Fault):
         headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
-        reply = _ended(without_key(outcome, endpoint), min(row.max_tokens, row.ceiling or row.max_tokens))
+        reply = without_key(outcome, endpoint)
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
     fault = located(outcome, endpoint, answered=True, reask=row.ask)
     if fault.code and NEVER_TAKEN.intersection(fault.code.split()):
@@ -119,12 +119,6 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     except ConfigurationError as error:
         return error
     return error_for(fault, endpoint) if further is None else further
-
-
-def _ended(reply: Reply, limit: int) -> Reply:
-    """Engines that do not say why a reply ended say how long it is."""
-    cut = reply.finish_reason is None and (reply.usage.completion_tokens or 0) >= limit
-    return replace(reply, finish_reason="length") if cut else reply
 
 
 def _read(line: Line) -> Reply | Fault:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from attunebench.text import encodable
+from attunebench.text import encodable, levelled
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _CONDITION = re.compile(r"\[((?:!?[a-z]\w*)(?: !?[a-z]\w*)*)\] ?")
@@ -111,10 +111,10 @@ def _require(name: str, what: str, known: frozenset[str], given: set[str]) -> No
 
 def _free_tag(tag: str, text: str) -> str:
     # Folding only looks: the text itself stays as it is.
-    seen = unicodedata.normalize("NFKC", text)
+    seen = levelled(text)
     if "<" not in seen:
         return tag
-    seen = "".join(c for c in seen if unicodedata.category(c) != "Cf")
+    seen = "".join(c for c in unicodedata.normalize("NFKD", seen) if unicodedata.category(c) not in ("Cf", "Mn"))
     closing = re.findall(_CLOSING.format(tag=re.escape(tag)), seen, re.IGNORECASE)
     if not closing:
         return tag

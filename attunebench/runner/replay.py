@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench._version import __version__
 from attunebench.backends.base import Reply
+from attunebench.backends.negotiation import lowered_limit
 from attunebench.journal.entries import Entry
 from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
 from attunebench.protocol.plan import reask
@@ -158,7 +159,8 @@ class Fold:
             self._messages = reask(self._call, self._answer.missing)
             self._ended = True
             return
-        read = read_reply(self._call.asked, entry.reply, self._codebook)
+        limit = min(entry.max_tokens, lowered_limit(entry.reply.notes) or entry.max_tokens)
+        read = read_reply(self._call.asked, entry.reply, self._codebook, limit=limit)
         self._answer = read if self._answer is None else merge_answers(self._call.asked, self._answer, read)
         truncated = read.outcome == "truncated"
         # A refusal is final, and so is a reply that the larger limit cut as well.

@@ -17,7 +17,10 @@ from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.batches.answers import outcome_of_line, read_line
 from attunebench.batches.table import Row
+from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
+from attunebench.protocol.calls import Asked, Call, Message
+from attunebench.runner.replay import folded
 from attunebench.selftest.server import Answer
 
 REQUEST = {
@@ -97,19 +100,27 @@ def test_messages_are_read_as_the_live_path_reads_them(what: str, line: Any) -> 
     assert holds(said(line(REQUEST, reply(REQUEST, answer))))
 
 
-@pytest.mark.parametrize(("tokens", "reason"), [(63, None), (64, "length"), (70, "length")])
-def test_a_reply_as_long_as_its_limit_was_cut_where_the_engine_does_not_say_why_it_ended(
-    tokens: int, reason: str | None
-) -> None:
-    found = said(ray_row(REQUEST, "text", num_generated_tokens=tokens))
+def outcome(found: Any, row: Row) -> str:
+    """The outcome of a draft call that got this reply."""
     assert isinstance(found, Reply)
-    assert reason == found.finish_reason
+    call = Call("c/default/1/draft", "c", "default", 1, "draft", (Message("user", "Hello"),), Asked("draft"), {})
+    entry = row.entry(sent_at="", reply=found, error=None)
+    return folded(call, [entry], default_codebook(), max_tokens=64, max_reasks=0).record().answer.outcome
+
+
+@pytest.mark.parametrize(("tokens", "meant"), [(63, "answered"), (64, "truncated"), (70, "truncated")])
+def test_a_reply_as_long_as_its_limit_was_cut_where_the_engine_does_not_say_why_it_ended(
+    tokens: int, meant: str
+) -> None:
+    assert outcome(said(ray_row(REQUEST, "text", num_generated_tokens=tokens)), ROW) == meant
 
 
 def test_the_limit_that_a_server_has_told_of_counts_for_that_too() -> None:
-    found = said(ray_row(REQUEST, "text", num_generated_tokens=40), replace(ROW, ceiling=40))
+    row = replace(ROW, ceiling=40)
+    found = said(ray_row(REQUEST, "text", num_generated_tokens=40), row)
     assert isinstance(found, Reply)
-    assert ("length", "lowered to 40") == (found.finish_reason, found.notes["max_tokens"])
+    assert found.notes["max_tokens"] == "lowered to 40"
+    assert outcome(found, row) == "truncated"
 
 
 CONTEXT = "This model's maximum context length is 4096 tokens, however you requested 9000."

@@ -2,7 +2,8 @@
 
 The only place that parses model text (spec 3.4). Pure, and it never raises, whatever the text or the types inside.
 
-find ─▶ decode, scan    the objects in the text; strictly first, mended where that fails
+find ─▶ thoughts        what is not the answer, whatever marks it
+     ─▶ decode, scan    the objects in the text; strictly first, mended where that fails
 shapes, names           which value is given for which item
 values, tags            what a value means
 kinds                   one reader per kind of call
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Answer, Asked, Outcome
+from attunebench.protocol.endings import FILTERED, LENGTH, TOO_LONG, canonical, fills_limit
 from attunebench.protocol.read import items, names, values
 from attunebench.protocol.read.decode import Obj
 from attunebench.protocol.read.find import Found, find
 from attunebench.protocol.read.items import expected_items
 from attunebench.protocol.read.kinds import READERS, Reading
 from attunebench.protocol.read.shapes import Groups, fields, interest, key_name, sources
+from attunebench.protocol.read.thoughts import has_unknown_marks
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
@@ -41,9 +44,15 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
 _FLAT_POST = (items.Q1, items.Q2, items.Q3, items.FOLLOW_UP, items.FOUR_BRANCH)
 
 
-def read_reply(asked: Asked, reply: Reply, codebook: Codebook) -> Answer:
-    """The answer that a reply gives. Its reasoning field is for the record and is never read as the answer."""
-    return read_text(asked, reply.text, codebook, finish_reason=reply.finish_reason, refusal=reply.refusal)
+def read_reply(asked: Asked, reply: Reply, codebook: Codebook, *, limit: int | None = None) -> Answer:
+    """The answer that a reply gives, which had `limit` tokens where that is known.
+
+    Its reasoning field is for the record and is never read as the answer.
+    """
+    reason, usage = canonical(reply.finish_reason), reply.usage
+    if reason in (None, "stop") and fills_limit(usage.completion_tokens, usage.reasoning_tokens, limit):
+        reason = LENGTH
+    return read_text(asked, reply.text, codebook, finish_reason=reason, refusal=reply.refusal)
 
 
 def read_text(
@@ -54,17 +63,21 @@ def read_text(
     finish_reason: str | None = None,
     refusal: str | None = None,
 ) -> Answer:
-    """The answer in a reply's text. `finish_reason` "length" and "content_filter" count; so does a `refusal` text.
+    """The answer in a reply's text. A `finish_reason` that means a limit or a filter counts; so does a `refusal` text.
 
     A refused reply answers nothing, whatever else it holds; a refusal is never told by its wording.
     """
-    if refusal or finish_reason == "content_filter":
+    reason = canonical(finish_reason)
+    if refusal or reason == FILTERED:
         return _answer(asked, Reading(asked, codebook, ()), "refused")
     knows = _knower(asked, codebook)
     flat_list = asked.kind in ("pairwise", "judge", "post", "profile")
-    found = find(text or "", interest(knows, flat_list, _KEYS[asked.kind]))
-    reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, finish_reason))
-    return _answer(asked, reading, None, found, cut=found.reasoning_open or finish_reason == "length")
+    found = find((text or "") if reason != TOO_LONG else "", interest(knows, flat_list, _KEYS[asked.kind]))
+    cut = found.reasoning_open or reason == LENGTH
+    if (last := _last_word(asked, found, codebook, knows)) is not None:
+        return _answer(asked, last, None, found, cut=cut)
+    reading = Reading(asked, codebook, sources(found.groups, knows), _bare_draft(asked, found, reason))
+    return _answer(asked, reading, None, found, cut=cut)
 
 
 def merge_answers(asked: Asked, first: Answer, later: Answer, codebook: Codebook | None = None) -> Answer:
@@ -131,12 +144,31 @@ def _knower(asked: Asked, codebook: Codebook) -> Callable[[Obj], bool]:
     return knows
 
 
-def _bare_draft(asked: Asked, found: Found, finish_reason: str | None) -> str | None:
-    """The reply's text where it may be the draft itself: no fence, no JSON in front, no draft elsewhere, not cut."""
-    text = found.prose.strip()
-    if asked.kind != "draft" or found.fenced or found.hint or finish_reason == "length":
+def _last_word(asked: Asked, found: Found, codebook: Codebook, knows: Callable[[Obj], bool]) -> Reading | None:
+    """The last object of the answer format, where others stand before it and it is complete: it alone counts.
+
+    One choice alone is no sign of that: every object that makes it is complete, and the two may only disagree.
+    """
+    groups = sources((tuple(sorted(found.roots, key=lambda root: root.at)),), knows)
+    objects = [given for given in groups[0] if isinstance(given.value, Obj) and knows(given.value)]
+    if len(objects) < 2 or (asked.kind != "draft" and len(expected_items(asked, codebook)) == 1):
         return None
-    return None if text[:1] in ("{", "[") or "drafted_response" in text.casefold() else text
+    last = ((objects[-1],),)
+    return (
+        None
+        if items.missing(READERS[asked.kind](Reading(asked, codebook, last)), asked, codebook)
+        else Reading(asked, codebook, last)
+    )
+
+
+def _bare_draft(asked: Asked, found: Found, reason: str | None) -> str | None:
+    """The reply's text where it may be the draft itself: no fence, no JSON in front, no draft elsewhere, not cut, and
+    no marks of thoughts that nobody knows."""
+    text = found.prose.strip()
+    if asked.kind != "draft" or found.fenced or found.hint or reason == LENGTH:
+        return None
+    unfit = text[:1] in ("{", "[") or "drafted_response" in text.casefold() or has_unknown_marks(text)
+    return None if unfit else text
 
 
 def _answer(

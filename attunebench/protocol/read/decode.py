@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -30,9 +28,6 @@ _MAX_DIGITS = 18
 _DEEP = 10_000
 _MAX_DEPTH = 64
 _MAX_MENDED = 60_000
-
-_STAND_IN = re.compile(r"__text_([0-9]{1,6})__")
-_QUOTED_KEY = re.compile(r"""["'“”‘’]([^"'“”‘’\n]{1,80})["'“”‘’]\s*:""")
 
 
 class Obj(tuple[tuple[str, Any], ...]):
@@ -78,64 +73,28 @@ def decode_at(text: str, start: int) -> tuple[Any, int]:
         return ABSENT, start + _DEEP
 
 
-def mend(text: str, strings: Sequence[str] = ()) -> Any:
-    """The value of `text`, by a repair library if it is no JSON, else ABSENT; `stand_in(i)` becomes `strings[i]`.
-
-    The library keeps the last of two equal keys, so a key that the text has more often than the result is dropped.
-    """
-    value = decode(text)
+def mend(skeleton: str, texts: Sequence[str]) -> Any:
+    """The value of what `scan` made of a text that is no JSON, by a repair library where need be; else ABSENT."""
+    value = decode(skeleton)
     if value is not ABSENT:
-        return _as_pairs(value, _MAX_DEPTH, strings)
-    if len(text) > _MAX_MENDED:
+        return _as_pairs(value, _MAX_DEPTH, texts)
+    if len(skeleton) > _MAX_MENDED:
         return ABSENT
     from json_repair import repair_json
 
     try:
-        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
+        repaired = repair_json(skeleton, return_objects=True, skip_json_loads=True)
     except Exception:  # foreign code on hostile text: whatever it raises means "not mended"
         return ABSENT
-    value = _as_pairs(repaired, _MAX_DEPTH, strings)
-    written = Counter(_QUOTED_KEY.findall(text))
-    kept = Counter(_keys(value))
-    lost = {key for key, times in kept.items() if written[key] > times}
-    return _without(value, lost) if lost else value
+    return _as_pairs(repaired, _MAX_DEPTH, texts)
 
 
-def stand_in(index: int) -> str:
-    """What stands for a string while a text is mended, so that mending cannot change it."""
-    return f"__text_{index}__"
-
-
-def _as_pairs(value: Any, depth: int, strings: Sequence[str]) -> Any:
+def _as_pairs(value: Any, depth: int, texts: Sequence[str]) -> Any:
     if isinstance(value, str):
-        if value == CUT:
-            return CUT
-        match = _STAND_IN.fullmatch(value)
-        index = int(match[1]) if match else len(strings)
-        return strings[index] if index < len(strings) else value
+        return CUT if value == CUT else texts[int(value)] if value.isdecimal() and int(value) < len(texts) else value
     if depth and isinstance(value, (dict, Obj)):
         pairs = value.items() if isinstance(value, dict) else value
-        return Obj((CUT if key == CUT else str(key), _as_pairs(item, depth - 1, strings)) for key, item in pairs)
+        return Obj((_as_pairs(str(key), 0, texts), _as_pairs(item, depth - 1, texts)) for key, item in pairs)
     if depth and isinstance(value, (list, tuple)):
-        return [_as_pairs(item, depth - 1, strings) for item in value]
+        return [_as_pairs(item, depth - 1, texts) for item in value]
     return value if isinstance(value, (int, float)) else None
-
-
-def _keys(value: Any) -> Iterator[str]:
-    if isinstance(value, Obj):
-        for key, item in value:
-            yield key
-            yield from _keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _keys(item)
-
-
-def _without(value: Any, lost: set[str]) -> Any:
-    """`value` without the pairs whose key is in `lost`, unless they lead to an object or a list of their own."""
-    if isinstance(value, Obj):
-        kept = ((key, item) for key, item in value if key not in lost or isinstance(item, (Obj, list)))
-        return Obj((key, _without(item, lost)) for key, item in kept)
-    if isinstance(value, list):
-        return [_without(item, lost) for item in value]
-    return value

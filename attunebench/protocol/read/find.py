@@ -13,24 +13,27 @@ from typing import Any
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, decode_at, mend
 from attunebench.protocol.read.scan import scan
+from attunebench.protocol.read.thoughts import end_of_first_part, without_thoughts
 
-_TAG = re.compile(r"</?(?:think|thinking|reasoning)\b[^<>]{0,80}>", re.IGNORECASE)
-_TAG_OR_OBJECT = re.compile(rf"{_TAG.pattern}|\{{", re.IGNORECASE)
 _FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
 _OBJECT_BEGINS = re.compile(r"""\{\s*["'“][^"'“”\n]{1,80}["'”]\s*:""")
 """Told from a brace in prose: its inside is not searched, since an object there stands in one of its strings."""
 _STRICT_ATTEMPTS = 1000
 _STRICT_CHARACTERS = 5_000_000
-_MENDED_CHARACTERS = 300_000
+_MENDED_CHARACTERS = 120_000
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """One decoded value of a reply. `intact`: the strings that mending cannot have changed; None where none was."""
+    """One decoded value of a reply. `intact`: the strings that mending cannot have changed; None where none was.
+
+    `at`: where in the text it begins.
+    """
 
     value: Any
     mended: bool = False
     intact: frozenset[str] | None = None
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,9 @@ def find(text: str, interest: Interest) -> Found:
     whole = _whole(text)
     if whole is not None:
         return whole
-    kept = _without_reasoning(text)
+    kept = _answering(text)
     if kept is None:
         return Found(reasoning_open=True)
-    kept = kept.strip()
     whole = _whole(kept) if kept != text else None
     return whole or _walk(kept, interest)
 
@@ -83,31 +85,18 @@ def _whole(text: str) -> Found | None:
     return None
 
 
-def _without_reasoning(text: str) -> str | None:
-    """`text` without its reasoning parts; None if the last of them never closes.
+def _answering(text: str) -> str | None:
+    """`text` without its thoughts; None if the last of them never closes.
 
-    A tag inside a string of a valid object is no tag. A closing tag without an opening one ends a part that began
-    with the text.
+    A first part in tags that no table knows is set aside too where an object stands behind it, in no tags of its own.
     """
-    if _TAG.search(text) is None:
-        return text
-    kept: list[str] = []
-    start = pos = 0
-    inside = False
     strict = _Strict(text)
-    while match := (_TAG if inside or strict.spent else _TAG_OR_OBJECT).search(text, pos):
-        pos = match.end()
-        if match[0] == "{":
-            value, end = strict.at(match.start())
-            pos = pos if value is ABSENT else end
-        elif match[0][1] == "/":
-            if not inside:
-                kept.clear()
-            inside, start = False, pos
-        elif not inside:
-            kept.append(text[start : match.start()])
-            inside = True
-    return None if inside else "\n".join([*kept, text[start:]])
+    kept = without_thoughts(text, lambda start: start if strict.spent else strict.at(start)[1])
+    if kept is None:
+        return None
+    kept = kept.strip()
+    rest = kept[end_of_first_part(kept) :].lstrip()
+    return rest if rest[:1] in ("{", "`") and "{" in rest else kept
 
 
 class _Strict:
@@ -168,14 +157,14 @@ class _Walker:
         """The object at `start`, if there is one, and the offset to go on from."""
         value, end = self._strict.at(start)
         if value is not ABSENT:
-            return Root(value), end
+            return Root(value, at=start), end
         if self._characters <= 0:
             return None, start + 1
         span = scan(self._text, start, self._characters)
         self._characters -= span.end - start
-        value = mend(span.text, span.strings) if span.text else ABSENT
+        value = mend(span.skeleton, span.texts) if span.skeleton else ABSENT
         if value is not ABSENT and self._interest.knows(value):
-            return Root(value, True, frozenset(span.strings)), span.end
+            return Root(value, True, span.certain, start), span.end
         meant = _OBJECT_BEGINS.match(self._text, start) is not None
         if meant or self._interest.mentions(self._text[start : span.end]):
             self.hint = True

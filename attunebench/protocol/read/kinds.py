@@ -29,10 +29,13 @@ from attunebench.protocol.read.shapes import (
     key_name,
 )
 from attunebench.protocol.read.tags import tags
+from attunebench.protocol.read.thoughts import spoken
 from attunebench.protocol.read.traits import trait_answer
 
 NOTHING = frozenset({"none", "n/a", "na", "nothing", "not applicable"})
 """A follow-up of such words alone says that nothing felt off."""
+LONGEST_DRAFT = 100_000
+"""Characters: no reply to a person is as long, and what is written must be small enough to be read again."""
 _DRAFT_KEYS = frozenset({"draft", "draftresponse", "reply", "message"}) | WRAPPERS
 
 
@@ -63,14 +66,17 @@ def draft(reading: Reading) -> dict[str, Any]:
     if not any(found):
         found = tuple(tuple(_only_text(source)) for source in reading.groups)
     text = reading.tally.settle(found, _draft_text)
-    if text is None and not any(found) and reading.prose is not None:
+    if text is None and not any(found) and reading.prose is not None and len(reading.prose) <= LONGEST_DRAFT:
         text = values.prose(reading.prose)
     return {"drafted_response": text}
 
 
 def _draft_text(given: Given) -> str | None:
     def read(value: Any) -> str | None:
-        return values.prose(value) if isinstance(value, str) and given.trusts(value) else None
+        if not isinstance(value, str) or not given.trusts(value):
+            return None
+        said = spoken(value)
+        return values.prose(said) if said is not None and len(said) <= LONGEST_DRAFT else None
 
     return bare(given.value, read)
 
@@ -137,15 +143,18 @@ def post(reading: Reading) -> dict[str, Any]:
     key = names_of.mood_key(reading.asked)
     panas = reading.codebook.panas
     other = "predictedpanasdelta" if reading.asked.panas == "absolute" else "predictedpostpanas"
-    own = _without_key(reading.groups, other)
+    own = _unless_other(reading.groups, key_name(key), other)
     mood = inside_or_flat(_opened(inside_or_flat(own, key_name(key))), "items")
     predicted = reading.choices(mood, names.words(panas), panas, lambda _, raw: values.number(raw, low, high))
     return {key: {"items": predicted}, names_of.WIDE: _wide(reading)}
 
 
-def _without_key(groups: Groups, key: str) -> Groups:
-    """The groups without the objects that answer another question in place of the one asked."""
-    return tuple(tuple(given for given in group if not any(fields(((given,),), key))) for group in groups)
+def _unless_other(groups: Groups, key: str, other: str) -> Groups:
+    """The groups without the objects that answer another question in place of the one asked; beside it, it is extra."""
+    return tuple(
+        tuple(given for given in group if any(fields(((given,),), key)) or not any(fields(((given,),), other)))
+        for group in groups
+    )
 
 
 def _opened(groups: Groups) -> Groups:

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 
 from attunebench.protocol.read.shapes import Namer, key_name
 from attunebench.protocol.read.values import plain
+from attunebench.text import levelled
 
 _COMPARISON = re.compile(r"\s*(?:(?:comparison|pair|item|index)[\s_\-#:]*|#)?([0-9]{1,4})[\s.:]*", re.IGNORECASE)
-_QUESTION = re.compile(r"(?:question[\s_:]*)?([a-z]{1,4}[0-9]{1,4})(?![0-9a-z])[\s.:)\]–—-]*(.*)", re.DOTALL)
+_QUESTION = re.compile(r"(?:question[\s_:]*)?([a-z]{1,4}[0-9]{1,4})(?![0-9a-z])[\s.:)\]-]*(.*)", re.DOTALL)
 
 
 def words(names: Iterable[str]) -> Namer:
@@ -34,7 +35,7 @@ def comparisons(indices: Iterable[str]) -> Namer:
     def name(key: str) -> str | None:
         if key in known:
             return key
-        match = _COMPARISON.fullmatch(key)
+        match = _COMPARISON.fullmatch(levelled(key))
         return match[1] if match and match[1] in known else None
 
     return name

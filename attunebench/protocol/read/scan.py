@@ -1,8 +1,9 @@
-"""Where an object that is not strict JSON ends, and what of it was closed before the text was cut.
+"""Where an object that is not strict JSON ends, what is in it, and what of it was closed before the text was cut.
 
 A tokenizer that forgives what models get wrong (single and smart quotes, comments, bare words, unescaped quotes). It
-builds no values: it finds the end, or cuts the text back to its last closed value and closes the brackets, with a mark
-in each that the model had left open. One pass, linear in the text; depth and oddities are bounded.
+builds no values: it gives the brackets, commas and colons, with a number for each text, so that a repair library is
+asked about the structure alone; what the model had left open is closed, with a mark. One pass, linear in the text;
+depth and oddities are bounded.
 """
 
 from __future__ import annotations
@@ -10,19 +11,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from attunebench.protocol.read.decode import ABSENT, CUT, decode, stand_in
+from attunebench.protocol.read.decode import ABSENT, CUT, decode
+from attunebench.text import INVISIBLE
 
 MAX_DEPTH = 32
 MAX_ODDITIES = 64
-"""Places that fit no grammar; past this the text is noise, on which repair libraries take quadratic time."""
+"""Places that fit no grammar; past this the text is noise."""
+MAX_TOKENS = 10_000
+"""No answer has as many brackets, commas, colons, texts and numbers."""
 
 _CLOSERS = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 _ENDS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(rf"[\s{INVISIBLE}]*")
 _BARE = re.compile(r'(?:[^,:{}\[\]\n"“”/#`]|/(?![/*]))+')
 _AFTER_VALUE = re.compile(r"\s*(?:[,}\]]|//|/\*|#|```|\Z)")
+_AFTER_COMMA_LESS = re.compile(r"""\s*(?:["'“][^"'“”\n]{1,80}["'”]\s*:|\([^()"“”]{0,200}\)\s*[,}\]])""")
+"""What may follow a quote that may also be one of the text's own: a key without a comma before it, a remark."""
 _BARE_INNER_QUOTE = re.compile(r'(?<!\\)"')
-_CLOSE = {"{": f',"{CUT}":null}}', "[": f',"{CUT}"]'}
+_LITERALS = {"true": "true", "false": "false", "null": "null", "none": "null"}
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_CLOSE = {"{": f', "{CUT}": null }}', "[": f', "{CUT}" ]'}
 _PARTNER = {"}": "{", "]": "["}
 
 
@@ -30,30 +38,28 @@ _PARTNER = {"}": "{", "]": "["}
 class Span:
     """An object or list in a text.
 
-    `end`: offset behind it. `text`: as written where it was closed, else up to the last closed value and completed
-    with marks (empty if nothing was closed). `strings`: the values whose two quotes leave no doubt; `text` has a
-    stand-in for each.
+    `end`: offset behind it. `skeleton`: its structure, with `"i"` for `texts[i]`, as far as it was closed and completed
+    with marks (empty if nothing was closed). `certain`: those of the texts whose two quotes leave no doubt.
     """
 
     end: int
-    text: str
-    strings: tuple[str, ...]
+    skeleton: str = ""
+    texts: tuple[str, ...] = ()
+    certain: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class _Scanner:
     text: str
-    start: int
     end: int
-    pos: int = 0
+    pos: int
     stack: list[str] = field(default_factory=list)
     at_value: list[bool] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
     safe: int = -1
     safe_stack: tuple[str, ...] = ()
-    safe_copy: tuple[int, int] = (0, 0)
-    strings: list[str] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
-    copied: int = 0
     oddities: int = 0
 
     def value_done(self, end: int) -> None:
@@ -62,12 +68,26 @@ class _Scanner:
         if not self.stack:
             return
         if self.at_value[-1]:
-            self.safe, self.safe_stack, self.safe_copy = end, tuple(self.stack), (len(self.parts), self.copied)
+            self.safe, self.safe_stack = len(self.tokens), tuple(self.stack)
         else:
             self.oddities += 1
         self.at_value[-1] = self.stack[-1] == "["
 
+    def put(self, token: str) -> None:
+        """The next token of the skeleton; a comma that the model left out goes before it."""
+        if self.tokens and self.tokens[-1][0] not in "{[,:" and token[0] not in "}],:":
+            self.tokens.append(",")
+        self.tokens.append(token)
+
+    def put_text(self, text: str) -> None:
+        """A number in place of a text, so that no repairing can change it."""
+        self.put(f'"{len(self.texts)}"')
+        self.texts.append(text)
+
     def open(self, bracket: str) -> None:
+        if self.at_value and not self.at_value[-1]:
+            self.oddities = MAX_ODDITIES + 1  # in the place of a key: what belongs to what cannot be told
+        self.put(bracket)
         self.stack.append(bracket)
         self.at_value.append(bracket == "[")
         self.pos += 1
@@ -78,10 +98,12 @@ class _Scanner:
             self.oddities += 1
             self.pos += 1
             return
-        while self.stack.pop() != partner:
+        while (opened := self.stack.pop()) != partner:
             self.at_value.pop()
             self.oddities += 1
+            self.put("}" if opened == "{" else "]")
         self.at_value.pop()
+        self.put(bracket)
         self.value_done(self.pos + 1)
 
     def string(self, quote: str) -> bool:
@@ -93,27 +115,29 @@ class _Scanner:
             if match[0][0] == "\\":
                 continue
             if key or _AFTER_VALUE.match(self.text, match.end(), self.end):
+                self.take(self.text[begin : match.start()], certain)
                 if key:
                     self.pos = match.end()
-                    return True
-                if certain:
-                    self.stand_in(begin, match.start())
-                self.value_done(match.end())
+                else:
+                    self.value_done(match.end())
                 return True
             certain = False
+            if _AFTER_COMMA_LESS.match(self.text, match.end(), self.end):
+                self.take(self.text[begin : match.start()], certain)
+                self.value_done(match.end())
+                return True
             self.oddities += 1
             if self.oddities > MAX_ODDITIES:
                 return False
         return False
 
-    def stand_in(self, begin: int, end: int) -> None:
-        """Copy the text so far with a stand-in for the string between the quotes before `begin` and at `end`."""
-        raw = self.text[begin:end].replace("\\'", "'")
-        value = decode('"' + _BARE_INNER_QUOTE.sub(r"\"", raw) + '"')
-        if value is not ABSENT:
-            self.parts.append(f'{self.text[self.copied : begin - 1]}"{stand_in(len(self.strings))}"')
-            self.strings.append(value)
-            self.copied = end + 1
+    def take(self, raw: str, certain: bool) -> None:
+        """The text between two quotes, of which one may stand for another where that is not `certain`."""
+        plain = "\\" not in raw and '"' not in raw
+        value = raw if plain else decode('"' + _BARE_INNER_QUOTE.sub(r"\"", raw.replace("\\'", "'")) + '"')
+        if certain and value is not ABSENT:
+            self.certain.add(value)
+        self.put_text(raw if value is ABSENT else value)
 
     def bare(self) -> bool:
         """Take the bare word or number at `pos`; False if the text ends with it, since it may have been longer."""
@@ -124,11 +148,20 @@ class _Scanner:
             return True
         if match.end() == self.end:
             return False
+        word = match[0].strip()
         if self.at_value[-1]:
-            self.value_done(self.pos + len(match[0].rstrip()))
+            literal = word if _NUMBER.fullmatch(word) else _LITERALS.get(word.lower())
+            if literal:
+                self.put(literal.removeprefix("+"))
+            else:
+                self.put_text(word)
+            self.value_done(match.end())
         else:
             self.pos = match.end()
-            self.oddities += self.text[self.pos] != ":"
+            if self.text[self.pos] == ":":
+                self.put_text(word)
+            else:
+                self.oddities += 1
         return True
 
     def comment(self) -> bool:
@@ -146,9 +179,11 @@ class _Scanner:
         elif char in "}]":
             self.close(char)
         elif char == ",":
+            self.put(char)
             self.at_value[-1] = self.stack[-1] == "["
             self.pos += 1
         elif char == ":":
+            self.put(char)
             self.oddities += self.at_value[-1]
             self.at_value[-1] = True
             self.pos += 1
@@ -164,27 +199,21 @@ class _Scanner:
 
 
 def scan(text: str, start: int, limit: int) -> Span:
-    """The object or list that begins at `start`, looked at for at most `limit` characters; noise has an empty text."""
-    scanner = _Scanner(text, start, min(len(text), start + limit), pos=start, copied=start)
+    """The object or list that begins at `start`, looked at for at most `limit` characters; noise has no skeleton."""
+    scanner = _Scanner(text, min(len(text), start + limit), start)
     scanner.open(text[start])
     alive = True
     while alive and scanner.stack:
         space = _SPACE.match(text, scanner.pos, scanner.end)
         scanner.pos = space.end() if space else scanner.pos
         alive = scanner.pos < scanner.end and scanner.step()
-        if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES:
-            return Span(scanner.pos, "", ())
-    return _span(scanner)
-
-
-def _span(scanner: _Scanner) -> Span:
+        if len(scanner.stack) > MAX_DEPTH or scanner.oddities > MAX_ODDITIES or len(scanner.tokens) > MAX_TOKENS:
+            return Span(scanner.pos)
+    texts, certain = tuple(scanner.texts), frozenset(scanner.certain)
     if not scanner.stack:
-        text = "".join([*scanner.parts, scanner.text[scanner.copied : scanner.pos]])
-        return Span(scanner.pos, text, tuple(scanner.strings))
+        return Span(scanner.pos, " ".join(scanner.tokens), texts, certain)
     end = scanner.pos if scanner.text.startswith("```", scanner.pos) else scanner.end
     if scanner.safe < 0:
-        return Span(end, "", ())
-    count, copied = scanner.safe_copy
+        return Span(end)
     closing = [_CLOSE[bracket] for bracket in reversed(scanner.safe_stack)]
-    text = "".join([*scanner.parts[:count], scanner.text[copied : scanner.safe], *closing])
-    return Span(end, text, tuple(scanner.strings))
+    return Span(end, " ".join([*scanner.tokens[: scanner.safe], *closing]), texts, certain)

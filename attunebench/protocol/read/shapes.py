@@ -13,16 +13,22 @@ from typing import Any, TypeVar
 
 from attunebench.protocol.read.decode import ABSENT, Obj, decode, is_cut
 from attunebench.protocol.read.find import Interest, Root
+from attunebench.text import levelled
 
 T = TypeVar("T")
 
-WRAPPERS = frozenset({"result", "results", "output", "answer", "answers", "response", "data", "json"})
+WRAPPERS = frozenset(
+    {"result", "results", "output", "answer", "answers", "response", "data", "json", "parameters", "arguments", "input",
+     "properties", "args", "kwargs", "values"}
+)  # fmt: skip
 ASIDES = frozenset(
     {"reasoning", "emotionreasoning", "binaryreasoning", "thinking", "thoughts", "thought", "analysis", "explanation",
-     "rationale", "scratchpad", "comment", "note", "notes"}
+     "rationale", "scratchpad", "comment", "note", "notes", "example", "examples"}
 )  # fmt: skip
 """Keys that hold talk about the answer; an object inside them is never the answer."""
 
+_LEVELS = 4
+"""As deep as an answer may be wrapped: `tool_calls`, an entry, its `function`, that one's `arguments`."""
 _ANSWER_KEYS = frozenset({"answer", "value", "score", "selection", "winner", "choice", "rating"})
 _ID_KEYS = ("comparisonid", "questionid", "id", "index", "comparison", "question", "item", "name", "emotion")
 _NOT_A_NAME = re.compile(r"[^a-z0-9]")
@@ -33,7 +39,7 @@ Namer = Callable[[str], str | None]
 
 def key_name(key: str) -> str:
     """A key of the answer format for comparing: neither case nor `_`, `-` and spaces matter."""
-    return _NOT_A_NAME.sub("", key.casefold())
+    return _NOT_A_NAME.sub("", levelled(key).casefold())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,21 @@ def sources(groups: Iterable[tuple[Root, ...]], knows: Callable[[Obj], bool]) ->
 
 
 def unwrapped(value: Any, knows: Callable[[Obj], bool]) -> list[Any]:
-    """`value` without one level of wrapping, where it is not the answer itself (spec 3.4)."""
+    """`value` without its wrapping, where it is not the answer itself (spec 3.4).
+
+    What it holds that knows the answer format, a few levels deep, whatever stands beside that; else the list, or the
+    object, under a wrapper's name or under the only key.
+    """
+    if isinstance(value, Obj) and knows(value):
+        return [value]
+    level = [value]
+    for _ in range(_LEVELS):
+        level = [inner for outer in level for inner in _held(outer)]
+        if objects := [inner for inner in level if isinstance(inner, Obj) and knows(inner)]:
+            return objects
     if isinstance(value, list):
-        objects: list[Any] = [entry for entry in value if isinstance(entry, Obj) and knows(entry)]
-        return objects or ([value] if not is_cut(value) or len(value) > 1 else [])
-    if not isinstance(value, Obj) or knows(value):
+        return [value] if not is_cut(value) or len(value) > 1 else []
+    if not isinstance(value, Obj):
         return [value]
     pairs = [(key_name(key), item) for key, item in value if key_name(key) not in ASIDES]
     named = [item for name, item in pairs if name in WRAPPERS]
@@ -72,6 +88,13 @@ def unwrapped(value: Any, knows: Callable[[Obj], bool]) -> list[Any]:
         named = [pairs[0][1]]
     inner = [item for item in map(container, named) if isinstance(item, (Obj, list))]
     return inner or [value]
+
+
+def _held(value: Any) -> list[Any]:
+    """The objects and lists in a value, without what is talk about the answer."""
+    pairs = value if isinstance(value, Obj) else (("", entry) for entry in value) if isinstance(value, list) else ()
+    inner = (container(item) for key, item in pairs if key_name(key) not in ASIDES)
+    return [item for item in inner if isinstance(item, (Obj, list))]
 
 
 def container(value: Any) -> Any:

@@ -13,6 +13,7 @@ from attunebench.conversations.traits import CANNOT_TELL, GENDERS, NEGATIVE, POS
 from attunebench.protocol.read.decode import is_cut
 from attunebench.protocol.read.shapes import container
 from attunebench.protocol.read.values import number, squeezed
+from attunebench.text import levelled
 
 _DECLINED = frozenset({"cannottell", "can'ttell", "canttell", "cannotsay", "cannotbetold", "unabletotell", "unknown"})
 _ALIASES = {
@@ -27,7 +28,7 @@ _ALIASES = {
     "adhd": ASD_ADHD,
 }
 """Other names of an answer, which count where the trait has that answer."""
-_LEVEL = {**dict.fromkeys(map(ord, "-_‐‑‒–—−"), ""), ord("’"): "'"}
+_DASHES = dict.fromkeys(map(ord, "-_"), "")
 _ASIDE = re.compile(r"\s*\([^()]*\)\s*$")
 _BETWEEN = re.compile(r"[,;/]| and ")
 
@@ -74,4 +75,4 @@ def _declines(raw: Any) -> bool:
 
 def _levelled(text: str) -> str:
     """Without case, white space, dashes, quotes around it and a closing remark in brackets."""
-    return squeezed(_ASIDE.sub("", text).translate(_LEVEL))
+    return squeezed(_ASIDE.sub("", levelled(text)).translate(_DASHES))

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from attunebench.constants import INTENSITY_WORDS
-from attunebench.text import encodable
+from attunebench.text import encodable, levelled
 
 YES_NO: Mapping[str, Literal["yes", "no"]] = {
     "yes": "yes", "y": "yes", "true": "yes", "1": "yes", "no": "no", "n": "no", "false": "no", "0": "no",
 }  # fmt: skip
 
-_YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[^\W_]+(?:['’/-][^\W_]+)*")
+_YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[0-9]+\.[0-9]+|[^\W_]+(?:['/-][^\W_]+)*")
+_WHOLE = re.compile(r"\b([0-9]+)\.0+\b")
 _WORD = re.compile(r"[^\W_]+")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _NUMBER = re.compile(
@@ -25,7 +26,7 @@ _NUMBER = re.compile(
     re.DOTALL,
 )
 _DIGIT = re.compile(r"\d")
-_MARKUP = " \t\r\n\"'`*_“”‘’"
+_MARKUP = " \t\r\n\"'`*_"
 
 _NOUNS = frozenset({"response", "reply", "option", "candidate", "answer", "choice", "text", "version"})
 _NO_CHOICE = frozenset({"tie", "tied", "both", "neither", "either", "none", "equal", "equally", "draw", "same"})
@@ -45,7 +46,7 @@ def yes_no(value: Any) -> Literal["yes", "no"] | None:
     plain = YES_NO.get(value)
     if plain is not None:
         return plain
-    tokens = _YES_NO_TOKEN.findall(value.casefold())
+    tokens = _YES_NO_TOKEN.findall(_WHOLE.sub(r"\1", levelled(value).casefold()))
     first = YES_NO.get(tokens[0]) if tokens else None
     if first is None or any(YES_NO.get(token, first) != first for token in tokens):
         return None
@@ -56,7 +57,7 @@ def letter(value: Any, sides: tuple[str, str] | None) -> Literal["A", "B"] | Non
     """`"A"` or `"B"`. `sides`: the labels behind A and B ("Reply 2", "Reply 1"), where they are known."""
     if not isinstance(value, str):
         return None
-    core = _EDGES.sub("", value)
+    core = _EDGES.sub("", levelled(value))
     if core in ("A", "a"):
         return "A"
     if core in ("B", "b"):
@@ -114,7 +115,7 @@ def number(value: Any, low: int, high: int) -> float | None:
 
 
 def _number_in(text: str, top: int) -> float | None:
-    match = _NUMBER.match(text.strip(_MARKUP).replace("−", "-"))
+    match = _NUMBER.match(levelled(text).strip(_MARKUP))
     if match is None or "%" in match["rest"] or _DIGIT.search(match["rest"]):
         return None
     if match["top"] is not None and float(match["top"]) != top:
@@ -125,20 +126,20 @@ def _number_in(text: str, top: int) -> float | None:
 def intensity(value: Any) -> float | None:
     """A tag's intensity, 1–7: a number, or mild, moderate, intense."""
     if isinstance(value, str):
-        word = INTENSITY_WORDS.get(_EDGES.sub("", value).casefold())
+        word = INTENSITY_WORDS.get(_EDGES.sub("", levelled(value)).casefold())
         if word is not None:
             return word
     return number(value, 1, 7)
 
 
 def plain(text: str) -> str:
-    """A name for comparing: no case, no white space around or doubled, no quotes, markdown or final stop."""
-    return " ".join(text.casefold().split()).strip(_MARKUP + ".:")
+    """A name for comparing: levelled, no case, no white space around or doubled, no quotes, markdown or final stop."""
+    return " ".join(levelled(text).casefold().split()).strip(_MARKUP + ".:")
 
 
 def squeezed(text: str) -> str:
-    """A text for comparing with an option: no case, no white space, no final stop."""
-    return "".join(text.casefold().split()).strip(_MARKUP + ".")
+    """A text for comparing with an option: levelled, no case, no white space, no final stop."""
+    return "".join(levelled(text).casefold().split()).strip(_MARKUP + ".")
 
 
 def prose(value: Any) -> str | None:
