@@ -20,10 +20,11 @@ from attunebench.backends.faults import Fault, Line
 from attunebench.backends.session import SOCKS_ERRORS, TooLargeError
 from attunebench.backends.wire import (
     ServerError,
+    completion_in,
     error_in,
     error_in_text,
     looks_like_html,
-    parse_body,
+    parse_answer,
     read_completion,
     tidy,
 )
@@ -77,7 +78,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        body = parse_body(content)
+        body = parse_answer(content)
     except ValueError:
         reason = "the body was cut or is no JSON" if content.strip() else "the body was empty"
         return Fault(line="body", message=reason, parsed=False)
@@ -86,6 +87,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
 
 def outcome_of_body(body: Any) -> Reply | Fault:
     """As `outcome_of`, for the parsed body of a response whose status is one of success."""
+    body = completion_in(body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
     return read_completion(body) or Fault(line="body", message="there was no choice in it")

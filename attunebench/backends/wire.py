@@ -6,14 +6,20 @@ Pure: takes parsed or raw bodies and never a connection. `read_completion` and `
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
 from attunebench.backends.base import Reply
+from attunebench.backends.messages import arguments_in, read_content
+from attunebench.backends.messages import reasoning_of as _reasoning
+from attunebench.backends.streams import body_of_stream
 from attunebench.protocol.calls import Usage
+from attunebench.protocol.endings import canonical
 from attunebench.text import encodable, printable
 
 LONGEST_NAME = 4096
@@ -24,9 +30,8 @@ LONGEST_SENTENCE = 300
 _DECODER = json.JSONDecoder(strict=False)
 _TOO_MANY = 10**12
 """Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
-_FINISH_REASONS = {"max_tokens": "length", "model_length": "length", "safety": "content_filter"}
 _MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
-_THINKING = ("thinking", "reasoning", "redacted_thinking")
+_NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -44,30 +49,81 @@ class ServerError:
 
 
 def parse_body(content: bytes) -> Any:
-    """The JSON value in a body, with or without a BOM and white space around it. Raises ValueError (cut, HTML …)."""
-    text = content.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
+    """The JSON value in a body, in any Unicode encoding, with or without a BOM and white space around it.
+
+    Raises ValueError (cut, HTML …).
+    """
     try:
-        return _DECODER.decode(text)
+        return _DECODER.decode(text_of(content))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def parse_answer(content: bytes) -> Any:
+    """As `parse_body`, and the body that an event stream comes to where one was sent for a plain request."""
+    try:
+        return parse_body(content)
+    except ValueError:
+        return body_of_stream(text_of(content))
+
+
+def text_of(content: bytes) -> str:
+    """What the bytes of a body say; what cannot be decoded becomes U+FFFD."""
+    encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
+    return content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
+
+
+def completion_in(body: Any) -> Any:
+    """The completion in a body: under `data` or the like where a gateway wraps it, as the text of it, or the body."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    if not isinstance(body, Mapping) or _has_choices(body) or says_something(body.get("error")):
+        return body
+    for inner in body.values():
+        if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
+            with suppress(ValueError):
+                inner = parse_body(inner.encode("utf-8", "replace"))
+        if _has_choices(inner):
+            return inner
+    return body
+
+
+def says_something(error: Any) -> bool:
+    """Whether an error is one: servers and tools write null, "None", NaN, 0, "success" or an object of these."""
+    if isinstance(error, Mapping):
+        return any(map(says_something, error.values()))
+    if isinstance(error, list):
+        return any(map(says_something, error))
+    if isinstance(error, str):
+        return error.strip().strip("\"'").lower() not in _NO_ERROR
+    if isinstance(error, bool) or error is None:
+        return error is True
+    return isinstance(error, int | float) and not math.isnan(error) and error != 0 and not 200 <= error < 300
+
+
+def _has_choices(body: Any) -> bool:
+    return isinstance(body, Mapping) and isinstance(body.get("choices"), list) and bool(body["choices"])
 
 
 def read_completion(body: Any) -> Reply | None:
     """The first choice of a chat completion; None where there is none to read."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, Mapping) else None
-    if not isinstance(message, Mapping) or not isinstance(choice, Mapping):
+    if not isinstance(choice, Mapping):
         return None
-    text, thoughts = _content(message.get("content"))
-    finish_reason = _text(choice.get("finish_reason"))
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        if not isinstance(choice.get("text"), str):
+            return None
+        message = {"content": choice["text"]}
+    said = read_content(message.get("content"))
     usage = body.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     return Reply(
-        text=text,
-        finish_reason=_FINISH_REASONS.get(finish_reason.lower(), finish_reason) if finish_reason else None,
-        refusal=_text(message.get("refusal")),
-        reasoning=_reasoning(message) or thoughts,
+        text=said.answer if said.answer and said.answer.strip() else arguments_in(message) or said.answer,
+        finish_reason=canonical(_text(choice.get("finish_reason")) or _text(choice.get("native_finish_reason"))),
+        refusal=_text(message.get("refusal")) or said.refusal,
+        reasoning=_reasoning(message) or said.thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
         model=_name(body.get("model"), LONGEST_NAME),
@@ -81,13 +137,16 @@ def error_in(body: Any) -> ServerError | None:
         return next((error for entry in body if (error := error_in(entry))), None)
     if not isinstance(body, Mapping):
         return None
-    if error := body.get("error"):
+    error = body.get("error")
+    if says_something(error):
         return _described(error, body)
     choices = body.get("choices")
     if isinstance(choices, list) and choices:
         choice = choices[0]
-        return _described(choice["error"], {}) if isinstance(choice, Mapping) and choice.get("error") else None
-    if errors := body.get("errors"):
+        error = choice.get("error") if isinstance(choice, Mapping) else None
+        return _described(error, {}) if says_something(error) else None
+    errors = body.get("errors")
+    if says_something(errors):
         return _described(errors[0] if isinstance(errors, list) else errors, body)
     if body.get("object") == "error" or body.get("type") == "error" or any(_text(body.get(k)) for k in _MESSAGE_KEYS):
         return _described(body, {})
@@ -97,7 +156,7 @@ def error_in(body: Any) -> ServerError | None:
 def error_in_text(content: bytes) -> ServerError:
     """The error in a body of any kind; of a page of HTML its title or its first words."""
     try:
-        body = parse_body(content)
+        body = parse_answer(content)
     except ValueError:
         page = content[:20_000].decode("utf-8", errors="replace")
         title = _TITLE.search(page)
@@ -178,29 +237,6 @@ def _status(error: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _content(content: Any) -> tuple[str | None, str | None]:
-    """Answer and thoughts: the text parts of each kind in order."""
-    if isinstance(content, str):
-        return encodable(content), None
-    if not isinstance(content, list):
-        return None, None
-    parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
-    answer = [text for part in parts if part.get("type") not in _THINKING and (text := _text(part.get("text")))]
-    thoughts = [
-        _text(part.get("thinking")) or _text(part.get("text")) for part in parts if part.get("type") in _THINKING
-    ]
-    return "".join(answer) or None, "\n".join(filter(None, thoughts)) or None
-
-
-def _reasoning(message: Mapping[str, Any]) -> str | None:
-    if said := _text(message.get("reasoning")) or _text(message.get("reasoning_content")):
-        return said
-    details = message.get("reasoning_details")
-    steps: Sequence[Any] = details if isinstance(details, list) else ()
-    texts = [_text(step.get("text")) or _text(step.get("summary")) for step in steps if isinstance(step, Mapping)]
-    return "\n".join(filter(None, texts)) or None
-
-
 def _usage(usage: Mapping[str, Any]) -> Usage:
     prompt = _details(usage, "prompt_tokens_details", "input_tokens_details")
     completion = _details(usage, "completion_tokens_details", "output_tokens_details")
@@ -220,10 +256,20 @@ def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 def _count(usage: Mapping[str, Any], *names: str) -> int | None:
     for name in names:
-        value = usage.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _TOO_MANY:
-            return value
+        if (value := number(usage.get(name))) is not None and value.is_integer() and 0 <= value < _TOO_MANY:
+            return int(value)
     return None
+
+
+def number(value: Any) -> float | None:
+    """A number, which some servers write as a text; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
@@ -236,7 +282,8 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def _amount(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9 else None
+    found = number(value)
+    return found if found is not None and 0 <= found < 1e9 else None
 
 
 def _name(value: Any, limit: int = LONGEST_SENTENCE) -> str | None:

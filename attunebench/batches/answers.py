@@ -15,7 +15,7 @@ from attunebench.backends.base import Request
 from attunebench.backends.caught import fault_of_error, kept_headers, located, outcome_of_body, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
-from attunebench.backends.wire import error_in, parse_body, tidy
+from attunebench.backends.wire import error_in, number, parse_body, tidy
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
 
@@ -81,10 +81,9 @@ _ANSWERED = frozenset(("generated_text", "http_response", "choices"))
 
 
 def _whole(value: Any) -> int | None:
-    """A whole number, which tables may have made into a floating one."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number, which tables may have made into a floating one or a text."""
+    found = number(value)
+    return int(found) if found is not None and found.is_integer() else None
 
 
 def _flat(row: Mapping[str, Any]) -> Any:

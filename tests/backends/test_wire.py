@@ -82,7 +82,10 @@ def test_a_refusal_is_kept() -> None:
         ({"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": 2}}, Usage(3, 2, None, None)),
         ({"completion_tokens": 4, "completion_tokens_details": {"reasoning_tokens": 1}}, Usage(None, None, 4, 1)),
         ({"prompt_tokens": 3, "prompt_cache_hit_tokens": 1}, Usage(3, 1, None, None)),
-        ({"prompt_tokens": "3", "completion_tokens": True}, Usage()),
+        ({"prompt_tokens": "3", "completion_tokens": True}, Usage(3, None, None, None)),
+        ({"prompt_tokens": 3.0, "completion_tokens": "4.0"}, Usage(3, None, 4, None)),
+        ({"prompt_tokens": "many", "completion_tokens": 4.5}, Usage()),
+        ({"prompt_tokens": "-1", "completion_tokens": "nan"}, Usage()),
         ([], Usage()),
     ],
 )
@@ -223,7 +226,7 @@ def test_the_error_reader_never_raises_on_any_bytes(content: bytes) -> None:
     error_in_text(content)
 
 
-@pytest.mark.parametrize("count", [-1, 10**12, 10**400, "12", 1.5, True, None])
+@pytest.mark.parametrize("count", [-1, 10**12, 10**400, "twelve", 1.5, True, None])
 def test_a_token_count_that_measures_nothing_is_unknown(count: Any) -> None:
     assert read(usage={"prompt_tokens": count}).usage.prompt_tokens is None
 
