@@ -5,8 +5,10 @@ Pure: lines in, outcomes out; it knows no journal and no folder.
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,8 @@ from attunebench.backends.base import Request
 from attunebench.backends.caught import fault_of_error, kept_headers, located, outcome_of_body, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
-from attunebench.backends.wire import error_in, number, parse_body, tidy
+from attunebench.backends.wire import error_in, number, parse_body, says_something, tidy
+from attunebench.batches.requests import tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
 
@@ -44,38 +47,75 @@ class Line:
 
 
 def read_line(content: bytes) -> Line | None:
-    """The line's parts; None where it is none of a request or response file (cut, no JSON, without an id).
+    """The first of `read_lines`."""
+    return next(iter(read_lines(content)), None)
 
-    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
-    LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself, and
-    `__inference_error__` where a row failed.
-    """
+
+def read_lines(content: bytes) -> list[Line]:
+    """The record's parts, or those of the records in it; nothing where it is none of a request or response file (cut,
+    no JSON, without an id)."""
     try:
         data = parse_body(content)
     except ValueError:
-        return None
-    custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
+        return []
+    return [line for record in _records_in(data) if (line := _line_of(record)) is not None]
+
+
+def _records_in(data: Any) -> Iterator[Mapping[str, Any]]:
+    """An object with an id, or those in a list under one of its keys, or under the ids themselves."""
+    if not isinstance(data, Mapping) or "custom_id" in data:
+        yield from [data] if isinstance(data, Mapping) else []
+        return
+    for key, value in data.items():
+        if isinstance(value, list):
+            yield from (each for each in value if isinstance(each, Mapping) and "custom_id" in each)
+        elif isinstance(value, Mapping) and tag_of(key) is not None:
+            yield {"custom_id": key, **value}
+
+
+def _line_of(data: Mapping[str, Any]) -> Line | None:
+    """OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray
+    Data LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself,
+    and `__inference_error__` where a row failed. Tools that pass them on may make texts of objects, and a word or NaN
+    of what is missing."""
+    custom_id = data.get("custom_id")
     if not isinstance(custom_id, str):
         return None
-    response = data.get("response")
+    custom_id = custom_id.strip()
+    error = next((said for key in ("__inference_error__", "error") if says_something(said := data.get(key))), None)
+    response = _object(data.get("response"))
     if isinstance(response, Mapping):
         if "body" not in response and "status_code" not in response:
-            return Line(custom_id, body=response, error=data.get("error"))
+            return Line(custom_id, body=response, error=error)
         request_id = response.get("request_id")
         return Line(
             custom_id,
             status=_whole(response.get("status_code")),
-            body=response.get("body"),
-            error=data.get("error"),
+            body=_object(response.get("body")),
+            error=error,
             request_id=request_id if isinstance(request_id, str) else None,
         )
-    if (error := data.get("__inference_error__") or data.get("error")) or _ANSWERED.isdisjoint(data):
+    if error is not None or _ANSWERED.isdisjoint(data):
         # A request, or the row of one in a table that lies in the same folder.
-        asks = not error and (isinstance(data.get("body"), Mapping) or "request_hash" in data)
+        asks = error is None and (isinstance(_object(data.get("body")), Mapping) or "request_hash" in data)
         return Line(custom_id, error=error, asks=asks)
     return Line(custom_id, body=_flat(data))
 
 
+def _object(value: Any) -> Any:
+    """The object that a text is, in JSON or as Python prints it; any other value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] != "{":
+        return value
+    try:
+        return parse_body(value.encode("utf-8", "replace"))
+    except ValueError:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return ast.literal_eval(value.strip()) if len(value) <= _LONGEST_PRINTED else value
+        return value
+
+
+_LONGEST_PRINTED = 1_000_000
+"""Characters of an object as Python prints it."""
 _ANSWERED = frozenset(("generated_text", "http_response", "choices"))
 """What flat rows have where they hold an answer."""
 
@@ -88,8 +128,8 @@ def _whole(value: Any) -> int | None:
 
 def _flat(row: Mapping[str, Any]) -> Any:
     """The completion in a flat row, as a server would have sent it."""
-    if isinstance(row.get("http_response"), Mapping):
-        return row["http_response"]
+    if isinstance(response := _object(row.get("http_response")), Mapping):
+        return response
     if not isinstance(row.get("generated_text"), str):
         return row
     counts = (("prompt_tokens", "num_input_tokens"), ("completion_tokens", "num_generated_tokens"))

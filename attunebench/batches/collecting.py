@@ -19,8 +19,9 @@ from pydantic import SecretStr
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
-from attunebench.batches.answers import Line, outcome_of_line, read_line
+from attunebench.batches.answers import Line, outcome_of_line, read_lines
 from attunebench.batches.learning import Learning
+from attunebench.batches.records import records
 from attunebench.batches.requests import tag_of
 from attunebench.batches.table import Row, Table, table_path
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, TransientError
@@ -155,10 +156,8 @@ class Collector:
     async def take(self, lines: Iterable[bytes]) -> Collected:
         """Keep the replies in these lines, which are in the journal when this returns, and count the lines."""
         self._collected = collected = Collected()
-        for content in lines:
-            if content.strip():
-                collected.lines += 1
-                self._take(content)
+        for content in records(lines):
+            self._take(content)
             if len(self._writing) >= _AT_ONCE:
                 await self._flush()
         await self._flush()
@@ -182,12 +181,17 @@ class Collector:
         return collected
 
     def _take(self, content: bytes) -> None:
+        lines = read_lines(content)
+        for line in lines:
+            self._take_line(line)
+        if not lines:
+            self._collected.lines += 1
+            self._collected.unreadable += 1
+            self._collected.pages += looks_like_html(content)
+
+    def _take_line(self, line: Line) -> None:
         collected = self._collected
-        line = read_line(content)
-        if line is None:
-            collected.unreadable += 1
-            collected.pages += looks_like_html(content)
-            return
+        collected.lines += 1
         try:
             row = self._tables.find(line.custom_id)
         except DataError as error:

@@ -5,20 +5,31 @@ Owns how lines are got out of files. What a line says is somebody else's busines
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import json
+import lzma
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from attunebench.batches.records import CUT, LONGEST
 from attunebench.errors import DataError
 
 STDIN = Path("-")
 _NAMES = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
-_LONGEST = 64 * 1024 * 1024
-"""Bytes of a line; nothing that a model says is as long, and what is longer must not fill the memory."""
-_PACKED = b"\x1f\x8b"
+_PACKED: dict[bytes, Callable[[BinaryIO], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+"""By their first bytes."""
+_NO_LINES = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook: unpack it, or write the answers as JSON lines",
+    b"PAR1": "a Parquet table: write it as JSON lines, in pandas with to_json(orient='records', lines=True)",
+    b"\x28\xb5\x2f\xfd": "packed with Zstandard: unpack it",
+    b"SQLite format 3": "an SQLite database: write the answers as JSON lines",
+    b"%PDF": "a PDF: write the answers as JSON lines",
+}
 
 
 def response_files(paths: Sequence[Path]) -> list[Path]:
@@ -36,7 +47,22 @@ def response_files(paths: Sequence[Path]) -> list[Path]:
             raise DataError(f"{path} is no file; pipe what it says into `attune-bench collect -`.")
         else:
             raise DataError(f"There is no response file {path}.")
+    for path in files:
+        _refuse(path)
     return list(dict.fromkeys(files))
+
+
+def _refuse(path: Path) -> None:
+    """Raises DataError for a file that holds no lines of text, before anything is read."""
+    if path == STDIN:
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error}).") from error
+    if what := next((what for magic, what in _NO_LINES.items() if head.startswith(magic)), None):
+        raise DataError(f"{path} is {what}.")
 
 
 def response_lines(paths: Iterable[Path]) -> Iterator[bytes]:
@@ -52,26 +78,37 @@ def response_lines(paths: Iterable[Path]) -> Iterator[bytes]:
                 yield from _lines(sys.stdin.buffer)
                 continue
             with path.open("rb") as file:
-                packed = file.read(2) == _PACKED
-                file.seek(0)
-                yield from _unpacked(file) if packed else _lines(file)
+                head = file.peek(8)
+                packed = next((opened for magic, opened in _PACKED.items() if head.startswith(magic)), None)
+                yield from _unpacked(packed(file)) if packed is not None else _lines(file)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror or error}).") from error
 
 
-def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+def _unpacked(packed: Any) -> Iterator[bytes]:
     try:
-        with gzip.open(file) as unpacked:
-            yield from _lines(unpacked)  # type: ignore[arg-type]
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        yield b"cut"
+        with packed as unpacked:
+            yield from _lines(io.BufferedReader(unpacked))
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError):
+        yield CUT
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    while line := file.readline(_LONGEST):
+    """The lines in UTF-8, whatever Unicode encoding the file is in."""
+    head = file.peek(4)[:4] if isinstance(file, io.BufferedReader) else b""
+    encoding = json.detect_encoding(head)
+    if not encoding.startswith("utf-8"):
+        text = io.TextIOWrapper(file, encoding, errors="replace", newline="\n")
+        try:
+            while said := text.readline(LONGEST):
+                yield said.encode("utf-8", "replace").removeprefix(b"\xef\xbb\xbf")
+        finally:
+            text.detach()
+        return
+    while line := file.readline(LONGEST):
         yield line
-        while not line.endswith(b"\n") and len(line) >= _LONGEST:
-            line = file.readline(_LONGEST)
+        while not line.endswith(b"\n") and len(line) >= LONGEST:
+            line = file.readline(LONGEST)
 
 
 def _is_visible(path: Path, folder: Path) -> bool:

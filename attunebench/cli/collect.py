@@ -96,7 +96,10 @@ def _oddities(path: str, counted: Collected) -> Iterator[str]:
         yield f"{path} {what} ({plural(counted.asking, 'line')})."
     if counted.unreadable:
         what = "; it looks like a web page" if counted.pages else " (cut, or no JSON with a custom_id)"
-        yield f"{path}: {counted.unreadable:,} of {plural(counted.lines, 'line')} cannot be read{what}."
+        yield (
+            f"{path}: {counted.unreadable:,} of {plural(counted.lines, 'line')} cannot be read{what}. "
+            "What they answer is planned, and paid, again unless you collect it from a whole file first."
+        )
     if counted.foreign:
         yield f"{path}: {plural(counted.foreign, 'line')} answering no request of this folder."
 
