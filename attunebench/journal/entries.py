@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
 from attunebench.backends.base import Reply
 from attunebench.protocol.calls import Usage
+from attunebench.protocol.endings import TOO_LONG
 from attunebench.text import encodable
+
+LONGEST_TEXT = 1_000_000
+"""Characters of a reply: a quarter of a million tokens, beyond every limit that a model has for an answer."""
+BEGINNING = 10_000
+"""Characters that are kept of a longer one, for who wants to see what it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,29 @@ class Entry:
     reply: Reply | None = None
     error: str | None = None
     error_outcome: str | None = None
+
+    def __post_init__(self) -> None:
+        """Bounds what is kept of a reply, here since every reply passes here before anybody reads it."""
+        if self.reply is not None:
+            object.__setattr__(self, "reply", _bounded(self.reply))
+
+
+def _bounded(reply: Reply) -> Reply:
+    """The reply as it is kept: of a text that is longer than any answer the beginning, and that it was so."""
+    text = reply.text
+    if text is not None and len(text) > LONGEST_TEXT:
+        text = text.strip()
+        if len(text) > LONGEST_TEXT:
+            reply = replace(reply, finish_reason=TOO_LONG)
+            text = text[:BEGINNING]
+    reasoning, refusal = _shortened(reply.reasoning), _shortened(reply.refusal)
+    if text is reply.text and reasoning is reply.reasoning and refusal is reply.refusal:
+        return reply
+    return replace(reply, text=text, reasoning=reasoning, refusal=refusal)
+
+
+def _shortened(text: str | None) -> str | None:
+    return text if text is None or len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
 _OWN = tuple(name for name in Entry.__slots__ if name != "reply")

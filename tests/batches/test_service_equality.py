@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,23 @@ def refusing_schemas(asked: Asked) -> Said:
     return varied(asked)
 
 
-@pytest.mark.parametrize("says", [varied, at_first_unusable, refusing_schemas])
+def in_odd_forms(asked: Asked) -> Said:
+    """Thoughts in marks, a call of a tool, a wrapper, an ending of another name, as long as is allowed, and too long."""
+    said = varied(asked)
+    text = said.text if isinstance(said, Answer) else ""
+    limit = asked.body.get("max_tokens")
+    return (
+        Answer(f"[THINK]{{'overall_score': 1}} or {text} but no.[/THINK]{text}"),
+        Answer(message={"content": None, "tool_calls": [{"function": {"name": "x", "arguments": text}}]}),
+        Answer(json.dumps({"name": "x", "parameters": {}})[:-2] + f"{text}}}"),
+        Answer("I am so sorry, that", finish_reason="SAFETY"),
+        Answer("I am so sorry, that", extra={"usage": {"prompt_tokens": "9", "completion_tokens": f"{limit}.0"}}),
+        Answer("word " * 250_000, finish_reason=None),
+        said,
+    )[len(asked.prompt) % 7]
+
+
+@pytest.mark.parametrize("says", [varied, at_first_unusable, refusing_schemas, in_odd_forms])
 def test_results_are_those_of_a_live_run(data: Path, tmp_path: Path, says: Any) -> None:
     """In two modes, with two judges; with reasks; with a parameter that the model does not take."""
     with BatchServer(says=says) as server:

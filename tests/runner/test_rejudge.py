@@ -20,6 +20,7 @@ from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
+from attunebench.selftest.answers import answer_text
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
 T = 3
@@ -91,6 +92,16 @@ def test_each_draft_is_judged_once_and_the_evaluated_model_is_not_asked(
         assert ["judge", "second"] == result["judge_models"]
         assert all(["judge", "second"] == list(t["em_draft_judge_scores_by_model"]) for t in result["turns"])
         assert all(t["em_draft_judge_scores"] == t["em_draft_judge_scores_by_model"]["judge"] for t in result["turns"])
+
+
+def test_a_judges_thoughts_are_no_votes(run: Run, rejudge: Rejudge, server: FakeServer, folder: Path) -> None:
+    run()
+    rejudge("judge")
+    plain = votes(folder)
+    server.script = lambda asked: Answer(f'<seed:think>{{"overall_score": 1}}</seed:think>{answer_text(asked)}')
+    rejudge("judge", replace=True, temperature=0.5)
+    assert votes(folder) == plain
+    assert all(turn["em_draft_judge_scores"] for result in plain.values() for turn in result)
 
 
 def test_nothing_else_in_a_file_changes_by_a_byte(run: Run, rejudge: Rejudge, folder: Path) -> None:

@@ -34,6 +34,11 @@ DAMAGES: tuple[Callable[[str], str | None], ...] = (
     lambda text: f"<think>{{}}</think>\n```json\n{text}\n```",
     lambda _: "",
     lambda text: text.replace('"', "'"),
+    lambda text: f"[THINK]Perhaps {text}? No.[/THINK]{text}",
+    lambda text: (
+        f"<|channel|>analysis<|message|>{text}<|end|><|start|>assistant<|channel|>final<|message|>{text}<|end|>"
+    ),
+    lambda text: f'{{"name": "x", "arguments": {text}}}',
     lambda _: "I would rather not say.",
     lambda _: None,
     lambda text: text + " " * 100_000 + "{",

@@ -202,7 +202,7 @@ def _reasoning(groups: Groups) -> dict[str, str]:
     texts: dict[str, str] = {}
     for key in _REASONING:
         given = [one for group in fields(groups, key_name(key)) for one in group]
-        text = next((text for one in given if (text := values.prose(one.value)) is not None), None)
+        text = next((text for one in given if (text := values.remark(one.value)) is not None), None)
         if text is not None:
             texts[key] = text
     return texts

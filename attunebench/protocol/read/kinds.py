@@ -234,7 +234,7 @@ def _texts(raw: Any, trusted: Callable[[str], bool]) -> list[str] | None:
     texts = [entry for entry in entries if isinstance(entry, str) and entry.strip()]
     if texts and all(values.plain(text) in NOTHING for text in texts):
         return []
-    if not all(map(trusted, texts)):
+    if not all(map(trusted, texts)) or sum(map(len, texts)) > values.LONGEST_REMARK:
         return None
     return [text for entry in texts if (text := values.prose(entry)) is not None] or None
 

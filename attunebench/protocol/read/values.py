@@ -26,6 +26,8 @@ _NUMBER = re.compile(
     re.DOTALL,
 )
 _DIGIT = re.compile(r"\d")
+LONGEST_REMARK = 20_000
+"""Characters of a reason that are kept in a result, which must be small enough to be read again."""
 _MARKUP = " \t\r\n\"'`*_"
 
 _NOUNS = frozenset({"response", "reply", "option", "candidate", "answer", "choice", "text", "version"})
@@ -130,6 +132,12 @@ def intensity(value: Any) -> float | None:
         if word is not None:
             return word
     return number(value, 1, 7)
+
+
+def remark(value: Any) -> str | None:
+    """A text of the model's that is for the record alone: as `prose`, and of a very long one the beginning."""
+    text = prose(value)
+    return text if text is None or len(text) <= LONGEST_REMARK else f"{text[: LONGEST_REMARK - 1]}…"
 
 
 def plain(text: str) -> str:
