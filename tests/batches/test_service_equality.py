@@ -39,7 +39,7 @@ def refusing_schemas(asked: Asked) -> Said:
 
 
 def in_odd_forms(asked: Asked) -> Said:
-    """Thoughts in marks, a call of a tool, a wrapper, an ending of another name, as long as is allowed, and too long."""
+    """Thoughts, a call of a tool, a wrapper, an ending of another name, as long as is allowed, and too long."""
     said = varied(asked)
     text = said.text if isinstance(said, Answer) else ""
     limit = asked.body.get("max_tokens")

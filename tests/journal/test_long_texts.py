@@ -1,4 +1,4 @@
-"""A text that is longer than any answer is kept in its beginning alone, and read the same now and out of the journal."""
+"""A text that is longer than any answer is kept in its beginning alone, and read the same out of the journal."""
 
 from __future__ import annotations
 
