@@ -20,7 +20,8 @@ from attunebench.batches.records import CUT, LONGEST
 from attunebench.errors import DataError
 
 STDIN = Path("-")
-_NAMES = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
+_PLAIN = (".jsonl", ".json", ".ndjson")
+_NAMES = tuple(f"{plain}{packed}" for plain in _PLAIN for packed in ("", ".gz", ".bz2", ".xz"))
 _PACKED: dict[bytes, Callable[[BinaryIO], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 """By their first bytes."""
 _NO_LINES = {
@@ -41,7 +42,7 @@ def response_files(paths: Sequence[Path]) -> list[Path]:
         elif path.is_dir():
             found = sorted(each for each in path.rglob("*") if each.name.endswith(_NAMES) and _is_visible(each, path))
             if not found:
-                raise DataError(f"{path} holds no response files ({', '.join(_NAMES[:3])}, or these with .gz).")
+                raise DataError(f"{path} holds no response files ({', '.join(_PLAIN)}, or these with .gz, .bz2 or .xz).")
             files += found
         elif path.exists():
             raise DataError(f"{path} is no file; pipe what it says into `attune-bench collect -`.")

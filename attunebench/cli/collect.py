@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def collect(
     responses: Annotated[
         list[Path],
-        typer.Argument(help="Response files, folders of them, or - for stdin; plain or .gz, in any order."),
+        typer.Argument(help="Response files, folders of them, or - for stdin; plain or packed, in any order."),
     ],
     results: ResultsOption = Path("results"),
     conversations: Annotated[
