@@ -14,6 +14,7 @@ from attunebench.batches.files import CollectSummary, Origin, PlanSummary, colle
 from attunebench.batches.requests import SERVICE, Limits
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
+from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.results.parsing import parse_result
@@ -193,6 +194,7 @@ def score(
     resamples: int = 10_000,
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
+    rules: Rules = "attunebench",
     skip_invalid: bool = False,
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
@@ -201,7 +203,8 @@ def score(
     """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
 
     `seed`, `resamples`, `cluster` ("participant" or None for conversations) and `ci` ("percentile" or "bca") are the
-    bootstrap's. Results that could not be scored are named in `left_out`. Write it with
+    bootstrap's. `rules` "released" computes what the released scorer does, for comparison with published numbers; the
+    two are never mixed. Results that could not be scored are named in `left_out`. Write it with
     `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. `bertscore` also compares drafts by
     BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read. Raises
     DataError: nothing to score, conversations that are not valid, no such model; UsageError: the extra is missing.
@@ -213,6 +216,7 @@ def score(
         resamples=resamples,
         cluster=cluster,
         ci=ci,
+        rules=rules,
         skip_invalid=skip_invalid,
         now=now,
         bertscore=bertscore,
@@ -229,6 +233,7 @@ def score_to_file(
     resamples: int = 10_000,
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
+    rules: Rules = "attunebench",
     skip_invalid: bool = False,
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
@@ -249,6 +254,7 @@ def score_to_file(
         resamples=resamples,
         cluster=cluster,
         ci=ci,
+        rules=rules,
         skip_invalid=skip_invalid,
         now=now,
         bertscore=bertscore,

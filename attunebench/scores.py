@@ -6,12 +6,13 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
+from attunebench.metrics.registry import Rules
 from attunebench.wholefile import whole_file
 
 SCHEMA_VERSION = "1.1"
@@ -328,6 +329,11 @@ def read_scores(path: str | Path) -> Scores:
             "score the results again, or use the version that wrote it."
         )
     return cast(Scores, content)
+
+
+def rules_of(metadata: Mapping[str, Any]) -> Rules:
+    """Whose rules the scores follow, by their metadata; ours in files of versions that did not say."""
+    return "released" if metadata.get("rules") == "released" else "attunebench"
 
 
 def _is_scores(content: Any) -> bool:

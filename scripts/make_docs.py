@@ -23,6 +23,7 @@ GROUPS = {
     "pillar": "Pillars and Composite",
     "draft": "Drafted replies",
     "diagnostic": "Diagnostics",
+    "released": "Released scorer only",
 }
 
 

@@ -51,6 +51,13 @@ def score(
             help="Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness.",
         ),
     ] = "percentile",
+    rules: Annotated[
+        str,
+        typer.Option(
+            metavar="attunebench|released",
+            help="Whose rules: ours, or those of the released scorer, for comparison with published numbers only.",
+        ),
+    ] = "attunebench",
     skip_invalid: SkipInvalidOption = False,
     bertscore: Annotated[
         bool, typer.Option("--bertscore", help="Also compare drafts by BERTScore; needs the extra `bertscore`.")
@@ -89,6 +96,8 @@ def score(
     participants = by_participant(cluster)
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
+    if rules not in ("attunebench", "released"):
+        raise UsageError(f"There are no rules {rules}; there are `attunebench` and `released`.")
     wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
     comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
     with _told() as progress:
@@ -100,6 +109,7 @@ def score(
             resamples=resamples,
             cluster="participant" if participants else None,
             ci="bca" if ci == "bca" else "percentile",
+            rules="released" if rules == "released" else "attunebench",
             skip_invalid=skip_invalid,
             processes=None,
             bertscore=comparing,

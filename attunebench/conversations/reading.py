@@ -136,14 +136,21 @@ def _panas(raw: Object, name: str, notes: Notes) -> Panas:
     if level is not None:
         given = dict(values.member(block, level, name, notes))
     items, unknown = _items(given, path, notes)
-    known = {"totalPositiveAffect", "totalNegativeAffect", "responses", "items", *given}
+    totals = ("totalPositiveAffect", "totalNegativeAffect")
+    known = {*totals, "responses", "items", *given}
     return Panas(
         items=items,
         positive=_total(block, f"{name}.totalPositiveAffect", items, _POSITIVE, notes),
         negative=_total(block, f"{name}.totalNegativeAffect", items, _NEGATIVE, notes),
+        stated=(_stated(block, totals[0]), _stated(block, totals[1])),
         **extras_of(block, known, Panas),
         **({"responses": unknown} if unknown else {}),
     )
+
+
+def _stated(block: Object, name: str) -> float | None:
+    value = block.get(name)
+    return value if isinstance(value, (int, float)) and 10 <= value <= 70 else None
 
 
 def _items(given: Object, path: str, notes: Notes) -> tuple[dict[str, float], dict[str, Any]]:

@@ -57,6 +57,8 @@ class Panas(Frozen):
     items: Mapping[str, float] = Field(default_factory=dict)
     positive: float | None = None
     negative: float | None = None
+    stated: tuple[float | None, float | None] = (None, None)
+    """The file's own two totals, whatever its items say."""
 
 
 class ConversationWide(Frozen):
@@ -108,6 +110,8 @@ class Turn(Frozen):
     human_edited: str | None = None
     comparisons: tuple[Comparison, ...] = ()
     selected_pairwise: tuple[str, ...] = ()
+    repeated_tags: tuple[Tag, ...] = ()
+    """Tags of an emotion that stands in `tags` already, which keeps the one with the higher intensity."""
 
     @cached_property
     def applicable_questions(self) -> tuple[str, ...]:

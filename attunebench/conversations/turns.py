@@ -78,16 +78,18 @@ def _turn(raw: Object, number: int, path: str, notes: Notes) -> Turn:
     unknown = extras_of(
         labels, {"binaryJudgements", "alternateResponses", "pairwiseComparisons", "selectedPairwiseQuestions"}, Frozen
     )
+    tags, repeated = _tags(raw, path, notes)
     turn = Turn(
         number=number,
         user_message=values.text(raw, "userMessage", path, notes),
         llm_response=values.text(raw, "llmResponse", path, notes),
-        tags=_tags(raw, path, notes),
+        tags=tags,
         judgements=_judgements(labels, inside, notes),
         llm_improved=values.optional_text(replies, other, notes, "llmImproved", "alternate1"),
         human_edited=values.optional_text(replies, other, notes, "humanEdited", "alternate2"),
         comparisons=_comparisons(labels, inside, notes),
         selected_pairwise=_selected(labels, inside, notes),
+        repeated_tags=repeated,
         **extras_of(raw, {"turnNumber", "userMessage", "llmResponse", "moodShiftTags", "annotations"}, Turn),
         **({"annotations": unknown} if unknown else {}),
     )
@@ -112,12 +114,14 @@ def _number(raw: Object, path: str, notes: Notes) -> int | None:
     return None
 
 
-def _tags(raw: Object, path: str, notes: Notes) -> tuple[Tag, ...] | None:
+def _tags(raw: Object, path: str, notes: Notes) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
+    """The tags, each emotion once, and those that were left out for it; None is no truth."""
     given = values.entries(raw, "moodShiftTags", path, notes)
     if given is None:
         notes.no_truth(f"{path}.moodShiftTags")
-        return None
+        return None, ()
     tags: dict[str, Tag] = {}
+    repeated: list[Tag] = []
     for index, entry in enumerate(given):
         place = f"{path}.moodShiftTags[{index}]"
         if not isinstance(entry, dict):
@@ -127,12 +131,13 @@ def _tags(raw: Object, path: str, notes: Notes) -> tuple[Tag, ...] | None:
         intensity = values.intensity(entry, place, notes)
         if emotion is None:
             continue
+        tag = Tag(emotion=emotion, intensity=intensity, **extras_of(entry, ("emotion", "intensity"), Tag))
         if emotion in tags:
             notes.warn(f"{place}.emotion", f"{emotion} stands in this turn twice; the higher intensity counts")
-            if (intensity or 0) <= (tags[emotion].intensity or 0):
-                continue
-        tags[emotion] = Tag(emotion=emotion, intensity=intensity, **extras_of(entry, ("emotion", "intensity"), Tag))
-    return tuple(tags.values())
+            lower, tag = sorted((tag, tags[emotion]), key=lambda one: one.intensity or 0)
+            repeated.append(lower)
+        tags[emotion] = tag
+    return tuple(tags.values()), tuple(repeated)
 
 
 def _judgements(labels: Object, path: str, notes: Notes) -> tuple[BinaryJudgement, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic"]
-Status = Literal["canonical", "alongside", "diagnostic"]
+Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic", "released"]
+Status = Literal["canonical", "alongside", "diagnostic", "released"]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric's identity card.
 
-    `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics. `level` is where
+    `group` is where reports show it: turn-by-turn, conversation-wide, pillars, draft, diagnostics; "released" is what
+    only the released scorer computes, as is the status of that name. `level` is where
     it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
     `higher_is_better` is None where neither end is good: a difference, or a property of the data. `chance` is the score
     of blind guessing where that is a constant of the metric, else None. `optional` metrics are measured on

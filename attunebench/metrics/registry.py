@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal
 
 from attunebench.errors import UsageError
 from attunebench.metrics import (
@@ -22,21 +23,45 @@ from attunebench.metrics import (
     panas,
     questions,
     rates,
+    released_only,
 )
 from attunebench.metrics.card import Group, Metric, Status
 
-__all__ = ["REGISTRY", "REGISTRY_VERSION", "Group", "Metric", "Status", "metric"]
+__all__ = ["REGISTRY", "REGISTRY_VERSION", "Group", "Metric", "Rules", "Status", "cards_of", "metric"]
 
-REGISTRY_VERSION = "1.1"
+Rules = Literal["attunebench", "released"]
+"""Whose rules scores follow: spec 04, or spec 09 for comparison with published numbers."""
+
+REGISTRY_VERSION = "1.2"
 """The first number changes with the range or definition of a metric, or where an id goes; the second where ids come.
 
 Scores of versions that agree in the first number can be held against each other.
 """
 
-_FAMILIES = (composite, emotion, binary, pairwise, panas, questions, four_branch, draft, bertscore, rates)
+_FAMILIES = (
+    composite,
+    emotion,
+    binary,
+    pairwise,
+    panas,
+    questions,
+    four_branch,
+    draft,
+    bertscore,
+    rates,
+    released_only,
+)
 
 REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _FAMILIES for card in family.CARDS})
-"""Metric id → card, in the order in which reports list them."""
+"""Metric id → card, in the order in which reports list them; those that only the released scorer has come last."""
+
+
+_OURS = {metric_id: card for metric_id, card in REGISTRY.items() if card.status != "released"}
+
+
+def cards_of(rules: Rules) -> Mapping[str, Metric]:
+    """Metric id → card of those that scores by these rules hold, in the registry's order."""
+    return _OURS if rules == "attunebench" else REGISTRY
 
 
 def metric(metric_id: str) -> Metric:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.metrics.registry import REGISTRY, Metric
+from attunebench.metrics.registry import Metric, cards_of
 from attunebench.reports.model import Group, Section
 from attunebench.reports.notes import judges_of
 from attunebench.reports.rows import block_label, pooled_categories, pooled_rows, rows_of, stands_beside
@@ -36,11 +36,12 @@ def sections(groups: Sequence[Group], *, chosen: Sequence[Metric] = (), show_all
     `chosen` restricts the metrics and drops the categories; `show_all` adds diagnostics.
     """
     codebook = default_codebook()
-    shown = [card for card in REGISTRY.values() if show_all or card.status != "diagnostic" or stands_beside(card)]
+    cards = cards_of("attunebench").values()
+    shown = [card for card in cards if show_all or card.status != "diagnostic" or stands_beside(card)]
     found = list(_study_map(codebook, chosen or shown, groups))
     if chosen:
         return [*found, _ratings([card for card in chosen if card.id.startswith(_RATING)], groups)]
-    ratings = _ratings([card for card in REGISTRY.values() if card.id.startswith(_RATING)], groups)
+    ratings = _ratings([card for card in cards if card.id.startswith(_RATING)], groups)
     return [*found, ratings, *(_category_map(codebook, groups, block) for block in _BLOCKS)]
 
 

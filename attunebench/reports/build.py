@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from attunebench.metrics.registry import REGISTRY, Metric, metric
+from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.reports import branches, notes, servers
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, percent, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
 from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
+from attunebench.scores import rules_of
 
 By = Literal["branch"]
 
@@ -25,8 +26,9 @@ _SECTIONS = {
     "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
     "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
     "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
+    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
 }
-_ALWAYS = ("pillar", "turn", "conversation")
+_ALWAYS = ("pillar", "turn", "conversation", "released")
 _ORIGIN = {"ground_truth": "labels from", "results": "results from", "attunebench_version": "scored by attunebench"}
 
 
@@ -49,10 +51,11 @@ def build_report(
     references = read_references(scores)
     chosen = [metric(metric_id) for metric_id in dict.fromkeys(metrics or ())]
     metadata = mapping(scores.get("metadata"))
+    rules = rules_of(metadata)
     if by == "branch":
         sections = branches.sections(groups, chosen=chosen, show_all=show_all)
     else:
-        sections = _sections(groups, chosen, show_all)
+        sections = _sections(groups, chosen or tuple(cards_of(rules).values()), show_all, narrowed=bool(chosen))
     if skill_against is not None:
         sections.insert(1, skill_section(scores, groups, skill_against, chosen))
     ranked = any(section.leaderboard and section.rows for section in sections)
@@ -82,16 +85,15 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
     return replace(section, rows=tuple(rows), references=shown)
 
 
-def _sections(groups: Sequence[Group], chosen: Sequence[Metric], show_all: bool) -> list[Section]:
-    cards = chosen or tuple(REGISTRY.values())
+def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, *, narrowed: bool) -> list[Section]:
     placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
     for card in cards:
-        placed[card.group if chosen else _place(card)].append(card)
+        placed[card.group if narrowed else _place(card)].append(card)
     sections = []
     for name, members in placed.items():
-        if name in _ALWAYS or show_all or chosen:
-            sections.append(_section(name, members, groups, keep_empty=bool(chosen)))
-            if name == "turn" and not chosen:
+        if name in _ALWAYS or show_all or narrowed:
+            sections.append(_section(name, members, groups, keep_empty=narrowed))
+            if name == "turn" and not narrowed:
                 sections.append(_pooled(groups, show_all))
     return sections
 

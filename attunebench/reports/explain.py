@@ -14,11 +14,13 @@ _GROUPS = {
     "conversation": "conversation-wide",
     "draft": "drafted replies",
     "diagnostic": "diagnostics",
+    "released": "released scorer only",
 }
 _STATUSES = {
     "canonical": "canonical: it enters the Composite",
     "alongside": "alongside: published beside the Composite, not part of it",
     "diagnostic": "diagnostic: helps to understand other scores, not part of the Composite",
+    "released": "released: computed by `score --rules released` alone, not part of the Composite",
 }
 _LABEL_WIDTH = 12
 _INDENT = 2

@@ -44,6 +44,7 @@ SETTINGS = (
 UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
 
+_MOST = 1e12
 _DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
 _ID_KEYS = ("conversationId", "conversation_id")
 _NUMBER_KEYS = ("turnNumber", "turn_number", "turn")
@@ -168,6 +169,9 @@ def _turn(turn: Mapping[str, Any], number: int) -> ResultTurn:
         assignment=values.block(turn.get("pairwise_assignment")),
         judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", _ratings),
         judge_binary=_by_judge(turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", _yes_no),
+        unknown_tags=_unknown_tags(turn.get("em_emotion_tags")),
+        first_ratings=_ratings(turn.get("em_draft_judge_scores")),
+        first_assessment=_first_assessment(turn),
     )
 
 
@@ -206,6 +210,16 @@ def _by_judge(
     return {UNNAMED_JUDGE: votes} if votes else {}
 
 
+def _first_assessment(turn: Mapping[str, Any]) -> dict[str, str] | None:
+    """The field of the single judge. An empty one is an assessment, unless the votes by judge show that none was made:
+    there an empty entry is a vote without a usable word, and no entry is no vote."""
+    votes, by_judge = turn.get("em_draft_binary_assessment"), turn.get("em_draft_binary_assessment_by_model")
+    if not isinstance(votes, dict):
+        return None
+    made = bool(votes) or not isinstance(by_judge, dict) or {} in by_judge.values()
+    return _yes_no(votes) if made else None
+
+
 def _judges(stated: Any, turns: tuple[ResultTurn, ...]) -> tuple[str, ...]:
     """The judges that the file says were set, else those that voted."""
     named = values.texts(stated)
@@ -222,8 +236,23 @@ def _tags(value: Any) -> tuple[PredictedTag, ...] | None:
     return tags if tags or not value else None
 
 
+def _unknown_tags(value: Any) -> tuple[PredictedTag, ...]:
+    """The tags with a name that is none of the twenty."""
+    if not isinstance(value, list):
+        return ()
+    unknown = [(entry, name) for entry in value if _tag(entry) is None and (name := values.text(_named(entry)))]
+    return tuple(
+        PredictedTag(name, values.intensity(entry.get("intensity")) if isinstance(entry, dict) else None)
+        for entry, name in unknown
+    )
+
+
+def _named(entry: Any) -> Any:
+    return entry.get("emotion") if isinstance(entry, dict) else entry
+
+
 def _tag(entry: Any) -> PredictedTag | None:
-    named = entry.get("emotion") if isinstance(entry, dict) else entry
+    named = _named(entry)
     emotion = _DISPLAY.get(" ".join(named.split()).casefold()) if isinstance(named, str) else None
     if emotion is None:
         return None
@@ -249,7 +278,12 @@ def _panas(panas: Mapping[str, Any]) -> PredictedPanas:
         items={item: known for item in _DISPLAY if (known := values.rating(ratings.get(item))) is not None},
         positive=values.panas_total(panas.get("totalPositiveAffect")),
         negative=values.panas_total(panas.get("totalNegativeAffect")),
+        stated=(_finite(panas.get("totalPositiveAffect")), _finite(panas.get("totalNegativeAffect"))),
     )
+
+
+def _finite(value: Any) -> float | None:
+    return values.number(value, -_MOST, _MOST)
 
 
 def _wide(wide: Mapping[str, Any]) -> PredictedWide:

@@ -48,6 +48,12 @@ class ResultTurn:
     """Judge model → its given dimensions, 1–7; the fallback to the single-judge field is made while reading."""
     judge_binary: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Judge model → question → yes/no about the draft."""
+    unknown_tags: tuple[PredictedTag, ...] = ()
+    """Predicted emotions that are none of the twenty, as the file has them."""
+    first_ratings: Mapping[str, float] = field(default_factory=dict)
+    """The first judge's dimensions, from the field of the single judge alone."""
+    first_assessment: Mapping[str, str] | None = None
+    """The first judge's yes/no about the draft, from the field of the single judge alone; None where it made none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,8 @@ class PredictedPanas:
     items: Mapping[str, float] = field(default_factory=dict)
     positive: float | None = None
     negative: float | None = None
+    stated: tuple[float | None, float | None] = (None, None)
+    """The file's two totals as they are, also outside the scale."""
 
 
 @dataclass(frozen=True, slots=True)

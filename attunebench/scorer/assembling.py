@@ -12,7 +12,8 @@ from typing import Any
 
 from attunebench._version import __version__
 from attunebench.conversations.schema import Conversation
-from attunebench.metrics.registry import REGISTRY_VERSION
+from attunebench.metrics import released
+from attunebench.metrics.registry import REGISTRY_VERSION, Rules
 from attunebench.results.reading import Duplicate, Skipped, find_duplicates
 from attunebench.results.schema import RunOrder
 from attunebench.scorer.answers import QUESTIONS, truth_entry
@@ -29,7 +30,7 @@ from attunebench.scorer.kept import Kept
 from attunebench.scorer.references import references
 from attunebench.scorer.sample import sample_of
 from attunebench.scorer.truth import Truth, prepare
-from attunebench.scores import Aggregate, Coverage, GroundTruthEntry, Scores, new_scores
+from attunebench.scores import Aggregate, AggregateEntry, Coverage, GroundTruthEntry, Scores, new_scores
 
 Estimate = Callable[[Sequence["Columns | None"]], Iterable[dict[str, Aggregate]]]
 """The estimates of several groups, in their order."""
@@ -44,14 +45,14 @@ class Ground:
     sources: tuple[str, ...]
 
     @classmethod
-    def of(cls, conversations: Iterable[Conversation]) -> Ground:
+    def of(cls, conversations: Iterable[Conversation], rules: Rules = "attunebench") -> Ground:
         """Reads each conversation once, so that a generator will do."""
         truths: dict[str, Truth] = {}
         facts: list[GroundTruthEntry] = []
         sources: set[str] = set()
         for conversation in conversations:
             facts.append(truth_entry(conversation))
-            truths[conversation.conversation_id] = prepare(conversation)
+            truths[conversation.conversation_id] = prepare(conversation, rules)
             if source := conversation.metadata.get("source"):
                 sources.add(str(source))
         return cls(truths, tuple(facts), tuple(sorted(sources)))
@@ -82,13 +83,15 @@ def assemble(
     gathered = _gather(ground.truths, found)
     skips = list(skipped)
     groups = _by_group(ground.truths, gathered, skips)
-    columns = [columns_of(kept, by_participant=resampling.by_participant) for kept in groups.values()]
+    columns = [columns_of(kept, resampling) for kept in groups.values()]
     estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
     baselines = references(ground.facts, ground.truths, resampling)  # while others may be at work on the estimates
     aggregates = [
         aggregate_group(group, kept, metrics, _coverage(group, kept, ground.truths, gathered, skips))
         for (group, kept), metrics in zip(groups.items(), estimates, strict=True)
     ]
+    if resampling.rules == "released":
+        _add_z_scores(aggregates)
     left_out: dict[str, list[Any]] = {
         "unreadable": [],
         "not_in_ground_truth": [
@@ -116,6 +119,14 @@ def assemble(
         references=baselines,
     )
     return scores, gathered.kept
+
+
+def _add_z_scores(aggregates: Sequence[AggregateEntry]) -> None:
+    """`z_score` is of a model and mode among all, and of no conversation."""
+    means = [(aggregate["metrics"], aggregate["metrics"]["composite"]["mean"]) for aggregate in aggregates]
+    known = [(metrics, mean) for metrics, mean in means if mean is not None]
+    for (metrics, _), score in zip(known, released.z_scores([mean for _, mean in known]), strict=True):
+        metrics["z_score"] |= {"mean": score, "n": metrics["composite"]["n"]}
 
 
 @dataclass(slots=True)
@@ -177,6 +188,7 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
         "modes": sorted({mode for _, _, mode in groups}),
         "n_outdated": sum(kept.outdated for kept in gathered.kept),
         "registry_version": REGISTRY_VERSION,
+        "rules": resampling.rules,
         "judges": sorted(gathered.judges),
         "settings": settings_of_groups(
             {group: gathered.settings[group] for group in groups if group in gathered.settings}, gathered.observed

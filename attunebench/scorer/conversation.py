@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
@@ -15,19 +16,20 @@ from attunebench.metrics import bertscore, binary, draft, emotion, four_branch, 
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.composite import composite
 from attunebench.metrics.means import mean_defined
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import cards_of
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
 from attunebench.scorer.alignment import aligned
 from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.closeness import DraftScores
+from attunebench.scorer.released import score_released
 from attunebench.scorer.tallies import Tallies, tallies_of
 from attunebench.scorer.truth import Truth, TruthTurn, prepare
 
 Values = dict[str, "float | None"]
 Pooled = Mapping[str, "Mapping[str, Confusion] | None"]
 
-TURN_METRICS = tuple(card.id for card in REGISTRY.values() if card.level == "turn")
+TURN_METRICS = tuple(card.id for card in cards_of("attunebench").values() if card.level == "turn")
 _ACCURACIES = {
     "binary_om": "binary_om_accuracy",
     "binary_hp": "binary_hp_accuracy",
@@ -80,24 +82,18 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
     result = aligned(truth, result)
     given = {turn.number: turn for turn in result.turns}
     pairs = [(turn, given.get(turn.number) or ResultTurn(turn.number)) for turn in truth.turns]
-    turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}
-    if drafts is not None and "em_drafted_response" in result.measured:
-        for turn, answer in pairs:
-            found = drafts.of(truth.conversation_id, turn.number, answer.draft)
-            turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
     tallies = tallies_of(result, pairs)
-    changes = _panas_changes(truth, result)
-    values: Values = {
-        **_means(list(turns.values())),
-        **_panas_values(truth, result, changes),
-        **_wide_values(truth, result),
-        **tallies.rates(),
-    }
-    values["perspective_gap"] = binary.gap(values["binary_om_accuracy"], values["binary_hp_accuracy"])
-    values["phrasing_gap"] = binary.gap(values["binary_hp_accuracy"], values["binary_hp_accuracy_hp"])
-    measured_panas = "predicted_post_panas" in result.measured
-    whole = composite(values, nothing_moved=measured_panas and panas.nothing_moved(changes))
-    values.update(whole.values)
+    if truth.released is None:
+        scored = _score_ours(truth, result, pairs, drafts)
+        ids = cards_of("attunebench")
+    else:
+        values, known, pooled = score_released(truth.released, result)
+        turns = {
+            turn.number: {name: known.get(turn.number, {}).get(name) for name in TURN_METRICS} for turn, _ in pairs
+        }
+        scored = _Scored(values, turns, pooled, complete=True)
+        ids = cards_of("released")
+    values = {**scored.metrics, **tallies.rates()}
     return ConversationScore(
         conversation_id=truth.conversation_id,
         provider=result.provider,
@@ -106,13 +102,43 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         epoch=result.epoch,
         participant_id=truth.participant_id,
         source_file=result.source_file,
-        metrics={metric_id: values.get(metric_id) for metric_id in REGISTRY},
-        turns=turns,
-        pooled=_pooled(pairs, result),
+        metrics={metric_id: values.get(metric_id) for metric_id in ids},
+        turns=scored.turns,
+        pooled=scored.pooled,
         tallies=tallies,
-        composite_complete=whole.complete,
+        composite_complete=scored.complete,
         answers=answers_of(result, {turn.number: turn.n_comparisons for turn in truth.turns}),
     )
+
+
+class _Scored(NamedTuple):
+    """What the rules make of a result: its metrics, those of its turns, its pooled counts, and whether all is there."""
+
+    metrics: Values
+    turns: dict[int, Values]
+    pooled: Pooled
+    complete: bool
+
+
+def _score_ours(
+    truth: Truth, result: Result, pairs: list[tuple[TruthTurn, ResultTurn]], drafts: DraftScores | None
+) -> _Scored:
+    turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}
+    if drafts is not None and "em_drafted_response" in result.measured:
+        for turn, answer in pairs:
+            found = drafts.of(truth.conversation_id, turn.number, answer.draft)
+            turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
+    changes = _panas_changes(truth, result)
+    values: Values = {
+        **_means(list(turns.values())),
+        **_panas_values(truth, result, changes),
+        **_wide_values(truth, result),
+    }
+    values["perspective_gap"] = binary.gap(values["binary_om_accuracy"], values["binary_hp_accuracy"])
+    values["phrasing_gap"] = binary.gap(values["binary_hp_accuracy"], values["binary_hp_accuracy_hp"])
+    measured_panas = "predicted_post_panas" in result.measured
+    whole = composite(values, nothing_moved=measured_panas and panas.nothing_moved(changes))
+    return _Scored({**values, **whole.values}, turns, _pooled(pairs, result), whole.complete)
 
 
 def _means(turns: list[Values]) -> Values:

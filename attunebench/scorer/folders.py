@@ -10,7 +10,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from attunebench.conversations.loading import ConversationSet, load_conversations
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
+from attunebench.metrics.registry import Rules
 from attunebench.results.reading import Findings, read_result, read_results, result_files
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Ground, Unknown, assemble
@@ -32,6 +33,7 @@ def score_folders(
     resamples: int = 10_000,
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
+    rules: Rules = "attunebench",
     skip_invalid: bool = False,
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
@@ -44,8 +46,7 @@ def score_folders(
     `bertscore` also compares drafts by BERTScore, with the model of these settings, and tells `progress` of it; raises
     UsageError or DataError where that model is not to be had, before anything is scored.
     """
-    if bertscore is not None:
-        require_libraries()
+    _require_bertscore(bertscore, rules)
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     findings = Findings()
     drafts = _drafts(truth, result_files(results, Findings()), bertscore, progress)
@@ -57,6 +58,7 @@ def score_folders(
             resamples=resamples,
             cluster=cluster,
             ci=ci,
+            rules=rules,
             skipped=findings.skipped,
             drafts=drafts,
         )
@@ -72,6 +74,7 @@ def score_to_file(
     resamples: int = 10_000,
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
+    rules: Rules = "attunebench",
     skip_invalid: bool = False,
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
@@ -85,14 +88,13 @@ def score_to_file(
     fresh interpreters. Also raises DataError where the file cannot be written, before anything is scored if it is not
     one that may be overwritten.
     """
-    resampling = resampling_of(seed, resamples, cluster, ci)
-    if bertscore is not None:
-        require_libraries()
+    resampling = resampling_of(seed, resamples, cluster, ci, rules)
+    _require_bertscore(bertscore, rules)
     refuse_foreign(output)
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
     findings = Findings()
     files = result_files(results, findings)
-    ground = Ground.of(truth.conversations)
+    ground = Ground.of(truth.conversations, rules)
     count = processes_for(len(files)) if processes is None else processes
     drafts = _drafts(truth, files, bertscore, progress)
     with _no_collection(), Scorers(Task(ground.truths, resampling, drafts), count) as scorers:
@@ -102,6 +104,15 @@ def score_to_file(
     _finished(scores, results, ground_truth, truth, findings, now)
     write_scores(output, scores, lines=(str(one.entry) for one in kept), check=read_before_written)
     return scores
+
+
+def _require_bertscore(settings: BertScoreSettings | None, rules: Rules) -> None:
+    """Raise UsageError where BERTScore is asked for and not to be had."""
+    if settings is None:
+        return
+    if rules == "released":
+        raise UsageError("The released rules have no BERTScore; leave it out, or score with --rules attunebench.")
+    require_libraries()
 
 
 def _drafts(

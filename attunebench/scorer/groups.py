@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.metrics.registry import REGISTRY
-from attunebench.results.schema import Observed
+from attunebench.metrics.registry import Rules, cards_of
+from attunebench.results.schema import BINARY_BLOCKS, Observed
 from attunebench.scorer.entries import pooled_json
-from attunebench.scorer.kept import NUMBERS, Kept, metrics_of, pooled_of, tally_of
+from attunebench.scorer.kept import Kept, metrics_of, pooled_of, tally_of
 from attunebench.scorer.tallies import RATES
 from attunebench.scores import Aggregate, AggregateEntry, Coverage
 from attunebench.statistics import bootstrap
@@ -35,6 +35,8 @@ class Resampling:
     resamples: int
     by_participant: bool
     ci: Ci = "percentile"
+    rules: Rules = "attunebench"
+    """Whose metrics are estimated."""
     _weights: dict[int, bootstrap.Counts] = field(default_factory=dict)
 
     def weights(self, units: int) -> bootstrap.Counts:
@@ -46,15 +48,16 @@ class Resampling:
 
     def estimate(self, columns: Columns | None) -> dict[str, Aggregate]:
         """Every metric of a group with its doubt; n 0 and no value anywhere for a group without columns."""
+        ids = cards_of(self.rules)
         if columns is None:
-            return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in REGISTRY}
+            return {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in ids}
         above, below, clusters = columns
         weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
         found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
         numbers = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
         aggregates: dict[str, Aggregate] = {
             name: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
-            for name, mean, n, se, low, high in zip(REGISTRY, *numbers, strict=True)
+            for name, mean, n, se, low, high in zip(ids, *numbers, strict=True)
         }
         if self.ci == "bca":
             _correct(aggregates, bca_ratios(above, below, weights, clusters=clusters))
@@ -120,7 +123,7 @@ def aggregate_group(
         "n_participants": len({found.participant_id for found in kept if found.participant_id is not None}),
         "composite_incomplete": sum(not whole for whole in complete.values()),
         "metrics": metrics,
-        "pooled": pooled_json(pooled_of(_rows(kept))),
+        "pooled": pooled_json(pooled_of(_rows(kept)) if kept else dict.fromkeys(BINARY_BLOCKS)),
         "coverage": coverage,
     }
 
@@ -133,7 +136,7 @@ class Columns(NamedTuple):
     clusters: bootstrap.Labels | None
 
 
-def columns_of(kept: Sequence[Kept], *, by_participant: bool) -> Columns | None:
+def columns_of(kept: Sequence[Kept], resampling: Resampling) -> Columns | None:
     """The columns of a group, one row for each conversation however often it was run; None where nothing was scored."""
     if not kept:
         return None
@@ -143,16 +146,16 @@ def columns_of(kept: Sequence[Kept], *, by_participant: bool) -> Columns | None:
     rows = _rows(kept)
     values = np.array([_mean_over_epochs(metrics_of(rows[places])) for places in runs.values()])
     numerators, denominators = bootstrap.mean_as_ratio(values)
-    for column, metric_id in enumerate(REGISTRY):
+    for column, metric_id in enumerate(cards_of(resampling.rules)):
         if metric_id in RATES:
             counted = [_summed(rows[places], *RATES[metric_id]) for places in runs.values()]
             numerators[:, column], denominators[:, column] = zip(*counted, strict=True)
     firsts = [kept[places[0]] for places in runs.values()]
-    return Columns(numerators, denominators, _participant_labels(firsts) if by_participant else None)
+    return Columns(numerators, denominators, _participant_labels(firsts) if resampling.by_participant else None)
 
 
 def _rows(kept: Sequence[Kept]) -> Floats:
-    return np.array([found.numbers for found in kept]).reshape(len(kept), -1 if kept else NUMBERS)
+    return np.array([found.numbers for found in kept])
 
 
 def _mean_over_epochs(values: Floats) -> Floats:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from attunebench.constants import BINARY_CATEGORY
 from attunebench.metrics.binary import UNCATEGORISED, Confusion
-from attunebench.metrics.registry import REGISTRY
 from attunebench.results.schema import BINARY_BLOCKS, Observed, Result, RunOrder
 from attunebench.scorer.conversation import ConversationScore, Pooled
 from attunebench.scorer.tallies import Tallies
@@ -28,14 +27,14 @@ CATEGORIES = tuple(sorted({*BINARY_CATEGORY.values(), UNCATEGORISED}))
 _POOLED_SHAPE = (len(BINARY_BLOCKS), len(CATEGORIES), 4)
 _NOT_MEASURED = np.full(_POOLED_SHAPE[1:], np.nan)
 _PLACE = {category: place for place, category in enumerate(CATEGORIES)}
-_POOLED_FROM = len(REGISTRY) + len(TALLIES)
-NUMBERS = _POOLED_FROM + len(BINARY_BLOCKS) * len(CATEGORIES) * 4
-"""How many numbers a row has."""
+_COUNTS = len(BINARY_BLOCKS) * len(CATEGORIES) * 4
+_AFTER_METRICS = len(TALLIES) + _COUNTS
 
 
 @dataclass(slots=True)
 class Kept:
-    """A scored result. `numbers`: metrics in registry order, tallies, pooled counts; NaN is undefined or not measured.
+    """A scored result. `numbers`: the metrics of its rules in registry order, tallies, pooled counts; NaN is undefined
+    or not measured.
 
     `entry` is what the file holds of it, or the finished text of that.
     """
@@ -94,18 +93,18 @@ def numbers_of(found: ConversationScore) -> Floats:
 
 def metrics_of(rows: Floats) -> Floats:
     """(results, metrics) out of (results, numbers)."""
-    return rows[:, : len(REGISTRY)]
+    return rows[:, :-_AFTER_METRICS]
 
 
 def tally_of(rows: Floats, name: str) -> Floats:
     """One of the tallies of each row."""
-    column: Floats = rows[:, len(REGISTRY) + TALLIES.index(name)]
+    column: Floats = rows[:, TALLIES.index(name) - _AFTER_METRICS]
     return column
 
 
 def pooled_of(rows: Floats) -> Pooled:
-    """The counts of all rows together; a block that none of them has measured is None, as is all without any row."""
-    table = rows[:, _POOLED_FROM:].reshape(len(rows), *_POOLED_SHAPE)
+    """The counts of all rows together; a block that none of them has measured is None."""
+    table = rows[:, -_COUNTS:].reshape(len(rows), *_POOLED_SHAPE)
     measured: Any = (~np.isnan(table[:, :, 0, 0])).any(axis=0).tolist()
     summed: Any = np.nansum(table, axis=0).astype(np.int64).tolist()
     return {

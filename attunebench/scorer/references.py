@@ -29,7 +29,7 @@ from attunebench.constants import (
 )
 from attunebench.metrics import emotion, questions
 from attunebench.metrics.pairwise import VARIANTS
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import cards_of
 from attunebench.results.parsing import TURN_BLOCKS, WIDE_BLOCKS
 from attunebench.results.schema import PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
 from attunebench.scorer.answers import QUESTIONS
@@ -54,7 +54,7 @@ _TAG_SETS = tuple(emotion.as_tags((item, None) for item in items) for items in (
 _GOAL_SETS = tuple(goals for size in range(len(Q1_OPTIONS) + 1) for goals in combinations(Q1_OPTIONS, size))
 _FOLLOW_UPS: tuple[tuple[str, ...], ...] = ((), *((option,) for option in FOLLOW_UP_OPTIONS))
 _OF_THE_DATA = {"neutral_turn_share"}
-_OF_TAGS = {card.id for card in emotion.CARDS} | {"emotion_tracking"}
+_OF_TAGS = {*(card.id for card in emotion.CARDS), "emotion_tracking"} - _OF_THE_DATA
 
 _MEANINGS = {
     BASE_RATE: (
@@ -79,11 +79,13 @@ def references(
     The base rate needs two conversations; the list is empty without any.
     """
     found = []
+    cards = cards_of(resampling.rules)
     if len(facts) > 1:
-        metrics = [metric_id for metric_id in REGISTRY if metric_id not in RATES and metric_id not in _OF_THE_DATA]
+        without = {*RATES, *_OF_THE_DATA}
+        metrics = [name for name, card in cards.items() if name not in without and card.group != "draft"]
         found.append(_reference(BASE_RATE, base_rate_results(facts), truths, metrics, resampling))
     if facts:
-        metrics = [metric_id for metric_id in REGISTRY if metric_id in _OF_TAGS - _OF_THE_DATA]
+        metrics = [metric_id for metric_id in cards if metric_id in _OF_TAGS]
         found.append(_reference(EMPTY_TAGS, empty_tag_results(facts), truths, metrics, resampling))
     return found
 
@@ -137,7 +139,7 @@ def _reference(
     scores = [score_prepared(truths[result.conversation_id], result) for result in results]
     shown = [metric_id for metric_id in metrics if any(score.metrics[metric_id] is not None for score in scores)]
     kept = [keep(score, result, "") for score, result in zip(scores, results, strict=True)]
-    aggregates = resampling.estimate(columns_of(kept, by_participant=resampling.by_participant))
+    aggregates = resampling.estimate(columns_of(kept, resampling))
     label, meaning = _MEANINGS[name]
     return {
         "id": name,

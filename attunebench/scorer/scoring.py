@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
+from attunebench.metrics.registry import Rules
 from attunebench.results.reading import Skipped
 from attunebench.results.schema import Result
 from attunebench.scorer.alignment import MismatchError, may_be_outdated
@@ -30,6 +31,7 @@ def score(
     resamples: int = 10_000,
     cluster: Cluster | None = None,
     ci: Ci = "percentile",
+    rules: Rules = "attunebench",
     skipped: Iterable[Skipped] = (),
     drafts: DraftScores | None = None,
 ) -> Scores:
@@ -41,17 +43,20 @@ def score(
     model, mode and epoch are not scored but named in `left_out`. `skipped`, what runs could not finish, enters coverage
     alone and may be filled while `results` is read.
     `drafts` are the BERTScores of the results' drafts, where they were asked for.
-    UsageError for a seed, number of resamples, cluster or ci that does not exist.
+    `rules` "released" computes what the released scorer does, for comparison with published numbers.
+    UsageError for a seed, number of resamples, cluster, ci or rules that do not exist.
     """
-    resampling = resampling_of(seed, resamples, cluster, ci)
-    ground = Ground.of(conversations)
+    resampling = resampling_of(seed, resamples, cluster, ci, rules)
+    ground = Ground.of(conversations, rules)
     found = (score_one(ground.truths, result, entry_of, drafts) for result in results)
     scores, kept = assemble(ground, found, skipped, resampling, bertscore=None if drafts is None else drafts.facts)
     scores["conversations"] = [cast(ConversationEntry, one.entry) for one in kept]
     return scores
 
 
-def resampling_of(seed: int, resamples: int, cluster: Cluster | None, ci: Ci) -> Resampling:
+def resampling_of(
+    seed: int, resamples: int, cluster: Cluster | None, ci: Ci, rules: Rules = "attunebench"
+) -> Resampling:
     """How intervals are made; UsageError for what does not exist."""
     if resamples < 1 or seed < 0:
         raise UsageError("The number of resamples must be at least 1 and the seed at least 0.")
@@ -59,7 +64,9 @@ def resampling_of(seed: int, resamples: int, cluster: Cluster | None, ci: Ci) ->
         raise UsageError(f"There is no cluster {cluster!r}; `participant` is the one there is.")
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci!r}; there are `percentile` and `bca`.")
-    return Resampling(seed, resamples, by_participant=cluster is not None, ci=ci)
+    if rules not in get_args(Rules):
+        raise UsageError(f"There are no rules {rules!r}; there are `attunebench` and `released`.")
+    return Resampling(seed, resamples, by_participant=cluster is not None, ci=ci, rules=rules)
 
 
 def score_one(

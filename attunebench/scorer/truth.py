@@ -14,7 +14,9 @@ from attunebench.conversations.schema import Comparison, Conversation, Conversat
 from attunebench.metrics.binary import Cells, cells_of
 from attunebench.metrics.emotion import Tags, as_tags
 from attunebench.metrics.pairwise import VARIANTS, wins
+from attunebench.metrics.registry import Rules
 from attunebench.metrics.text import tokens
+from attunebench.scorer.released import Labels, labels_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,12 @@ class Truth:
     wide: ConversationWide
     source_sha256: str = ""
     asked_sha256: str = ""
+    released: Labels | None = None
+    """The same labels for the released rules; None where ours apply."""
 
 
-def prepare(conversation: Conversation) -> Truth:
-    """The labels of a conversation, ready for scoring any number of results."""
+def prepare(conversation: Conversation, rules: Rules = "attunebench") -> Truth:
+    """The labels of a conversation, ready for scoring any number of results by these rules."""
     pre, post = conversation.pre_panas, conversation.post_panas
     return Truth(
         conversation_id=conversation.conversation_id,
@@ -76,6 +80,7 @@ def prepare(conversation: Conversation) -> Truth:
         wide=conversation.wide,
         source_sha256=conversation.source_sha256,
         asked_sha256=conversation.asked_sha256,
+        released=labels_of(conversation) if rules == "released" else None,
     )
 
 

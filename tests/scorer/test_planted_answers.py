@@ -12,7 +12,7 @@ from result_factory import BINARY_KEYS, FLIP, TURN_KEYS, noisy_result, oracle_re
 
 from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations.reading import read_conversation
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_conversation
 
@@ -100,7 +100,7 @@ def test_not_answered_is_never_better_than_wrong_in_any_metric(seed, key):
     right = oracle_result(raw)
     silent = scored(raw, plant(right, key, no_answer)).metrics
     mistaken = scored(raw, plant(right, key, wrong)).metrics
-    for metric_id, card in REGISTRY.items():
+    for metric_id, card in cards_of("attunebench").items():
         if metric_id in DIFFERENCES or silent[metric_id] is None or mistaken[metric_id] is None:
             continue
         sign = 1 if card.higher_is_better else -1
@@ -113,7 +113,7 @@ def test_no_wrong_answer_helps_any_metric(seed, key):
     raw = make_conversation(seed, turns=3)
     right = oracle_result(raw)
     best, worse = scored(raw, right).metrics, scored(raw, plant(right, key, wrong)).metrics
-    for metric_id, card in REGISTRY.items():
+    for metric_id, card in cards_of("attunebench").items():
         if metric_id in DIFFERENCES or best[metric_id] is None or worse[metric_id] is None:
             continue
         if metric_id.startswith("response_"):
@@ -252,5 +252,5 @@ def test_every_metric_of_the_registry_is_computed_somewhere():
         raw = make_conversation(seed)
         result = {**oracle_result(raw), "calls": counted["calls"]}
         found |= {k: v for k, v in scored(raw, result).metrics.items() if v is not None}
-    assert {metric_id for metric_id, card in REGISTRY.items() if not card.optional} == set(found)
+    assert {metric_id for metric_id, card in cards_of("attunebench").items() if not card.optional} == set(found)
     assert (0.9, 2 / 26, 1 / 26) == (found["answered_rate"], found["refusal_rate"], found["mended_rate"])

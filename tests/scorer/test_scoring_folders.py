@@ -11,7 +11,7 @@ from factory import make_conversation, write_conversations
 from result_factory import noisy_result, oracle_result, write_result
 
 from attunebench.errors import DataError, UsageError
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import cards_of
 from attunebench.scorer import score_folders
 from attunebench.scores import read_scores, write_scores
 
@@ -41,7 +41,7 @@ def group(scores, model):
 def test_each_group_has_every_metric_with_its_doubt(folders):
     scores = scored(folders)
     noisy = group(scores, "noisy")
-    assert list(REGISTRY) == list(noisy["metrics"])
+    assert list(cards_of("attunebench")) == list(noisy["metrics"])
     values = [entry["metrics"]["emotion_va"] for entry in scores["conversations"] if entry["em_model"] == "noisy"]
     known = [value for value in values if value is not None]
     found = noisy["metrics"]["emotion_va"]

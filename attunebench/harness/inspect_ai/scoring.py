@@ -16,14 +16,14 @@ from attunebench.harness.inspect_ai.estimates import NAN, Observed, estimate
 from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.study import Choices, study_of
 from attunebench.harness.inspect_ai.trouble import sentences
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer.conversation import ConversationScore, score_conversation
 from attunebench.scorer.tallies import RATES
 
 ITEMS = {"answered_items": "answered", "expected_items": "expected"}
 """Keys of a score that are counts: how much was answered stands apart from how well."""
-SHOWN = tuple(card.id for card in REGISTRY.values() if card.status != "diagnostic")
+SHOWN = tuple(card.id for card in cards_of("attunebench").values() if card.status != "diagnostic")
 """Metrics that are aggregated; a sample's score has all others too."""
 
 
