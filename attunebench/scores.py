@@ -336,6 +336,16 @@ def rules_of(metadata: Mapping[str, Any]) -> Rules:
     return "released" if metadata.get("rules") == "released" else "attunebench"
 
 
+def mixed_rules(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> str:
+    """Why scores by different rules are not held against each other, and the remedy."""
+    names = [files[place] if place < len(files) else f"scores file {place + 1}" for place in range(len(parts))]
+    listed = ", ".join(f"{name}: {rules_of(part['metadata'])}" for name, part in zip(names, parts, strict=True))
+    return (
+        f"The scores follow different rules ({listed}), so they are not comparable; score all results with the same "
+        "--rules, or see the differences with `attune-bench analyze rules`."
+    )
+
+
 def _is_scores(content: Any) -> bool:
     return (
         isinstance(content, dict)

@@ -14,7 +14,7 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
 from attunebench.comparison import Ranking, tiers_of
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
 
@@ -137,7 +137,7 @@ def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
 
 def _lines(study: Study, metric_id: str) -> dict[str, float]:
     """Chance where the metric has one, and the base rate where the scores hold it."""
-    chance = REGISTRY[metric_id].chance
+    chance = cards_of(study.rules)[metric_id].chance
     lines = {} if chance is None else {"chance": chance}
     reference = common.reference_of(study, common.BASE_RATE)
     if reference is not None and metric_id in reference.values:

@@ -16,7 +16,7 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.statistics.bootstrap import Floats, Labels
 from attunebench.study import Reference, Study
 from attunebench.study.schema import Block, Side
@@ -50,7 +50,7 @@ def analyse(subject: Subject) -> Analysis:
     sampling = Sampling.of(study, settings)
     gains = _gains(study, values, reference, sampling)
     tables = [_gain_table(study, gains, reference, sampling), _skill_table(study, values, reference, sampling)]
-    tipped = _below_guessing(reference, values)
+    tipped = _below_guessing(study, reference, values)
     questions = [found for block in _BLOCKS if (found := _questions(study, *block, sampling)) is not None]
     return replace(
         begun,
@@ -71,9 +71,9 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _below_guessing(reference: Reference, metric_ids: Iterable[str]) -> list[str]:
+def _below_guessing(study: Study, reference: Reference, metric_ids: Iterable[str]) -> list[str]:
     """Metrics on which leaving one out has put the base rate below blind guessing: to be above it shows nothing."""
-    chances = {m: chance for m in metric_ids if (chance := REGISTRY[m].chance) is not None}
+    chances = {m: chance for m in metric_ids if (chance := cards_of(study.rules)[m].chance) is not None}
     return [m for m, chance in chances.items() if np.nanmean(reference.values[m]) < chance]
 
 

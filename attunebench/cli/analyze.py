@@ -101,8 +101,8 @@ def analyze(
         with working(f"{name} ({place} of {len(chosen)})"):
             made.append(analyses.analyse(name, subject))
     if save is not None:
-        emit_folder(files(made), save)
-    emit_analyses(made, format, output, all_rows=all_rows, protect=sources)
+        emit_folder(files(made, study.rules), save)
+    emit_analyses(made, format, output, all_rows=all_rows, rules=study.rules, protect=sources)
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -109,12 +109,13 @@ def compare(
         baselines=baselines,
     )
     with working("comparing"):
-        found = compared(read_study(sources), settings, models=names, force=force)
+        study = read_study(sources)
+        found = compared(study, settings, models=names, force=force)
     brief = is_brief(format, output, all_rows)
     analyses = _without_pairs_of_other_modes(found) if brief else found.analyses
     whole = [len(table.rows) for analysis in analyses for table in analysis.tables if table.id != "pairs"]
     rows = max(_LEAST_ROWS, *whole)
-    emit_analyses(analyses, format, output, all_rows=all_rows, rows=rows, protect=sources)
+    emit_analyses(analyses, format, output, all_rows=all_rows, rows=rows, rules=study.rules, protect=sources)
 
 
 def _without_pairs_of_other_modes(found: Comparison) -> tuple[Analysis, ...]:

@@ -85,6 +85,7 @@ def emit_analyses(
     *,
     all_rows: bool = False,
     rows: int | None = None,
+    rules: str = "",
     protect: Sequence[Path] = (),
 ) -> None:
     """Draw them and `emit` the text. A screen shows at most `rows` rows of a table (None: the usual number), unless all
@@ -98,6 +99,7 @@ def emit_analyses(
         colour=coloured(output),
         no_color=bool(os.environ.get("NO_COLOR")),
         rows=(rows or TERMINAL_ROWS) if is_brief(format, output, all_rows) else None,
+        rules=rules,
     )
     emit(text, output, protect=protect)
     if format is Format.csv:

@@ -119,7 +119,7 @@ def figures(
                 for picture in pictures
                 for one in dict.fromkeys(format or [_Format.svg])
             },
-            drawing.CAPTIONS: drawing.captions(pictures, skipped, warnings).encode(),
+            drawing.CAPTIONS: drawing.captions(pictures, skipped, warnings, study.rules).encode(),
         },
         output,
     )

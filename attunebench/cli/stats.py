@@ -107,7 +107,7 @@ def stats(
     brief = is_brief(format, output, all_rows)
     if brief:
         analyses = _first_screen(analyses, terminal_width(output), links=places.links, asked=bool(names))
-    emit_analyses(analyses, format, output, all_rows=all_rows, protect=sources)
+    emit_analyses(analyses, format, output, all_rows=all_rows, rules=study.rules, protect=sources)
     places.tell()
 
 

@@ -150,7 +150,7 @@ def subset_report(
         selection = _selected(facts, filters, where or (), compare=compare)
         made = _made(facts, selection, settings, compare=compare)
     shown, whole = _shortened(made) if brief else made, all_rows or list_fields
-    emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, protect=sources)
+    emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, rules=study.rules, protect=sources)
 
 
 def _facts(study: Study, folder: Path | None, *, skip_invalid: bool) -> Facts:

@@ -20,7 +20,7 @@ from attunebench.comparison.modes import ModeEffects, mode_effects
 from attunebench.comparison.ranking import Ranking, tiers_of
 from attunebench.comparison.tables import modes_table, pairs_table, tiers_table, weights_table
 from attunebench.comparison.weights import weight_effects
-from attunebench.metrics.registry import metric
+from attunebench.metrics.registry import cards_of, metric
 from attunebench.statistics.bootstrap import Estimates, estimate_ratios, mean_as_ratio, resample_weights
 from attunebench.statistics.ranks import WeightSensitivity
 from attunebench.study import Reference, Study
@@ -190,7 +190,8 @@ def _between_models(study: Study, ranking: Ranking, settings: Settings) -> Analy
     shown: tuple[Table, ...] = (pairs_table(ranking, settings),)
     if ranking.conversations:
         references = _references(study.with_conversations(ranking.conversations), ranking.metric_id, settings)
-        shown = (tiers_table(ranking, references, settings), *shown)
+        chance = cards_of(study.rules)[ranking.metric_id].chance
+        shown = (tiers_table(ranking, references, settings, chance), *shown)
     else:
         found.append("No conversation was scored for all of them, so they have no places.")
     return replace(analysis, shows=" ".join(filter(None, found)), tables=shown)

@@ -20,7 +20,9 @@ _NOTHING = "–"
 _MARGIN = "the smallest true difference that the test finds with the asked power"
 
 
-def tiers_table(ranking: Ranking, references: Sequence[tuple[Reference, Estimates]], settings: Settings) -> Table:
+def tiers_table(
+    ranking: Ranking, references: Sequence[tuple[Reference, Estimates]], settings: Settings, chance: float | None
+) -> Table:
     """A row for each group, best first, in tiers; below them the references, which have no place."""
     card, pairs = metric(ranking.metric_id), ranking.pairs
     unit, digits = unit_of(card.id), digits_of(card.id)
@@ -51,7 +53,7 @@ def tiers_table(ranking: Ranking, references: Sequence[tuple[Reference, Estimate
         notes.append("No tiers: there are too few conversations or participants for a claim.")
     if references:
         notes.append("ref.: made from the labels alone and not ranked, to hold the models against.")
-    chart = Chart("intervals", "model", ("score",), title=card.label, axis=card.label, lines=_chance(card.chance))
+    chart = Chart("intervals", "model", ("score",), title=card.label, axis=card.label, lines=_chance(chance))
     return Table("tiers", "Tiers", columns, tuple(rows), caption, tuple(notes), chart)
 
 

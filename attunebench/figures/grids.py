@@ -8,7 +8,7 @@ from attunebench.analyses import common
 from attunebench.figures import canvas
 from attunebench.figures.model import LackingError, Picture
 from attunebench.figures.source import Source, means, n_text
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.study import Study
 
 _PANELS = 3
@@ -90,7 +90,7 @@ def _caption(source: Source, study: Study, metrics: Sequence[str], labels: Seque
 
 def references(study: Study, metric_id: str) -> dict[str, float]:
     """Chance where the metric has one, and the mean of the base rate where the scores hold it."""
-    chance = REGISTRY[metric_id].chance
+    chance = cards_of(study.rules)[metric_id].chance
     lines = {} if chance is None else {"chance": chance}
     reference = common.reference_of(study, common.BASE_RATE)
     if reference is not None and metric_id in reference.values:

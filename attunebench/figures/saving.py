@@ -36,12 +36,14 @@ def render(picture: Picture, format: Format, look: Look) -> bytes:
     return buffer.getvalue()
 
 
-def captions(pictures: Sequence[Picture], skipped: Sequence[Skipped], warnings: Sequence[str] = ()) -> str:
+def captions(
+    pictures: Sequence[Picture], skipped: Sequence[Skipped], warnings: Sequence[str] = (), rules: str = ""
+) -> str:
     """A heading and the caption of each figure, and at the end which were not drawn and why; markdown.
 
-    `warnings` stand at the top: they are to be read with every figure.
+    `warnings` stand at the top: they are to be read with every figure. `rules`: whose rules the scores follow.
     """
-    parts = [f"<!-- {STAMP} -->\n# Captions"]
+    parts = [f"<!-- {STAMP} -->\n# Captions", *([f"Rules: {rules}"] if rules else [])]
     if warnings:
         parts.append("\n".join(f"- {_plain(warning)}" for warning in warnings))
     parts += [f"## {one.title}\n\n`{one.id}`\n\n{_plain(' '.join(one.caption))}" for one in pictures]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -56,12 +57,16 @@ REGISTRY: Mapping[str, Metric] = MappingProxyType({card.id: card for family in _
 """Metric id → card, in the order in which reports list them; those that only the released scorer has come last."""
 
 
-_OURS = {metric_id: card for metric_id, card in REGISTRY.items() if card.status != "released"}
+_BY_RULES: Mapping[Rules, Mapping[str, Metric]] = {
+    "attunebench": {metric_id: card for metric_id, card in REGISTRY.items() if card.status != "released"},
+    # Turns without labels score 1 and comparisons without a winner 0, so that guessing has no constant score.
+    "released": {metric_id: replace(card, chance=None) for metric_id, card in REGISTRY.items()},
+}
 
 
 def cards_of(rules: Rules) -> Mapping[str, Metric]:
     """Metric id → card of those that scores by these rules hold, in the registry's order."""
-    return _OURS if rules == "attunebench" else REGISTRY
+    return _BY_RULES[rules]
 
 
 def metric(metric_id: str) -> Metric:

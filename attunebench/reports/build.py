@@ -49,13 +49,14 @@ def build_report(
     """
     groups = read_groups(scores)
     references = read_references(scores)
-    chosen = [metric(metric_id) for metric_id in dict.fromkeys(metrics or ())]
     metadata = mapping(scores.get("metadata"))
     rules = rules_of(metadata)
+    cards = cards_of(rules)
+    chosen = [cards.get(card.id, card) for card in map(metric, dict.fromkeys(metrics or ()))]
     if by == "branch":
         sections = branches.sections(groups, chosen=chosen, show_all=show_all)
     else:
-        sections = _sections(groups, chosen or tuple(cards_of(rules).values()), show_all, narrowed=bool(chosen))
+        sections = _sections(groups, chosen or tuple(cards.values()), show_all, narrowed=bool(chosen))
     if skill_against is not None:
         sections.insert(1, skill_section(scores, groups, skill_against, chosen))
     ranked = any(section.leaderboard and section.rows for section in sections)
@@ -74,6 +75,7 @@ def build_report(
         groups=groups,
         sections=tuple(_beside(section, references) for section in sections if section.rows),
         references=references,
+        rules=rules,
     )
 
 
@@ -140,7 +142,7 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
     people = participants_of(scores) or max(group.participants or 0 for group in groups)
     of_people = f" of {plural(people, 'participant')}" if people else ""
     scope = f"{', '.join(who) if models else plural(len(names), 'model')} · mode {', '.join(modes.values())}"
-    what = f"{scope} · {plural(conversations, 'conversation')}{of_people}"
+    what = f"{scope} · {plural(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
     origin = [f"{label} {metadata[key]}" for key, label in _ORIGIN.items() if isinstance(metadata.get(key), str)]
     return tuple(line for line in (what, _coverage(groups), " · ".join(origin)) if line)
 

@@ -21,7 +21,7 @@ _COLUMNS = (
     *("mean", "n", "se", "ci_low", "ci_high", "tp", "tn", "fp", "fn", "chance", "higher_is_better"),
     *("scored", "expected", "participants", "answered_rate", "composite_incomplete", "judges"),
     *("models_reported", "providers_reported", "structured_used", "adapted"),
-    *("tier", "best_place", "worst_place"),
+    *("tier", "best_place", "worst_place", "rules"),
 )
 
 
@@ -30,6 +30,7 @@ def render_json(report: Report) -> str:
     document = {
         "schema_version": SCHEMA_VERSION,
         "title": report.title,
+        "rules": report.rules,
         "summary": report.summary,
         "warnings": report.warnings,
         "notes": report.notes,
@@ -48,11 +49,11 @@ def render_csv(report: Report) -> str:
     for section in report.sections:
         for row in section.rows:
             for group, cell in zip(report.groups, row.cells, strict=True):
-                line = _line(section, row, group, cell)
+                line = (*_line(section, row, group, cell), report.rules)
                 writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
             for reference, cell in zip(section.references, row.beside, strict=True):
                 if cell.mean is not None:
-                    line = _line(section, row, _as_group(reference), cell)
+                    line = (*_line(section, row, _as_group(reference), cell), report.rules)
                     writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
     return file.getvalue()
 

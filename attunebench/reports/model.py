@@ -174,7 +174,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that is shown. `warnings` must be read before the numbers, `notes` may be read after them."""
+    """All that is shown. `warnings` must be read before the numbers, `notes` may be read after them; `rules`: whose."""
 
     title: str
     summary: tuple[str, ...]
@@ -183,6 +183,7 @@ class Report:
     groups: tuple[Group, ...]
     sections: tuple[Section, ...]
     references: tuple[Reference, ...] = ()
+    rules: str = "attunebench"
 
 
 def number(value: float | None, digits: int) -> str:

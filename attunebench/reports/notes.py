@@ -13,6 +13,7 @@ from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.reports import servers
 from attunebench.reports.model import PRIMARY_MODE, Group, Reference, percent, plural
 from attunebench.reports.source import mapping, strings
+from attunebench.scores import rules_of
 
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",
@@ -34,6 +35,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
     """Sentences to read before any number, the most misleading trouble first."""
     metadata = mapping(scores.get("metadata"))
     found = [
+        _released(metadata),
         _unanswered(groups),
         _demonstration(metadata),
         _uncovered(groups),
@@ -51,6 +53,16 @@ def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, .
     metadata = mapping(scores.get("metadata"))
     found = [_different_conversations(groups), _incomplete(groups), _bertscore(metadata), _intervals(metadata)]
     return tuple(sentence for sentence in found if sentence)
+
+
+def _released(metadata: Mapping[str, Any]) -> str | None:
+    if rules_of(metadata) == "attunebench":
+        return None
+    return (
+        "Scored by the rules of the released scorer, for comparison with published numbers only. No chance level is "
+        "shown: these rules give turns without labels 1 and comparisons without a winner 0, so that guessing has no "
+        "constant score."
+    )
 
 
 def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
-from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
+from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, mixed_rules, read_scores, rules_of
 from attunebench.study.schema import Group, Reference, Study
 from attunebench.study.shape import group_key, require_shape
 from attunebench.text import printable
@@ -42,11 +42,14 @@ def make_study(
     """One study of the content of scores files.
 
     Conversations are the union of all files, in the order of the first that has them. DataError where a file holds what
-    no study can read, where two hold the same provider, model and mode, or none holds a result.
+    no study can read, where files follow different rules, where two hold the same provider, model and mode, or none
+    holds a result.
     """
     parts = [cast(Scores, part) for part in ([scores] if isinstance(scores, Mapping) else scores)]
     for position, part in enumerate(parts):
         require_shape(part, files[position] if position < len(files) else "The scores")
+    if len({rules_of(part["metadata"]) for part in parts}) > 1:
+        raise DataError(mixed_rules(parts, files))
     entries: dict[tuple[_Key, str], list[ConversationEntry]] = {}
     owner: dict[_Key, int] = {}
     aggregates: dict[_Key, Mapping[str, Any]] = {}

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.errors import UsageError
-from attunebench.scores import ConversationEntry, GroundTruthEntry
+from attunebench.metrics.registry import Rules
+from attunebench.scores import ConversationEntry, GroundTruthEntry, rules_of
 from attunebench.study.tables import Tables, averaged
 
 Floats = NDArray[np.float64]
@@ -125,6 +126,11 @@ class Study:
     unlabelled: frozenset[int] = frozenset()
     """Positions of files that do not keep the labels that they were scored on: those of an older version."""
     _tables: Tables = field(default_factory=lambda: Tables({}), repr=False, compare=False)
+
+    @property
+    def rules(self) -> Rules:
+        """Whose rules the scores follow; a study never mixes them."""
+        return rules_of(self.metadata[0]) if self.metadata else "attunebench"
 
     def __post_init__(self) -> None:
         if self._tables.entries is not self.entries:  # else a study that was cut from another, whose tables it shares

@@ -24,27 +24,29 @@ def render(
     colour: bool = False,
     no_color: bool = False,
     rows: int | None = TERMINAL_ROWS,
+    rules: str = "",
 ) -> str:
     """The analyses in a format; the same text for the same tables. UsageError for a format that does not exist.
 
-    `width`, `colour`, `no_color` and `rows` (None: all rows of a table) are for the terminal alone.
+    `width`, `colour`, `no_color` and `rows` (None: all rows of a table) are for the terminal alone. `rules` names in
+    the first line whose rules the scores follow; "" for tables that are made of no scores.
     """
     if format == "terminal":
-        return terminal.render(analyses, width=width, colour=colour, no_color=no_color, rows=rows)
+        return terminal.render(analyses, width=width, colour=colour, no_color=no_color, rows=rows, rules=rules)
     if format == "markdown":
-        return markdown.render(analyses)
+        return markdown.render(analyses, rules)
     if format == "csv":
-        return machine.render_csv(analyses)
+        return machine.render_csv(analyses, rules)
     if format == "json":
-        return machine.render_json(analyses)
+        return machine.render_json(analyses, rules)
     raise UsageError(f"There is no format {format!r}; choose one of {', '.join(FORMATS)}.")
 
 
-def files(analyses: Sequence[Analysis]) -> Mapping[str, str]:
+def files(analyses: Sequence[Analysis], rules: str = "") -> Mapping[str, str]:
     """File name → content for a folder: `<analysis>.json`, and `<analysis>.<table>.csv` with a line for each row."""
     made: dict[str, str] = {}
     for analysis in analyses:
-        made[f"{analysis.name}.json"] = machine.render_json([analysis])
+        made[f"{analysis.name}.json"] = machine.render_json([analysis], rules)
         for table in analysis.tables:
             made[f"{analysis.name}.{table.id}.csv"] = machine.table_csv(table)
     return made

@@ -17,21 +17,25 @@ from attunebench.reports.text import csv_cell
 
 SCHEMA_VERSION = 1
 _DOUBT = ("low", "high", "n", "p", "p_corrected")
-_LONG = ("analysis", "table", "row", "key", "column", "label", "unit", "value", *_DOUBT, "small", "mark")
+_LONG = ("analysis", "table", "row", "key", "column", "label", "unit", "value", *_DOUBT, "small", "mark", "rules")
 
 
-def render_json(analyses: Sequence[Analysis]) -> str:
+def render_json(analyses: Sequence[Analysis], rules: str = "") -> str:
     """All of them as JSON in ASCII, so that no name can carry a control character to a terminal."""
-    document = {"schema_version": SCHEMA_VERSION, "analyses": [_analysis(analysis) for analysis in analyses]}
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "rules": rules or None,
+        "analyses": [_analysis(analysis) for analysis in analyses],
+    }
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def render_csv(analyses: Sequence[Analysis]) -> str:
+def render_csv(analyses: Sequence[Analysis], rules: str = "") -> str:
     """A tidy table over all of them: a line for each number; `key` says what its row is."""
     lines: list[Sequence[Any]] = [_LONG]
     for analysis in analyses:
         for table in analysis.tables:
-            lines += _long(analysis, table)
+            lines += [[*line, rules] for line in _long(analysis, table)]
     return _csv(lines)
 
 

@@ -9,9 +9,10 @@ from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, row_n, wo
 from attunebench.reports.text import markdown_text
 
 
-def render(analyses: Sequence[Analysis]) -> str:
+def render(analyses: Sequence[Analysis], rules: str = "") -> str:
     """All of them; ends with a line break."""
-    return "\n\n".join(block for analysis in analyses for block in _analysis(analysis)) + "\n"
+    first = [f"Rules: {rules}"] if rules else []
+    return "\n\n".join([*first, *(block for analysis in analyses for block in _analysis(analysis))]) + "\n"
 
 
 def _analysis(analysis: Analysis) -> list[str]:

@@ -26,10 +26,19 @@ _KEY_SHARE = 0.4
 
 
 def render(
-    analyses: Sequence[Analysis], *, width: int = 80, colour: bool = False, no_color: bool = False, rows: int | None
+    analyses: Sequence[Analysis],
+    *,
+    width: int = 80,
+    colour: bool = False,
+    no_color: bool = False,
+    rows: int | None,
+    rules: str = "",
 ) -> str:
     """The analyses as text of at most `width` columns, with at most `rows` rows of each table (None: all)."""
     console = new_console(max(width, _NARROWEST), colour=colour, no_color=no_color)
+    if rules:
+        say(console, f"Rules: {rules}", "dim")
+        console.print()
     for position, analysis in enumerate(analyses):
         if position:
             console.print()
