@@ -303,7 +303,10 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
 
 
 def read_scores(path: str | Path) -> Scores:
-    """The content of a scores file. DataError: no such file, not JSON, not of this format, of a newer version."""
+    """The content of a scores file, of ours or of the released scorer.
+
+    DataError: no such file, not JSON, not of this format, of a newer version, or with a value that no score can have.
+    """
     source = Path(path)
     if source.exists() and not source.is_file():
         # A pipe would be waited for, and a device read from for ever.
@@ -319,8 +322,11 @@ def read_scores(path: str | Path) -> Scores:
     except ValueError as error:
         raise DataError(f"{source} is {error}; write it again with `attune-bench score`.") from None
     if not _is_scores(content):
+        from attunebench.published import published_scores
         from attunebench.results.mistaken import instead_of_scores
 
+        if (published := published_scores(content, str(source))) is not None:
+            return cast(Scores, published)
         raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
     version = str(content["schema_version"])
     if _major(version) != _major(SCHEMA_VERSION):

@@ -119,9 +119,6 @@ RanConversationsOption = Annotated[
     ),
 ]
 ResultsOption = Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")]
-ScoresOption = Annotated[
-    Path | None, typer.Option("--scores", "-s", help="The same file, as an option.", show_default=False)
-]
 ScoresFilesOption = Annotated[
     list[Path] | None,
     typer.Option(

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import ScoresOption, comma_list
+from attunebench.cli.arguments import ScoresFilesOption, comma_list, scores_files
 from attunebench.cli.emitting import coloured, emit, terminal_width, working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.reports import Report
+    from attunebench.scores import Scores
 
-_DEFAULT_SCORES = Path("scores.json")
 _DEFAULT_PAGE = Path("report.html")
 _STDOUT = Path("-")
 _HEAD_BYTES = 1000
@@ -45,10 +46,15 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    scores: Annotated[
-        Path | None, typer.Argument(help="The file that `score` wrote.", show_default="scores.json")
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE…",
+            help="Files that `score` or the released scorer wrote; several are shown in one table.",
+            show_default="scores.json",
+        ),
     ] = None,
-    scores_option: ScoresOption = None,
+    scores: ScoresFilesOption = None,
     format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
     output: Annotated[
         Path | None,
@@ -107,14 +113,13 @@ def report(
 ) -> None:
     """Show scores: Composite and pillars, turn by turn, conversation-wide; with n, intervals and coverage."""
     from attunebench import reports
-    from attunebench.scores import read_scores
 
     if explain is not None:
         # Whoever pipes the list into grep wants a metric's meaning on the line of its name.
         piped = output is not None or not sys.stdout.isatty()
         emit(reports.explain(explain, width=width or (None if piped else terminal_width(output))), output)
         return
-    source = _source(scores, scores_option)
+    sources = scores_files(files, scores)
     if format is _Format.html:
         if by is not None or show_all or metric or width is not None or skill_against is not None:
             raise UsageError(
@@ -122,14 +127,14 @@ def report(
             )
         if no_texts and (results is not None or conversations is not None):
             raise UsageError("--no-texts leaves out what --results and --conversations are for; give one or the other.")
-        _page(source, output or _DEFAULT_PAGE, results, conversations, texts=not no_texts)
+        _page(sources, output or _DEFAULT_PAGE, results, conversations, texts=not no_texts)
         return
     if results is not None or conversations is not None or no_texts:
         raise UsageError(
             "--results, --conversations and --no-texts are for --format html; other formats show scores alone."
         )
     built = reports.build_report(
-        read_scores(source),
+        _read(sources),
         metrics=comma_list(metric),
         show_all=show_all,
         by=by.value if by else None,
@@ -138,27 +143,35 @@ def report(
     colour = coloured(output)
     no_color = bool(os.environ.get("NO_COLOR"))
     text = reports.draw(built, format.value, width=width or terminal_width(output), colour=colour, no_color=no_color)
-    emit(text, output, protect=[source])
+    emit(text, output, protect=sources)
     if format is _Format.csv:
         _say_warnings(built)
 
 
-def _page(source: Path, output: Path, results: Path | None, conversations: Path | None, *, texts: bool) -> None:
+def _read(sources: Sequence[Path]) -> Scores:
+    from attunebench.reports.merging import merged_scores
+    from attunebench.scores import read_scores
+
+    return merged_scores([read_scores(source) for source in sources], [str(source) for source in sources])
+
+
+def _page(
+    sources: Sequence[Path], output: Path, results: Path | None, conversations: Path | None, *, texts: bool
+) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
     from attunebench.evidence.folders import FolderEvidence, folders_of
     from attunebench.reports.html import render_html
-    from attunebench.scores import read_scores
     from attunebench.text import printable
 
     _refuse_foreign(output)
     for folder in (results, conversations):
         if folder is not None and not folder.exists():
             raise UsageError(f"There is no folder {folder}; leave the option out for a page without its texts.")
-    scores = read_scores(source)
+    scores = _read(sources)
     remarks: tuple[str, ...] = ()
     if texts:
         metadata = scores["metadata"]
-        results, conversations = folders_of(metadata, source, results=results, conversations=conversations)
+        results, conversations = folders_of(metadata, sources[0], results=results, conversations=conversations)
         with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
             with working("making the page"):
                 page = render_html(scores, evidence=evidence)
@@ -166,7 +179,7 @@ def _page(source: Path, output: Path, results: Path | None, conversations: Path 
     else:
         with working("making the page"):
             page = render_html(scores)
-    emit(page, None if output == _STDOUT else output, protect=[source])
+    emit(page, None if output == _STDOUT else output, protect=sources)
     for remark in remarks:
         typer.echo(f"! {printable(remark, 1000)}", err=True)
     if output != _STDOUT:
@@ -181,12 +194,6 @@ def _refuse_foreign(output: Path) -> None:
         head = file.read(_HEAD_BYTES)
     if head and _OURS not in head:
         raise UsageError(f"{output} is there and is no report of ours, so it is left as it is; name another with -o.")
-
-
-def _source(positional: Path | None, option: Path | None) -> Path:
-    if positional is not None and option is not None and positional != option:
-        raise UsageError(f"The scores file is given twice ({positional} and {option}); give it once.")
-    return positional or option or _DEFAULT_SCORES
 
 
 def _say_warnings(built: Report) -> None:

@@ -123,7 +123,7 @@ def by_group(section: Section, groups: Sequence[Group], clean: Clean, *, widest_
     with_chance = any(row.chance_text for row in section.rows)
     references = section.references
     last = [""] * (len(references) + with_chance)
-    names = [*(clean(group.model) for group in groups), *(clean(reference.label) for reference in references)]
+    names = [*(clean(group.marked) for group in groups), *(clean(reference.label) for reference in references)]
     names += ["chance"] if with_chance else []
     other = None if widest_name is None else max(_WIDEST_MODE, widest_name // 2)
     columns = [Column("Model", tuple(names), key=True, limit=widest_name)]
@@ -205,4 +205,4 @@ def _head(group: Group, groups: Sequence[Group], clean: Clean) -> str:
     """Model, provider, mode and n, each on a line of its own, so that columns side by side read alike."""
     provider = [clean(group.provider)] if several_providers(groups) else []
     count = [f"(n{NO_BREAK}{group.n})"] if len({other.n for other in groups}) > 1 else []
-    return "\n".join([clean(group.model), *provider, clean(group.mode), *count])
+    return "\n".join([clean(group.marked), *provider, clean(group.mode), *count])

@@ -78,10 +78,17 @@ class Group:
     values: Mapping[str, Cell] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
     standing: Standing | None = None
+    by_se: bool = False
+    """Whether nothing but aggregates are known of it, so that its intervals are mean ± 1.96 SE."""
 
     @property
     def name(self) -> str:
         return f"{self.model} ({self.mode})"
+
+    @property
+    def marked(self) -> str:
+        """The model's name, with a mark where its intervals are not those of the others."""
+        return f"{self.model} (±SE)" if self.by_se else self.model
 
     @property
     def scored_text(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.published import published_remarks
 from attunebench.reports import servers
 from attunebench.reports.model import PRIMARY_MODE, Group, Reference, percent, plural
 from attunebench.reports.source import mapping, strings
@@ -36,6 +37,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
     metadata = mapping(scores.get("metadata"))
     found = [
         _released(metadata),
+        _by_se(groups),
         _unanswered(groups),
         _demonstration(metadata),
         _uncovered(groups),
@@ -52,6 +54,7 @@ def notes_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str, .
     """Sentences to have at hand after the numbers."""
     metadata = mapping(scores.get("metadata"))
     found = [_different_conversations(groups), _incomplete(groups), _bertscore(metadata), _intervals(metadata)]
+    found += published_remarks(metadata)
     return tuple(sentence for sentence in found if sentence)
 
 
@@ -63,6 +66,11 @@ def _released(metadata: Mapping[str, Any]) -> str | None:
         "shown: these rules give turns without labels 1 and comparisons without a winner 0, so that guessing has no "
         "constant score."
     )
+
+
+def _by_se(groups: Sequence[Group]) -> str | None:
+    names = ", ".join(group.name for group in groups if group.by_se)
+    return names and f"Only aggregates are known, so intervals are mean ± 1.96 SE and no test includes them: {names}."
 
 
 def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:

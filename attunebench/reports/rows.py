@@ -17,6 +17,9 @@ NEUTRAL = "neutral_turn_share"
 _WIDE_RANGE = 10
 """Ranges wider than this (the Composite's 0–100) show one digit behind the point, all others three."""
 
+_FINE = ("ratio", "standard deviations")
+"""Units without a range of their own, whose values are small."""
+
 _BLOCKS = {
     "binary_om": "Binary OM",
     "binary_hp": "Binary HP",
@@ -46,7 +49,7 @@ def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]
             meaning=card.meaning,
             status=card.status,
             cells=tuple(group.values.get(card.id, Cell()) for group in groups),
-            digits=1 if card.high - card.low > _WIDE_RANGE else 3,
+            digits=1 if card.high - card.low > _WIDE_RANGE and card.unit not in _FINE else 3,
             chance=card.chance,
             higher_is_better=card.higher_is_better,
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
+from attunebench.published import BY_SE
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference
 
 _REASONS = ("skipped", "duplicated", "missing")
@@ -143,6 +144,7 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
         structured_used=_counts(observed.get("structured_used")),
         adapted={str(name): _counts(hows) for name, hows in mapping(observed.get("adapted")).items()},
         values=values,
+        by_se=any(mapping(value).get("ci_method") == BY_SE for value in entry["metrics"].values()),
         pooled=mapping(entry.get("pooled")),
     )
 

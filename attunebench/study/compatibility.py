@@ -15,6 +15,7 @@ import numpy as np
 from attunebench.errors import DataError
 from attunebench.metrics import bertscore
 from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
 from attunebench.study.schema import Group, Study
 from attunebench.text import printable
@@ -55,6 +56,7 @@ def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...
         *(finding for metric_id in metric_ids if metric_id in _BERTSCORES for finding in _comparers(study, metric_id)),
         *(finding for key, what in _SETTINGS.items() for finding in _setting(study, key, what)),
         *_mixed(study),
+        *_published(study),
         *_served(study),
         *_coverage(study),
         *_unanswered(study),
@@ -81,7 +83,7 @@ def warnings_or_refusal(study: Study, metric_ids: Iterable[str] = (), *, force: 
 
 
 def _labels(study: Study) -> list[Finding]:
-    used = sorted({group.source for group in study.groups})
+    used = sorted({group.source for group in study.groups if "published" not in study.metadata[group.source]})
     if len(used) < 2:
         return []
     found, ids = [], frozenset(study.ids)
@@ -108,6 +110,22 @@ def _labels(study: Study) -> list[Finding]:
         sentence = f"{names} were scored on different sets of conversations; only those in common are compared."
         return [Finding("warn", sentence)]
     return []
+
+
+def _published(study: Study) -> list[Finding]:
+    """Of models whose scores the released scorer made, nothing tells on which labels; some are known by aggregates."""
+    files = [metadata for metadata in study.metadata if "published" in metadata]
+    found = [Finding("warn", remark) for metadata in files for remark in published_remarks(metadata)]
+    alone = [name for metadata in files for entry in metadata["published"] for name in entry["aggregates_only"]]
+    if files:
+        sentence = (
+            "Whether the released scorer used the same labels is not known; conversations are matched by their id."
+        )
+        found.append(Finding("warn", sentence))
+    if alone:
+        names = printable(_listed(alone), 500)
+        found.append(Finding("warn", f"Only aggregates are known, so no test includes them: {names}."))
+    return found
 
 
 def _definitions(study: Study) -> list[Finding]:

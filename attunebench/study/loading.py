@@ -69,6 +69,11 @@ def make_study(
         for entry in part["conversations"]:
             ids.setdefault(entry["conversationId"])
             entries.setdefault((group_key(entry), entry["conversationId"]), []).append(entry)
+    if not entries and any("published" in part["metadata"] for part in parts):
+        raise DataError(
+            "The scores of the released scorer hold aggregates and no conversation; `attune-bench report` shows them, "
+            "and nothing can be tested."
+        )
     if not entries:
         raise DataError(
             "The scores hold no conversation, so there is nothing to compute; run `attune-bench score` again."

@@ -1,0 +1,269 @@
+"""A scores.json of the released scorer, read with tolerance into the shape of our own scores.
+
+Owns the names under which its quantities, models and conversations may stand there. What it does not know is listed,
+what is out of its range is refused by name. Computes nothing but means over the conversations of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from attunebench.errors import DataError
+from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION
+from attunebench.text import printable
+
+PROVIDER = "released"
+"""The provider of models whose entries name none."""
+BY_SE = "mean ± 1.96 SE"
+"""How the interval of a model is made of which the file has aggregates alone."""
+
+_LISTS = ("conversations", "conversation_scores", "scores", "results")
+_AGGREGATES = ("aggregates", "aggregate_results")
+_IDS, _MODELS = ("conversationId", "conversation_id"), ("em_model", "model")
+_ABOUT = frozenset((*_IDS, *_MODELS, "provider", "mode", "participant_id", "n_conversations", "post_score"))
+_NAMES: Mapping[str, str] = {
+    "emotion_hit_rate_tagged_only": "emotion_hit_rate_tagged",
+    "emotion_va_score": "emotion_va",
+    "emotion_va_intensity_score": "emotion_va_intensity",
+    "binary_human_accuracy": "binary_hp_accuracy",
+    "binary_human_accuracy_hp": "binary_hp_accuracy_hp",
+    "pairwise_kendall_tau": "kendall_tau",
+    "draft_judge_score": "draft_judge",
+    "response_similarity": "response_similarity_max",
+    "hp_perspective_gap": "phrasing_gap",
+    "q1_looking_for_score": "q1_goals",
+    **dict.fromkeys(("q2_emotion_clarity_match", "q2_emotion_clarity_score", "q2_match"), "q2_clarity"),
+    **dict.fromkeys(("q3_model_fit_match", "q3_model_fit_score", "q3_match"), "q3_fit"),
+    "q3_model_fit_ordinal_distance": "q3_fit_distance",
+    "q3_follow_up_score": "q3_follow_up",
+    **dict.fromkeys(("four_branch_normalized", "four_branch_score"), "four_branch"),
+    "composite_score": "composite",
+}
+"""Key of the released scorer → our id, where they differ."""
+_UNBOUNDED = frozenset(("hp_perspective_alignment", "hp_perspective_alignment_mcc", "z_score"))
+_MOST = 1e12
+_TOLERANCE = 1e-6
+_RESAMPLES = 10_000
+
+_LONGEST_KEY, _MOST_KEYS = 60, 30
+
+Entry = Mapping[str, Any]
+Key = tuple[str, str, str]
+
+
+def published_scores(content: Any, name: str) -> dict[str, Any] | None:
+    """The content of a scores file of the released scorer, as ours; None where it is no such file.
+
+    `name` is the file's. DataError names file, entry and key of a value that is out of its range, and an entry that
+    says neither its conversation nor a number of them.
+    """
+    listed = list(_entries(content))
+    if not any(_metric_of(key) for _, entry in listed for key, _ in _fields(entry)):
+        return None
+    reader = _Reader(name, content if isinstance(content, dict) else {})
+    for where, entry in listed:
+        reader.read(where, entry)
+    return reader.scores()
+
+
+def _entries(content: Any) -> Iterator[tuple[str, Entry]]:
+    """Where each entry stands, and what it holds; aggregates may stand under the name of their model."""
+    if isinstance(content, list):
+        yield from ((f"entry {place}", entry) for place, entry in enumerate(content, 1) if isinstance(entry, dict))
+        return
+    if not isinstance(content, dict):
+        return
+    for names in (_LISTS, _AGGREGATES):
+        found: Any = next((content[key] for key in names if isinstance(content.get(key), (list, dict))), [])
+        what = next((key for key in names if content.get(key) is found), "")
+        if isinstance(found, dict):
+            found = [{"model": key, **entry} for key, entry in found.items() if isinstance(entry, dict)]
+        yield from ((f"{what}[{place}]", entry) for place, entry in enumerate(found) if isinstance(entry, dict))
+
+
+def _fields(entry: Entry) -> Iterator[tuple[str, Any]]:
+    """Key and value of an entry, those of its `post_score` among them."""
+    nested = entry.get("post_score")
+    for key, value in (*entry.items(), *(nested.items() if isinstance(nested, dict) else ())):
+        if key not in _ABOUT:
+            yield key, value
+
+
+def _metric_of(key: str) -> str | None:
+    """Our id of a key with or without `avg_` or `se_`; None for one that is not understood."""
+    plain = key.removeprefix("avg_").removeprefix("se_")
+    known = _NAMES.get(plain, plain)
+    return known if known in REGISTRY else None
+
+
+def _first(entry: Entry, keys: Sequence[str]) -> str | None:
+    found = next((entry[key] for key in keys if isinstance(entry.get(key), (str, int))), None)
+    return None if found is None else str(found).strip() or None
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Gathers the entries of one file, and the keys that it did not understand."""
+
+    name: str
+    top: Entry
+    conversations: dict[tuple[Key, str], dict[str, Any]] = field(default_factory=dict)
+    aggregates: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    unknown: dict[str, None] = field(default_factory=dict)
+
+    def read(self, where: str, entry: Entry) -> None:
+        model = _first(entry, _MODELS) or _first(self.top, _MODELS)
+        if model is None:
+            raise DataError(f"{self.name}, {where} names no model (em_model); add it or leave the entry out.")
+        mode = _first(entry, ("mode",)) or _first(self.top, ("mode",)) or "default"
+        key = (_first(entry, ("provider",)) or PROVIDER, model, mode)
+        means, errors = self._values(where, entry)
+        conversation, count = _first(entry, _IDS), entry.get("n_conversations")
+        if conversation is not None:
+            if (key, conversation) in self.conversations:
+                raise DataError(f"{self.name}, {where}: {model} ({mode}) has {conversation} twice; leave one out.")
+            self.conversations[key, conversation] = _conversation(key, conversation, entry, means)
+        elif type(count) is int and count > 0:
+            self.aggregates[key] = _aggregate(key, count, _by_se(means, errors, count))
+        else:
+            raise DataError(f"{self.name}, {where} names no conversationId and no n_conversations; add one of them.")
+
+    def _values(self, where: str, entry: Entry) -> tuple[dict[str, float], dict[str, float]]:
+        """Our id → value, and our id → standard error."""
+        means: dict[str, float] = {}
+        errors: dict[str, float] = {}
+        for key, value in _fields(entry):
+            metric_id = _metric_of(key)
+            if metric_id is None:
+                self.unknown[key] = None
+            elif value is not None:
+                of_error = key.startswith("se_")
+                (errors if of_error else means)[metric_id] = self._number(metric_id, value, of_error, f"{where}.{key}")
+        return means, errors
+
+    def _number(self, metric_id: str, value: Any, of_error: bool, where: str) -> float:
+        card = REGISTRY[metric_id]
+        low, high = (-_MOST, _MOST) if metric_id in _UNBOUNDED else (card.low, card.high)
+        if of_error:
+            low, high = 0.0, high - low
+        sound = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not sound or not low - _TOLERANCE <= value <= high + _TOLERANCE:
+            raise DataError(
+                f"{self.name}, {where}: {printable(repr(value), 40)} is not a number from {low:g} to {high:g}; correct "
+                "or remove it."
+            )
+        return float(value)
+
+    def scores(self) -> dict[str, Any]:
+        """What the file holds, in the shape of our own scores."""
+        from attunebench.scores import new_scores
+
+        groups: dict[Key, list[dict[str, Any]]] = {}
+        for (key, _), conversation in self.conversations.items():
+            groups.setdefault(key, []).append(conversation)
+        alone = [key for key in self.aggregates if key not in groups]
+        aggregates = [_aggregate(key, len(rows), _bootstrap(rows)) for key, rows in groups.items()]
+        for aggregate in aggregates:
+            stated = self.aggregates.get((aggregate["provider"], aggregate["em_model"], aggregate["mode"]))
+            if stated is not None and "z_score" in stated["metrics"]:
+                aggregate["metrics"]["z_score"] = stated["metrics"]["z_score"]
+        aggregates += [self.aggregates[key] for key in alone]
+        keys = [*groups, *alone]
+        metadata = {
+            "rules": "released",
+            "registry_version": REGISTRY_VERSION,
+            "n_conversations": len({conversation for _, conversation in self.conversations}),
+            "models": sorted({model for _, model, _ in keys}),
+            "modes": sorted({mode for _, _, mode in keys}),
+            "judges": [],
+            "settings": [],
+            "published": [
+                {
+                    "file": self.name,
+                    "n_results": len(self.conversations),
+                    "models": sorted({f"{model} ({mode})" for _, model, mode in keys}),
+                    "aggregates_only": sorted(f"{model} ({mode})" for _, model, mode in alone),
+                    "unknown_keys": list(self.unknown),
+                }
+            ],
+        }
+        return dict(new_scores(metadata, list(self.conversations.values()), aggregates, {}))  # type: ignore[arg-type]
+
+
+def _conversation(key: Key, conversation: str, entry: Entry, metrics: dict[str, float]) -> dict[str, Any]:
+    return {
+        "conversationId": conversation,
+        **_named(key),
+        "epoch": None,
+        "source_file": "",
+        "participant_id": _first(entry, ("participant_id",)),
+        "n_turns": 0,
+        "metrics": metrics,
+        "turns": [],
+        "pooled": {},
+        "calls": {},
+        "composite_complete": True,
+        "answers": {"post_panas": None, "wide": None},
+        "usage": {},
+        "api_cost": None,
+        "duration_seconds": None,
+    }
+
+
+def _named(key: Key) -> dict[str, str]:
+    return dict(zip(("provider", "em_model", "mode"), key, strict=True))
+
+
+def _aggregate(key: Key, count: int, metrics: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **_named(key),
+        "n_conversations": count,
+        "n_participants": 0,
+        "composite_incomplete": 0,
+        "metrics": metrics,
+        "pooled": {},
+        "coverage": None,
+    }
+
+
+def _by_se(means: Mapping[str, float], errors: Mapping[str, float], count: int) -> dict[str, Any]:
+    metrics: dict[str, Any] = {}
+    for name, mean in means.items():
+        error = errors.get(name)
+        low, high = (None, None) if error is None else (mean - 1.96 * error, mean + 1.96 * error)
+        metrics[name] = {"mean": mean, "n": count, "se": error, "ci_low": low, "ci_high": high, "ci_method": BY_SE}
+    return metrics
+
+
+def _bootstrap(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Means over the conversations that have a value, with the same intervals as those of our scores."""
+    import numpy as np
+
+    from attunebench.statistics.bootstrap import estimate_ratios, mean_as_ratio, resample_weights
+
+    names = list(dict.fromkeys(name for row in rows for name in row["metrics"]))
+    values = np.array([[row["metrics"].get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
+    weights = resample_weights(len(rows), _RESAMPLES, np.random.default_rng(0))
+    found = estimate_ratios(*mean_as_ratio(values.reshape(len(rows), len(names))), weights)
+    columns = (found.value, found.n, found.se, found.low, found.high)
+    parts = ("mean", "n", "se", "ci_low", "ci_high")
+    return {
+        name: {part: None if value != value else value for part, value in zip(parts, numbers, strict=True)}
+        for name, *numbers in zip(names, *(column.tolist() for column in columns), strict=True)
+    }
+
+
+def published_remarks(metadata: Mapping[str, Any]) -> list[str]:
+    """What was understood of each scores file of the released scorer among those that were read."""
+    remarks = []
+    for entry in metadata.get("published") or ():
+        unknown = ", ".join(printable(key, _LONGEST_KEY) for key in entry["unknown_keys"][:_MOST_KEYS])
+        more = len(entry["unknown_keys"]) - _MOST_KEYS
+        left = f" Keys not understood: {unknown}{f' and {more} more' if more > 0 else ''}." if unknown else ""
+        models = printable(", ".join(entry["models"]), 500)
+        remarks.append(
+            f"{entry['file']}, of the released scorer: {entry['n_results']} conversation scores; {models}.{left}"
+        )
+    return remarks
