@@ -1,4 +1,4 @@
-"""A scores.json of the released scorer, read with tolerance into the shape of our own scores.
+"""Which rules scores follow, and a scores.json of the released scorer, read with tolerance into the shape of ours.
 
 Owns the names under which its quantities, models and conversations may stand there. What it does not know is listed,
 what is out of its range is refused by name. Computes nothing but means over the conversations of the file.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench.errors import DataError
-from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION
+from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION, Rules
 from attunebench.text import printable
 
 PROVIDER = "released"
@@ -51,6 +51,21 @@ _LONGEST_KEY, _MOST_KEYS = 60, 30
 
 Entry = Mapping[str, Any]
 Key = tuple[str, str, str]
+
+
+def rules_of(metadata: Mapping[str, Any]) -> Rules:
+    """Whose rules the scores follow, by their metadata; ours in files of versions that did not say."""
+    return "released" if metadata.get("rules") == "released" else "attunebench"
+
+
+def mixed_rules(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> str:
+    """Why scores by different rules are not held against each other, and the remedy."""
+    names = [files[place] if place < len(files) else f"scores file {place + 1}" for place in range(len(parts))]
+    listed = ", ".join(f"{name}: {rules_of(part['metadata'])}" for name, part in zip(names, parts, strict=True))
+    return (
+        f"The scores follow different rules ({listed}), so they are not comparable; score all results with the same "
+        "--rules, or see the differences with `attune-bench analyze rules`."
+    )
 
 
 def published_scores(content: Any, name: str) -> dict[str, Any] | None:

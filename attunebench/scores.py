@@ -6,13 +6,12 @@ A value that is None is undefined or was not measured; it is never 0. Numbers ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
-from attunebench.metrics.registry import Rules
 from attunebench.wholefile import whole_file
 
 SCHEMA_VERSION = "1.1"
@@ -303,10 +302,8 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
 
 
 def read_scores(path: str | Path) -> Scores:
-    """The content of a scores file, of ours or of the released scorer.
-
-    DataError: no such file, not JSON, not of this format, of a newer version, or with a value that no score can have.
-    """
+    """The content of a scores file, of ours or of the released scorer. DataError: no such file, not JSON, not of this
+    format, of a newer version, a value that no score can have."""
     source = Path(path)
     if source.exists() and not source.is_file():
         # A pipe would be waited for, and a device read from for ever.
@@ -325,7 +322,7 @@ def read_scores(path: str | Path) -> Scores:
         from attunebench.published import published_scores
         from attunebench.results.mistaken import instead_of_scores
 
-        if (published := published_scores(content, str(source))) is not None:
+        if published := published_scores(content, str(source)):
             return cast(Scores, published)
         raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
     version = str(content["schema_version"])
@@ -335,21 +332,6 @@ def read_scores(path: str | Path) -> Scores:
             "score the results again, or use the version that wrote it."
         )
     return cast(Scores, content)
-
-
-def rules_of(metadata: Mapping[str, Any]) -> Rules:
-    """Whose rules the scores follow, by their metadata; ours in files of versions that did not say."""
-    return "released" if metadata.get("rules") == "released" else "attunebench"
-
-
-def mixed_rules(parts: Sequence[Mapping[str, Any]], files: Sequence[str]) -> str:
-    """Why scores by different rules are not held against each other, and the remedy."""
-    names = [files[place] if place < len(files) else f"scores file {place + 1}" for place in range(len(parts))]
-    listed = ", ".join(f"{name}: {rules_of(part['metadata'])}" for name, part in zip(names, parts, strict=True))
-    return (
-        f"The scores follow different rules ({listed}), so they are not comparable; score all results with the same "
-        "--rules, or see the differences with `attune-bench analyze rules`."
-    )
 
 
 def _is_scores(content: Any) -> bool:

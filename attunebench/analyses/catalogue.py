@@ -188,6 +188,13 @@ _ENTRIES = (
         "The same results scored on other labels (`--other-labels`): rankings under each, and how the labels agree.",
     ),
     Entry(
+        "rules",
+        "Released rules",
+        "What do the rules of the released scorer change in scores and ranks?",
+        "The same results scored with `--rules attunebench` and `--rules released` (`-s` for both files): Composite, "
+        "pillars and canonical metrics by both, the paired difference, and ranks.",
+    ),
+    Entry(
         "cost",
         "Cost and run time",
         "What do a model's scores cost in money and time?",

@@ -108,6 +108,7 @@ class Chart:
 
     A `heatmap` or `matrix` has a row for each row and a column for each of `values`; `lines` has a line for each row
     over `values`; `scatter` takes two of `values`, `dumbbells` joins two; `intervals` and `bars` draw each of them.
+    `first`: only so many rows are drawn (None: all).
     """
 
     kind: ChartKind
@@ -116,6 +117,7 @@ class Chart:
     title: str = ""
     axis: str = ""
     lines: Mapping[str, float] = field(default_factory=dict)
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

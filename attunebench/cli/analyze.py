@@ -6,7 +6,7 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from attunebench.cli.arguments import (
 )
 from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, working
 from attunebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from attunebench.study import Study
 
 
 def register(app: typer.Typer) -> None:
@@ -74,7 +77,7 @@ def analyze(
     from attunebench import analyses
     from attunebench.metrics.registry import metric as card_of
     from attunebench.reports.analyses import files
-    from attunebench.study import read_studies, read_study
+    from attunebench.study import read_studies, read_studies_by_rules, read_study
 
     chosen = _chosen(comma_list(names))
     if not chosen:
@@ -92,17 +95,25 @@ def analyze(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    study = read_study(sources)
+    others: tuple[Study, ...]
+    if chosen == ("rules",):
+        study, *further = read_studies_by_rules(sources).values()
+        others = tuple(further)
+    else:
+        study, others = read_study(sources), read_studies(other_labels or ())
+        if any(other.rules != study.rules for other in others):
+            raise UsageError("The files of --other-labels follow other --rules; score them with the same.")
     if mode is not None:
         study.of_mode(mode)
-    subject = analyses.Subject(study, settings, read_studies(other_labels or ()))
+    subject = analyses.Subject(study, settings, others)
     made = []
     for place, name in enumerate(chosen, 1):
         with working(f"{name} ({place} of {len(chosen)})"):
             made.append(analyses.analyse(name, subject))
+    rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
     if save is not None:
-        emit_folder(files(made, study.rules), save)
-    emit_analyses(made, format, output, all_rows=all_rows, rules=study.rules, protect=sources)
+        emit_folder(files(made, rules), save)
+    emit_analyses(made, format, output, all_rows=all_rows, rules=rules, protect=sources)
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

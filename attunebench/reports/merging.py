@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from attunebench.errors import DataError
-from attunebench.scores import AggregateEntry, Scores, mixed_rules, rules_of
+from attunebench.published import mixed_rules, rules_of
+from attunebench.scores import AggregateEntry, Scores
 
 
 def merged_scores(parts: Sequence[Scores], files: Sequence[str]) -> Scores:

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attunebench.metrics.rates import ANSWERED_ENOUGH
-from attunebench.published import published_remarks
+from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
 from attunebench.reports.model import PRIMARY_MODE, Group, Reference, percent, plural
 from attunebench.reports.source import mapping, strings
-from attunebench.scores import rules_of
 
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",

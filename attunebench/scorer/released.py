@@ -31,6 +31,8 @@ _ACCURACIES = {
     "binary_om_hp": "binary_om_accuracy_hp",
     "binary_hp_hp": "binary_hp_accuracy_hp",
 }
+_RATINGS = {"overall_score": "overall", "emotional_appropriateness": "appropriateness", "tone_match": "tone"}
+"""A judge's ratings in result files → as spec 09 names them."""
 _PARTICIPANT = frozenset(("binary_om_hp", "binary_hp_hp"))
 _OFTEN_UNDEFINED = frozenset(
     {
@@ -126,7 +128,9 @@ def _turn_values(labels: TurnLabels, answers: ResultTurn, counts: Mapping[str, C
         "neutral_turn_share": float(not labels.tags),
         "pairwise_accuracy": released.pairwise_accuracy(labels.comparisons, answers.pairwise),
         "kendall_tau": released.kendall_tau(won, released.wins(labels.comparisons, selected)),
-        "draft_judge": released.draft_judge(answers.first_ratings),
+        "draft_judge": released.draft_judge(
+            {_RATINGS.get(name, name): rating for name, rating in answers.first_ratings.items()}
+        ),
         "draft_binary_alignment": released.draft_binary_alignment(
             _truth("binary_hp", labels), answers.first_assessment
         ),

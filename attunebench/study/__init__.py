@@ -4,7 +4,7 @@
 above it does. Computes no statistic.
 """
 
-from attunebench.study.loading import make_study, read_studies, read_study
+from attunebench.study.loading import make_study, read_studies, read_studies_by_rules, read_study
 from attunebench.study.schema import Group, Reference, Study, Turn
 
-__all__ = ["Group", "Reference", "Study", "Turn", "make_study", "read_studies", "read_study"]
+__all__ = ["Group", "Reference", "Study", "Turn", "make_study", "read_studies", "read_studies_by_rules", "read_study"]

@@ -15,7 +15,9 @@ import numpy as np
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
-from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, mixed_rules, read_scores, rules_of
+from attunebench.metrics.registry import Rules
+from attunebench.published import mixed_rules, rules_of
+from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.study.schema import Group, Reference, Study
 from attunebench.study.shape import group_key, require_shape
 from attunebench.text import printable
@@ -34,6 +36,18 @@ def read_study(paths: str | Path | Sequence[str | Path]) -> Study:
 def read_studies(paths: Sequence[str | Path]) -> tuple[Study, ...]:
     """A study for each file: several label sets of the same results, say."""
     return tuple(read_study(path) for path in paths)
+
+
+def read_studies_by_rules(paths: Sequence[str | Path]) -> dict[Rules, Study]:
+    """One study of the scores files of each rules among them, in the order of their first file."""
+    parts: dict[Rules, list[tuple[Scores, str]]] = {}
+    for path in paths:
+        scores = read_scores(path)
+        parts.setdefault(rules_of(scores["metadata"]), []).append((scores, str(path)))
+    return {
+        rules: make_study([scores for scores, _ in listed], files=[file for _, file in listed])
+        for rules, listed in parts.items()
+    }
 
 
 def make_study(

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import Rules
-from attunebench.scores import ConversationEntry, GroundTruthEntry, rules_of
+from attunebench.published import rules_of
+from attunebench.scores import ConversationEntry, GroundTruthEntry
 from attunebench.study.tables import Tables, averaged
 
 Floats = NDArray[np.float64]

@@ -95,7 +95,7 @@ def picture(table: Table, looks: Mapping[str, str]) -> Picture | None:
     values = [index[name] for name in chart.values if name in index]
     if chart.label not in index or not values:
         return None
-    drawn = [row for row in table.rows if any(_number(row[place]) is not None for place in values)]
+    drawn = [row for row in table.rows[: chart.first] if any(_number(row[place]) is not None for place in values)]
     if not drawn:
         return None
     labels = [_label(row, table, index[chart.label]) for row in drawn]
