@@ -54,9 +54,9 @@ def tables(cli: Any, *words: str) -> dict[str, Any]:
 def test_several_models_are_an_overview_and_one_is_all_of_it(cli: Any, content: Any) -> None:
     write(content)
     several, one = cli("stats").out, cli("stats", "--model", "beta").out
-    assert ("Model by model", True) == (several.splitlines()[0], "--model NAME" in several)
+    assert ("Model by model", True) == (several.splitlines()[2], "--model NAME" in several)
     assert "Turn by turn" not in several
-    assert "beta (default)" == one.splitlines()[0]
+    assert "beta (default)" == one.splitlines()[2]
     head = " ".join(one.splitlines()[:12])
     for essential in ("Composite", "over 4 conversations", "items answered", "No result says its cost", "Best in"):
         assert essential in head
@@ -68,7 +68,7 @@ def test_models_modes_and_metrics_are_chosen_as_in_other_commands(cli: Any, cont
     assert ["alpha (default)", "alpha (verbose)"] == re.findall(
         r"^alpha \(\w+\)$", cli("stats", "--model", "ALPHA").out, re.MULTILINE
     )
-    assert "alpha (verbose)" == cli("stats", "--model", "test/alpha", "--mode", "verbose").out.splitlines()[0]
+    assert "alpha (verbose)" == cli("stats", "--model", "test/alpha", "--mode", "verbose").out.splitlines()[2]
     both = cli("stats", "--model", "alpha,beta", "-f", "csv").out
     assert cli("stats", "--model", "alpha", "beta", "-f", "csv").out == both
     assert cli("stats", "--models", "alpha", "--model", "beta", "-f", "csv").out == both

@@ -39,9 +39,11 @@ def test_scores_may_be_given_by_position_or_option(scores_file: Path) -> None:
     assert _report(scores_file) == _report("--scores", scores_file) == _report("-s", scores_file)
 
 
-def test_two_different_scores_are_refused(scores_file: Path) -> None:
-    with pytest.raises(UsageError, match="twice"):
-        _report(scores_file, "-s", scores_file.with_name("other.json"))
+def test_two_files_of_the_same_model_are_refused(scores_file: Path) -> None:
+    other = scores_file.with_name("other.json")
+    other.write_bytes(scores_file.read_bytes())
+    with pytest.raises(DataError):
+        _report(scores_file, "-s", other)
 
 
 def test_scores_json_here_is_the_default(scores_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from planted import Plan, Skill, planted_scores
 from result_factory import noisy_result
 
 from attunebench.conversations.reading import read_conversation
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score
 from attunebench.study import make_study
@@ -55,7 +55,7 @@ def mean(values):
     return statistics.fmean(known) if known else float("nan")
 
 
-@pytest.mark.parametrize("metric", REGISTRY)
+@pytest.mark.parametrize("metric", cards_of("attunebench"))
 def test_values_are_means_over_epochs_of_the_entries(scores, study, metric):
     expected = [
         [mean(e["metrics"][metric] for e in entries(scores, group.model, i)) for group in study.groups]
