@@ -109,7 +109,7 @@ def metrics_page() -> str:
         "# The metrics\n",
         "Made from the registry by `scripts/make_docs.py`; `attune-bench report --explain METRIC` shows one of them.\n",
         "*Canonical* metrics enter the Composite, those *alongside* stand beside it, *diagnostic* ones need `--all`, "
-        "*released* ones are in scores by the [released rules](released-rules.md) alone. Definitions are our own rules'. "
+        "*released* ones are in scores by the [released rules](released-rules.md) alone; definitions are of ours. "
         f"In definitions {SYMBOLS} “OM” is the original model, the one that the person talked with; “HP” is the person "
         "(human participant).\n",
     ]
