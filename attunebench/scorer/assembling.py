@@ -87,7 +87,7 @@ def assemble(
     estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
     baselines = references(ground.facts, ground.truths, resampling)  # while others may be at work on the estimates
     aggregates = [
-        aggregate_group(group, kept, metrics, _coverage(group, kept, ground.truths, gathered, skips))
+        aggregate_group(group, kept, metrics, _coverage(group, kept, ground.truths, gathered, skips), resampling.rules)
         for (group, kept), metrics in zip(groups.items(), estimates, strict=True)
     ]
     if resampling.rules == "released":

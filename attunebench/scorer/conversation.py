@@ -16,7 +16,7 @@ from attunebench.metrics import bertscore, binary, draft, emotion, four_branch, 
 from attunebench.metrics.binary import Confusion
 from attunebench.metrics.composite import composite
 from attunebench.metrics.means import mean_defined
-from attunebench.metrics.registry import cards_of
+from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
 from attunebench.scorer.alignment import aligned
@@ -62,6 +62,7 @@ class ConversationScore:
     tallies: Tallies
     composite_complete: bool
     answers: Answers
+    rules: Rules = "attunebench"
 
     @property
     def key(self) -> tuple[str, str, str, str, int | None]:
@@ -83,16 +84,8 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
     given = {turn.number: turn for turn in result.turns}
     pairs = [(turn, given.get(turn.number) or ResultTurn(turn.number)) for turn in truth.turns]
     tallies = tallies_of(result, pairs)
-    if truth.released is None:
-        scored = _score_ours(truth, result, pairs, drafts)
-        ids = cards_of("attunebench")
-    else:
-        values, known, pooled = score_released(truth.released, result)
-        turns = {
-            turn.number: {name: known.get(turn.number, {}).get(name) for name in TURN_METRICS} for turn, _ in pairs
-        }
-        scored = _Scored(values, turns, pooled, complete=True)
-        ids = cards_of("released")
+    rules: Rules = "attunebench" if truth.released is None else "released"
+    scored = _score_ours(truth, result, pairs, drafts) if truth.released is None else _score_released(truth, result)
     values = {**scored.metrics, **tallies.rates()}
     return ConversationScore(
         conversation_id=truth.conversation_id,
@@ -102,12 +95,13 @@ def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = No
         epoch=result.epoch,
         participant_id=truth.participant_id,
         source_file=result.source_file,
-        metrics={metric_id: values.get(metric_id) for metric_id in ids},
+        metrics={metric_id: values.get(metric_id) for metric_id in cards_of(rules)},
         turns=scored.turns,
         pooled=scored.pooled,
         tallies=tallies,
         composite_complete=scored.complete,
         answers=answers_of(result, {turn.number: turn.n_comparisons for turn in truth.turns}),
+        rules=rules,
     )
 
 
@@ -118,6 +112,13 @@ class _Scored(NamedTuple):
     turns: dict[int, Values]
     pooled: Pooled
     complete: bool
+
+
+def _score_released(truth: Truth, result: Result) -> _Scored:
+    assert truth.released is not None
+    metrics, found, pooled = score_released(truth.released, result)
+    turns = {turn.number: {name: found.get(turn.number, {}).get(name) for name in TURN_METRICS} for turn in truth.turns}
+    return _Scored(metrics, turns, pooled, complete=True)
 
 
 def _score_ours(

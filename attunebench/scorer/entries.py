@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from attunebench.metrics import binary
 from attunebench.metrics.binary import Confusion
+from attunebench.metrics.registry import Rules
 from attunebench.scorer.conversation import ConversationScore, Pooled
 from attunebench.scores import ConversationEntry, PooledBlock, PooledCell, entry_text
 from attunebench.scores import Pooled as PooledJson
@@ -21,7 +22,7 @@ _BEFORE_POOLED = '"pooled": '
 
 def entry_of(found: ConversationScore) -> ConversationEntry:
     """The entry of a result."""
-    return {**_without_pooled(found), "pooled": pooled_json(found.pooled)}
+    return {**_without_pooled(found), "pooled": pooled_json(found.pooled, found.rules)}
 
 
 def line_of(found: ConversationScore) -> str:
@@ -29,12 +30,12 @@ def line_of(found: ConversationScore) -> str:
     text = entry_text(_without_pooled(found))
     # A quote within a text is escaped in JSON, and no other key is called so: this stands there once.
     before, key, after = text.partition(f"{_BEFORE_POOLED}null")
-    return f"{before}{_BEFORE_POOLED}{_pooled_text(found.pooled)}{after}" if key else text
+    return f"{before}{_BEFORE_POOLED}{_pooled_text(found.pooled, found.rules)}{after}" if key else text
 
 
-def pooled_json(pooled: Pooled) -> PooledJson:
+def pooled_json(pooled: Pooled, rules: Rules) -> PooledJson:
     """The counts and their rates, in all and by category, as they stand in the file."""
-    return {block: None if tallies is None else _block(tallies) for block, tallies in pooled.items()}
+    return {block: None if tallies is None else _block(tallies, rules) for block, tallies in pooled.items()}
 
 
 def _without_pooled(found: ConversationScore) -> ConversationEntry:
@@ -63,41 +64,47 @@ def _without_pooled(found: ConversationScore) -> ConversationEntry:
     }
 
 
-def _block(tallies: Mapping[str, Confusion]) -> PooledBlock:
-    cells = {category: _cell(confusion) for category, confusion in tallies.items()}
-    return {**_cell(binary.total(tallies)), "by_category": cells}
+def _block(tallies: Mapping[str, Confusion], rules: Rules) -> PooledBlock:
+    cells = {category: _cell(confusion, rules) for category, confusion in tallies.items()}
+    return {**_cell(binary.total(tallies), rules), "by_category": cells}
 
 
-def _cell(confusion: Confusion) -> PooledCell:
+def _cell(confusion: Confusion, rules: Rules) -> PooledCell:
+    """Without any truth the rates are undefined, and 0 by the released rules."""
+    undefined = 0.0 if rules == "released" else None
     return {
         "tp": confusion.tp,
         "tn": confusion.tn,
         "fp": confusion.fp,
         "fn": confusion.fn,
-        "accuracy": confusion.accuracy,
-        "precision": confusion.precision,
-        "recall": confusion.recall,
-        "f1": confusion.f1,
-        "mcc": confusion.mcc,
+        "accuracy": confusion.accuracy if confusion.total else undefined,
+        "precision": confusion.precision if confusion.total else undefined,
+        "recall": confusion.recall if confusion.total else undefined,
+        "f1": confusion.f1 if confusion.total else undefined,
+        "mcc": confusion.mcc if confusion.total else undefined,
     }
 
 
-def _pooled_text(pooled: Pooled) -> str:
-    blocks = (f"{_quoted(block)}: {_block_text(tallies)}" for block, tallies in pooled.items())
+def _pooled_text(pooled: Pooled, rules: Rules) -> str:
+    blocks = (f"{_quoted(block)}: {_block_text(tallies, rules)}" for block, tallies in pooled.items())
     return f"{{{', '.join(blocks)}}}"
 
 
-def _block_text(tallies: Mapping[str, Confusion] | None) -> str:
+def _block_text(tallies: Mapping[str, Confusion] | None, rules: Rules) -> str:
     if tallies is None:
         return "null"
-    cells = ", ".join([f"{_quoted(category)}: {_cell_text(confusion)}" for category, confusion in tallies.items()])
-    return f'{_cell_text(binary.total(tallies))[:-1]}, "by_category": {{{cells}}}}}'
+    cells = ", ".join(
+        [f"{_quoted(category)}: {_cell_text(confusion, rules)}" for category, confusion in tallies.items()]
+    )
+    return f'{_cell_text(binary.total(tallies), rules)[:-1]}, "by_category": {{{cells}}}}}'
 
 
 @lru_cache(maxsize=65_536)
-def _cell_text(confusion: Confusion) -> str:
+def _cell_text(confusion: Confusion, rules: Rules) -> str:
     # Whole numbers and finite floats read the same in Python and JSON, and this is several times as quick as `json`.
-    numbers = [f'"{name}": {"null" if value is None else repr(value)}' for name, value in _cell(confusion).items()]
+    numbers = [
+        f'"{name}": {"null" if value is None else repr(value)}' for name, value in _cell(confusion, rules).items()
+    ]
     return f"{{{', '.join(numbers)}}}"
 
 

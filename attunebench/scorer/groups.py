@@ -109,7 +109,7 @@ def _sorted(counts: Counter[str]) -> dict[str, int]:
 
 
 def aggregate_group(
-    group: Group, kept: Sequence[Kept], metrics: dict[str, Aggregate], coverage: Coverage
+    group: Group, kept: Sequence[Kept], metrics: dict[str, Aggregate], coverage: Coverage, rules: Rules
 ) -> AggregateEntry:
     """The line of one group; a group of which nothing was scored has n 0 and no value anywhere."""
     complete: dict[str, bool] = {}
@@ -123,7 +123,7 @@ def aggregate_group(
         "n_participants": len({found.participant_id for found in kept if found.participant_id is not None}),
         "composite_incomplete": sum(not whole for whole in complete.values()),
         "metrics": metrics,
-        "pooled": pooled_json(pooled_of(_rows(kept)) if kept else dict.fromkeys(BINARY_BLOCKS)),
+        "pooled": pooled_json(pooled_of(_rows(kept)) if kept else dict.fromkeys(BINARY_BLOCKS), rules),
         "coverage": coverage,
     }
 

@@ -17,6 +17,7 @@ from attunebench.scorer import score_folders, score_to_file
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.references import base_rate_results
+from attunebench.scorer.released import labels_of, score_released
 from attunebench.scorer.truth import prepare
 from attunebench.scores import BASE_RATE, read_scores
 
@@ -100,8 +101,9 @@ def test_only_turns_that_both_files_have_are_scored(raw, file):
     found = score_of(raw, file)
     assert found.metrics["pairwise_accuracy"] == 1
     assert set(found.turns[gone].values()) == {None}
+    conversation, _ = read_conversation(raw)
     file["turns"] = []
-    nothing = metrics_of(raw, file)
+    nothing = score_released(labels_of(conversation), parse_result(file)).metrics
     assert (nothing["emotion_f1"], nothing["pairwise_accuracy"], nothing["kendall_tau"]) == (0, 0, None)
 
 
@@ -250,3 +252,18 @@ def test_our_rules_are_untouched_by_what_the_released_ones_need(raw, file):
     ours = [score_prepared(prepare(conversation), parse_result(one)).metrics for one in (plain, file)]
     if plain["turns"][0]["em_emotion_tags"]:
         assert ours[0] == ours[1]
+
+
+def test_pooled_ratios_without_any_truth_are_0_and_undefined_by_our_rules(tmp_path):
+    raw = make_conversation(0, turns=2)
+    for turn in raw["turns"]:
+        for judgement in turn["annotations"]["binaryJudgements"]:
+            judgement |= {"observedBehavior": "na", "preferredBehavior": "na"}
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth" / "conversation_1.json").write_text(json.dumps(raw), encoding="utf-8")
+    write_result(tmp_path / "results", oracle_result(raw))
+    for rules, expected in (("released", 0), ("attunebench", None)):
+        scores = score_folders(tmp_path / "results", tmp_path / "truth", resamples=100, rules=rules)
+        for entry in (*scores["conversations"], *scores["aggregates"]):
+            block = entry["pooled"]["binary_om"]
+            assert [block[name] for name in ("accuracy", "precision", "recall", "f1", "mcc")] == [expected] * 5
