@@ -33,7 +33,7 @@ def line_of(found: ConversationScore) -> str:
     return f"{before}{_BEFORE_POOLED}{_pooled_text(found.pooled, found.rules)}{after}" if key else text
 
 
-def pooled_json(pooled: Pooled, rules: Rules) -> PooledJson:
+def pooled_json(pooled: Pooled, rules: Rules = "attunebench") -> PooledJson:
     """The counts and their rates, in all and by category, as they stand in the file."""
     return {block: None if tallies is None else _block(tallies, rules) for block, tallies in pooled.items()}
 
