@@ -31,6 +31,8 @@ _DECODER = json.JSONDecoder(strict=False)
 _TOO_MANY = 10**12
 """Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
 _MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
+_BESIDE = ("model", "provider", "usage")
+"""What may stand beside a wrapped completion."""
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
@@ -73,18 +75,19 @@ def text_of(content: bytes) -> str:
     return content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
 
 
-def completion_in(body: Any) -> Any:
+def completion_in(body: Any, depth: int = 3) -> Any:
     """The completion in a body: under `data` or the like where a gateway wraps it, as the text of it, or the body."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    if not isinstance(body, Mapping) or _has_choices(body) or says_something(body.get("error")):
+    if not isinstance(body, Mapping) or _has_choices(body) or says_something(body.get("error")) or not depth:
         return body
     for inner in body.values():
         if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
             with suppress(ValueError):
                 inner = parse_body(inner.encode("utf-8", "replace"))
-        if _has_choices(inner):
-            return inner
+        found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
+        if _has_choices(found):
+            return {**{name: body[name] for name in _BESIDE if name in body}, **found}
     return body
 
 
@@ -122,7 +125,7 @@ def read_completion(body: Any) -> Reply | None:
     return Reply(
         text=said.answer if said.answer and said.answer.strip() else arguments_in(message) or said.answer,
         finish_reason=canonical(_text(choice.get("finish_reason")) or _text(choice.get("native_finish_reason"))),
-        refusal=_text(message.get("refusal")) or said.refusal,
+        refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else said.refusal,
         reasoning=_reasoning(message) or said.thoughts,
         usage=_usage(usage),
         cost=_cost(usage),

@@ -105,6 +105,12 @@ WRAPPED = {
     "response": {"code": "0", "message": "OK", "response": GOOD, "error": None},
     "as text": {"code": 0, "data": json.dumps(GOOD)},
     "a list": [GOOD],
+    "two deep": {"data": {"result": GOOD}},
+    "its usage beside it": {"output": {"choices": GOOD["choices"]}, "usage": GOOD["usage"], "model": "m"},
+    "a refusal that is a word for none": {
+        **GOOD,
+        "choices": [{"message": {"content": SAID, "refusal": "None"}, "finish_reason": "stop"}],
+    },
     "beside a code": {**GOOD, "code": 0, "message": "success"},
     "an error of nulls": {**GOOD, "error": {"code": None, "message": None, "type": None}},
     "an empty error": {**GOOD, "error": {}},
@@ -119,7 +125,7 @@ WRAPPED = {
 def test_an_answer_is_found_under_its_wrapping_in_any_encoding(how: str, encoding: str) -> None:
     reply = outcome_of(200, json.dumps(WRAPPED[how], ensure_ascii=False).encode(encoding))
     assert isinstance(reply, Reply), reply
-    assert (reply.text, reply.usage.completion_tokens) == (SAID, 5)
+    assert (reply.text, reply.usage.completion_tokens, reply.refusal) == (SAID, 5, None)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from attunebench.protocol.read.thoughts import end_of_first_part, without_though
 _FENCE_OR_OBJECT = re.compile(r"`{3,}|~{3,}|\{|\[(?=\s*[\[{\"'“‘])")
 _OBJECT_BEGINS = re.compile(r"""\{\s*["'“][^"'“”\n]{1,80}["'”]\s*:""")
 """Told from a brace in prose: its inside is not searched, since an object there stands in one of its strings."""
+_OF_TAGS = frozenset("<[◁【")
 _STRICT_ATTEMPTS = 1000
 _STRICT_CHARACTERS = 5_000_000
 _MENDED_CHARACTERS = 120_000
@@ -96,7 +97,7 @@ def _answering(text: str) -> str | None:
         return None
     kept = kept.strip()
     rest = kept[end_of_first_part(kept) :].lstrip()
-    return rest if rest[:1] in ("{", "`") and "{" in rest else kept
+    return rest if "{" in rest and rest[:1] not in _OF_TAGS else kept
 
 
 class _Strict:

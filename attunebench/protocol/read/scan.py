@@ -23,14 +23,15 @@ MAX_TOKENS = 10_000
 _CLOSERS = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 _ENDS = {closers: re.compile(rf"\\.|[{closers}]", re.DOTALL) for closers in set(_CLOSERS.values())}
 _SPACE = re.compile(rf"[\s{INVISIBLE}]*")
-_BARE = re.compile(r'(?:[^,:{}\[\]\n"“”/#`]|/(?![/*]))+')
-_AFTER_VALUE = re.compile(r"\s*(?:[,}\]]|//|/\*|#|```|\Z)")
+_BARE = re.compile(r'(?:[^,:{}\[\]\n"“”/#`，：]|/(?![/*]))+')
+_AFTER_VALUE = re.compile(rf"[\s{INVISIBLE}]*(?:[,}}\]，]|//|/\*|#|```|\Z)")
 _AFTER_COMMA_LESS = re.compile(r"""\s*(?:["'“][^"'“”\n]{1,80}["'”]\s*:|\([^()"“”]{0,200}\)\s*[,}\]])""")
 """What may follow a quote that may also be one of the text's own: a key without a comma before it, a remark."""
 _BARE_INNER_QUOTE = re.compile(r'(?<!\\)"')
 _LITERALS = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _CLOSE = {"{": f', "{CUT}": null }}', "[": f', "{CUT}" ]'}
+_FULL_WIDTH = {"，": ",", "：": ":"}
 _PARTNER = {"}": "{", "]": "["}
 
 
@@ -158,7 +159,7 @@ class _Scanner:
             self.value_done(match.end())
         else:
             self.pos = match.end()
-            if self.text[self.pos] == ":":
+            if self.text[self.pos] in ":：":
                 self.put_text(word)
             else:
                 self.oddities += 1
@@ -173,7 +174,7 @@ class _Scanner:
 
     def step(self) -> bool:
         """Take one token; False where the text ends before the object does."""
-        char = self.text[self.pos]
+        char = _FULL_WIDTH.get(self.text[self.pos], self.text[self.pos])
         if char in "{[":
             self.open(char)
         elif char in "}]":

@@ -21,6 +21,7 @@ _FINAL = r"(?:(?:final[ _-]?)?(?:answer|response|output|reply|solution|result)|f
 _BEGIN, _END = r"(?:begin|start)(?:[ _▁-]of)?[ _▁-]", r"end(?:[ _▁-]of)?[ _▁-]"
 _TOKEN = r"<[|｜]\s*"
 _TOKEN_END = r"\s*[|｜]>"
+_ROLES = rf"{_TOKEN}im_start{_TOKEN_END}\s*"
 _HEADER = (
     rf"(?:{_TOKEN}(?:start|im_start|start_header_id){_TOKEN_END}\s*assistant(?:{_TOKEN}end_header_id{_TOKEN_END})?\s*)"
 )
@@ -49,14 +50,21 @@ MARKS = (
         opens=r"\A(?:assistant\s*)?(?-i:analysis|commentary)(?=[^\W_]|[\"'“‘{\[(*<])",
         final=r"(?-i:assistantfinal)|(?<=[.!?}\s])(?-i:assistant)\s+(?-i:final)(?=[A-Z{\[\"])",
     ),
+    Mark("roles", opens=rf"{_ROLES}{_NAME}\b", final=rf"{_ROLES}{_FINAL}\b"),
+    Mark(
+        "folded parts",
+        opens=rf"<details\b[^<>]{{0,200}}type=.reasoning[^<>]{{0,200}}>|<details>\s*<summary>\s*{_WORD}\b",
+        closes=r"</details>",
+    ),
+    Mark("Ollama", opens=r"\AThinking\.\.\.\s", final=r"\.\.\.done thinking\.?"),
     Mark("Gemma", opens=r"<\|channel>\s*(?!final)\w*", closes=r"<channel\|>", final=r"<\|channel>\s*final"),
     Mark("inner", opens=rf"{_TOKEN}inner_prefix{_TOKEN_END}", closes=rf"{_TOKEN}inner_suffix{_TOKEN_END}"),
     Mark(
         "special tokens",
         opens=rf"{_TOKEN}(?:{_BEGIN})?{_NAME}{_TOKEN_END}",
         closes=rf"{_TOKEN}(?:/|{_END}){_NAME}{_TOKEN_END}",
-        final=rf"{_TOKEN}(?:{_BEGIN}{_FINAL}|content|{_FINAL}){_TOKEN_END}",
-        end=rf"{_TOKEN}(?:/|{_END}){_FINAL}{_TOKEN_END}",
+        final=rf"{_TOKEN}(?:{_BEGIN}(?:{_FINAL}|box)|content|{_FINAL}){_TOKEN_END}",
+        end=rf"{_TOKEN}(?:/|{_END})(?:{_FINAL}|box){_TOKEN_END}",
     ),
     Mark("Kimi", opens=rf"◁\s*{_NAME}\s*▷", closes=rf"◁\s*/\s*{_NAME}\s*▷", final=rf"◁\s*{_FINAL}\s*▷",
          end=rf"◁\s*/\s*{_FINAL}\s*▷"),
@@ -102,18 +110,21 @@ def _table() -> re.Pattern[str]:
         "role": [_ROLE],
     }
     groups = (f"(?P<{kind}>{'|'.join(filter(None, each))})" for kind, each in rows.items())
-    return re.compile(rf"(?=[<\[◁【&]|assistant|here|analysis|commentary)(?:{'|'.join(groups)})", re.IGNORECASE)
+    return re.compile(
+        rf"(?=[<\[◁【&]|assistant|here|analysis|commentary|thinking\.\.\.|\.\.\.done)(?:{'|'.join(groups)})",
+        re.IGNORECASE,
+    )
 
 
 _MARK = _table()
 _MARK_OR_OBJECT = re.compile(rf"{_MARK.pattern}|(?P<object>\{{)", re.IGNORECASE)
-_NAME_IN = re.compile(rf"{_NAME}|channel|inner|assistant|commentary|here", re.IGNORECASE)
+_NAME_IN = re.compile(rf"details|{_NAME}|channel|inner|assistant|commentary|here", re.IGNORECASE)
 _BEGINS_WITH_HEADING = re.compile(rf"\s*{_heading(_WORD)}", re.IGNORECASE | re.MULTILINE)
 _FINAL_HEADINGS = re.compile(rf"^[ \t]*{_heading(_FINAL)}", re.IGNORECASE | re.MULTILINE)
 
 _PAIR = re.compile(
     r"\s*(?P<open><\|?|\[{1,2}|◁|【|⟨|&lt;|\{)\s*(?P<word>[^\W\d][\w:. -]{0,40}?)(?:\s[^<>\[\]]{0,80})?"
-    r"\s*(?:\|?>|\]|▷|】|⟩|&gt;|\})"
+    r"\s*(?:\|?>|\]{1,2}|▷|】|⟩|&gt;|\})"
 )
 _UNKNOWN_TOKEN = re.compile(r"<[|｜][^<>|｜\n]{1,60}[|｜]>|<\|\w{1,40}>|<\w{1,40}\|>|◁[^◁▷\n]{1,60}▷")
 _LONE_CLOSE = re.compile(r"<\s*/\s*([a-z][\w:.-]{0,40})\s*>", re.IGNORECASE)
@@ -167,7 +178,8 @@ class _Sorting:
         """Whether a mark only names the format: a mere tag or phrase inside thoughts, or behind the last object."""
         if kind == "answer":
             return bool(self.inside) or (0 <= self.first_brace < begin and self.last_brace < end)
-        return kind == "final" and mark[:4].casefold() == "here" and not self.inside
+        # Phrases and tags of plain texts too, where no thoughts are open.
+        return kind != "open" and not self.inside and mark[:4].casefold() in ("here", "</de", "...d")
 
     def keep_until(self, end: int) -> None:
         if not self.inside and not self.over and (part := self.text[self.start : end]).strip():
@@ -263,6 +275,6 @@ def end_of_first_part(text: str) -> int:
     if begin is None or begin["word"].casefold() in _OF_TEXTS:
         return 0
     opening, word = re.escape(begin["open"]), re.escape(begin["word"])
-    closing = re.compile(rf"{opening}\s*/\s*{word}\s*(?:\|?>|\]|▷|】|⟩|&gt;|\}})", re.IGNORECASE)
+    closing = re.compile(rf"{opening}\s*/\s*{word}\s*(?:\|?>|\]{{1,2}}|▷|】|⟩|&gt;|\}})", re.IGNORECASE)
     found = closing.search(text, begin.end())
     return found.end() if found else 0

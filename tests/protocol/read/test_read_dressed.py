@@ -114,6 +114,19 @@ def test_what_people_read_keeps_its_characters(read: Reader) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        '{\u200b"0":\u00a0"A",\u200b\n\u00a0"1": "B"\ufeff}',
+        '{"0"：\u3000"A"，"1"："B"}',
+        '{\u00a0\u00a0"0": "A",\u2028"1": "B"}',
+    ],
+)
+def test_look_alikes_between_the_values_change_nothing(text: str) -> None:
+    asked = Asked("pairwise", comparisons={"0": ("Reply 2", "Reply 1"), "1": ("Reply 1", "Reply 3")})
+    assert read_text(asked, text, default_codebook()).values == {"pairwise_selections": {"0": "A", "1": "B"}}
+
+
+@pytest.mark.parametrize(
     ("said", "meant"),
     [("1.0", "yes"), ("0.0", "no"), (1.0, "yes"), ("1.00.", "yes"), ("Yes (1.0)", "yes"), ("yes, 0.9 sure", "yes"),
      ("0.5", None), ("10", None), ("1.5", None), (2.0, None), ("1.0 or 0.0", None)],

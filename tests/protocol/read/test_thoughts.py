@@ -54,6 +54,11 @@ WAYS: dict[str, str] = {
     "Granite tags": "<think>{thoughts}</think>\n<response>{answer}</response>",
     "answer tags": "<think>{thoughts}</think><answer>{answer}</answer> I hope this helps.",
     "answer tags alone": "{thoughts} <answer>{answer}</answer>",
+    "GLM": "<think>{thoughts}</think><|begin_of_box|>{answer}<|end_of_box|>",
+    "roles": "<|im_start|>think\n{thoughts}\n<|im_start|>answer\n{answer}<|im_end|>",
+    "folded": '<details type="reasoning" done="true">\n<summary>Thought for 3 s</summary>\n{thoughts}\n</details>\n'
+    "{answer}",
+    "Ollama": "Thinking...\n{thoughts}\n...done thinking.\n\n{answer}",
     "escaped": "&lt;think&gt;{thoughts}&lt;/think&gt;{answer}",
     "headings": "## Thinking\n\n{thoughts}\n\n## Final Response\n\n{answer}",
     "bold headings": "**Analysis:** {thoughts}\n**Final answer:** {answer}",
@@ -135,6 +140,7 @@ def test_a_bare_draft_with_marks_that_nobody_knows_is_not_readable(text: str, re
         "Here's my answer: rest.",
         "I thought: <you> matter.",
         "1. Breathe [slowly]. 2. Rest.",
+        "Thinking about it ... I hear you. <details>x</details>",
         "My assistant final exam is near, you say?",
     ],
 )
@@ -143,8 +149,12 @@ def test_what_only_looks_like_a_mark_is_part_of_a_draft(text: str, read: Reader)
 
 
 def test_a_part_in_tags_that_nobody_knows_before_an_object_is_no_answer(read: Reader) -> None:
-    answer = read(TWO, f"<musing>{THOUGHTS}</musing>" + '{"1": "B"}')
-    assert answer.values == {"pairwise_selections": {"1": "B"}}
+    for first in (
+        f"<musing>{THOUGHTS}</musing>",
+        f"[[PONDER]]{THOUGHTS}[[/PONDER]]\nSo: ",
+        f"<|mull|>{THOUGHTS}<|/mull|>",
+    ):
+        assert read(TWO, first + '{"1": "B"}').values == {"pairwise_selections": {"1": "B"}}
 
 
 def test_an_object_in_tags_of_its_own_is_the_answer(read: Reader) -> None:
