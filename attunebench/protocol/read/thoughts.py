@@ -21,6 +21,8 @@ _FINAL = r"(?:(?:final[ _-]?)?(?:answer|response|output|reply|solution|result)|f
 _BEGIN, _END = r"(?:begin|start)(?:[ _▁-]of)?[ _▁-]", r"end(?:[ _▁-]of)?[ _▁-]"
 _TOKEN = r"<[|｜]\s*"
 _TOKEN_END = r"\s*[|｜]>"
+_HERE = r"\W{0,4}Here(?:'|’| i)s my (?:thought|thinking|reasoning)"
+_HERE_FINAL = r"Here(?:'|’| i)s my (?:final )?(?:response|answer|reply)\s*:[*_ ]*"
 _ROLES = rf"{_TOKEN}im_start{_TOKEN_END}\s*"
 _HEADER = (
     rf"(?:{_TOKEN}(?:start|im_start|start_header_id){_TOKEN_END}\s*assistant(?:{_TOKEN}end_header_id{_TOKEN_END})?\s*)"
@@ -56,7 +58,7 @@ MARKS = (
         opens=rf"<details\b[^<>]{{0,200}}type=.reasoning[^<>]{{0,200}}>|<details>\s*<summary>\s*{_WORD}\b",
         closes=r"</details>",
     ),
-    Mark("Ollama", opens=r"\AThinking\.\.\.\s", final=r"\.\.\.done thinking\.?"),
+    Mark("Ollama", opens=r"\AThinking\.\.\.\s(?=[\s\S]*\.\.\.done thinking)", final=r"\.\.\.done thinking\.?"),
     Mark("Gemma", opens=r"<\|channel>\s*(?!final)\w*", closes=r"<channel\|>", final=r"<\|channel>\s*final"),
     Mark("inner", opens=rf"{_TOKEN}inner_prefix{_TOKEN_END}", closes=rf"{_TOKEN}inner_suffix{_TOKEN_END}"),
     Mark(
@@ -76,8 +78,7 @@ MARKS = (
     Mark("escaped tags", opens=rf"&lt;\s*{_NAME}\s*&gt;", closes=rf"&lt;\s*/\s*{_NAME}\s*&gt;"),
     Mark("brackets", opens=rf"(?-i:\[THINK\])|\A\[\s*{_NAME}\s*\]|【\s*{_NAME}\s*】",
          closes=rf"\[\s*/\s*{_NAME}\s*\]|【\s*/\s*{_NAME}\s*】"),
-    Mark("Granite", opens=r"\A\W{0,4}Here(?:'|’| i)s my (?:thought|thinking|reasoning)(?: process)?\s*:",
-         final=r"Here(?:'|’| i)s my (?:final )?(?:response|answer|reply)\s*:[*_ ]*"),
+    Mark("Granite", opens=rf"\A{_HERE}(?: process)?\s*:(?=[\s\S]*{_HERE_FINAL})", final=_HERE_FINAL),
 )  # fmt: skip
 """Case and white space around names never matter."""
 _BOLD = r"(?:\*\*|__)"
@@ -119,7 +120,7 @@ def _table() -> re.Pattern[str]:
 _MARK = _table()
 _MARK_OR_OBJECT = re.compile(rf"{_MARK.pattern}|(?P<object>\{{)", re.IGNORECASE)
 _NAME_IN = re.compile(rf"details|{_NAME}|channel|inner|assistant|commentary|here", re.IGNORECASE)
-_BEGINS_WITH_HEADING = re.compile(rf"\s*{_heading(_WORD)}", re.IGNORECASE | re.MULTILINE)
+_BEGINS_WITH_HEADING = re.compile(rf"\s*(?:{_heading(_WORD)}|{_HERE} process\s*:)", re.IGNORECASE | re.MULTILINE)
 _FINAL_HEADINGS = re.compile(rf"^[ \t]*{_heading(_FINAL)}", re.IGNORECASE | re.MULTILINE)
 
 _PAIR = re.compile(

@@ -99,8 +99,7 @@ def test_thoughts_in_the_value_of_a_draft_are_set_aside(way: str, read: Reader) 
 
 
 UNCLOSED = ("<think>", "[THINK]", "◁think▷", "<|channel>thought\n", "<|channel|>analysis<|message|>", "analysis",
-            "<|START_THINKING|>", "<seed:think>", "<thinking>a <reflection>b</reflection>",
-            "Here is my thought process:\n")  # fmt: skip
+            "<|START_THINKING|>", "<seed:think>", "<thinking>a <reflection>b</reflection>")  # fmt: skip
 
 
 @pytest.mark.parametrize("opening", UNCLOSED)
@@ -118,6 +117,7 @@ UNKNOWN = (
     "Is this person sad?<|done_pondering|>I am sorry.",
     "Is this person sad?</musing>I am sorry.",
     "<musing>Is this person sad? I am sorry.</musing>",
+    "Here is my thought process:\nIs this person sad? I am sorry.",
     "thought\nIs this person sad?I am sorry.",
     "**Reasoning:** Is this person sad?\n\nI am sorry.",
     "◁ponder▷Is this person sad?◁/ponder▷I am sorry.",
@@ -138,6 +138,8 @@ def test_a_bare_draft_with_marks_that_nobody_knows_is_not_readable(text: str, re
         "I <em>see</em> you. Thinking: it helps some.",
         "Analysis paralysis is real.",
         "Here's my answer: rest.",
+        "Here's my thought: rest.",
+        "Thinking... I hear you.",
         "I thought: <you> matter.",
         "1. Breathe [slowly]. 2. Rest.",
         "Thinking about it ... I hear you. <details>x</details>",
@@ -158,7 +160,13 @@ def test_a_part_in_tags_that_nobody_knows_before_an_object_is_no_answer(read: Re
 
 
 def test_an_object_in_tags_of_its_own_is_the_answer(read: Reader) -> None:
-    for text in (f"<json>{ANSWER}</json>", f"<tool_call>{ANSWER}</tool_call>", f"{ANSWER} The <draft> is good."):
+    for text in (
+        f"Here is my reasoning: so.\n{ANSWER}",
+        f"Analysis: so.\n{ANSWER}",
+        f"<json>{ANSWER}</json>",
+        f"<tool_call>{ANSWER}</tool_call>",
+        f"{ANSWER} The <draft> is good.",
+    ):
         assert read(TWO, text).outcome == "answered"
 
 
