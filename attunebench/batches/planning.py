@@ -94,7 +94,10 @@ async def write_plan(
                 sheaf.add(ask.target.model, request_line(custom_id, ask, settings))
                 ask = await anext(open_asks, None)
     except OSError as error:
-        raise DataError(f"{target} cannot be written ({error.strerror}); name a file in another folder.") from error
+        raise DataError(
+            f"{target}, or its table in {settings.output}, cannot be written ({error.strerror or error}); make room, "
+            "or name a file in another folder."
+        ) from error
     return planned
 
 

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock
-
 from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.choosing import conversation_number, is_companion
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal.locks import release, try_lock
+from attunebench.journal.locks import Lock, release, try_lock
+from attunebench.journal.owners import owner_file
 
 WORK_NAME = ".attunebench-get"
 """Hidden, so that whoever reads the data passes over it."""
@@ -134,7 +133,7 @@ def _make(parent: Path) -> list[Path]:
     return missing
 
 
-def _lock(folder: Path) -> FileLock:
+def _lock(folder: Path) -> Lock:
     try:
         folder.mkdir(exist_ok=True)
         lock = try_lock(folder / _LOCK)
@@ -155,9 +154,9 @@ def _lock(folder: Path) -> FileLock:
     return lock
 
 
-def _leave(folder: Path, lock: FileLock) -> None:
+def _leave(folder: Path, lock: Lock) -> None:
     """Give the lock back, and take it and the folder away where nothing else is in it."""
-    if folder.is_dir() and [path.name for path in folder.iterdir()] == [_LOCK]:
+    if folder.is_dir() and {folder / _LOCK, owner_file(folder / _LOCK)}.issuperset(folder.iterdir()):
         shutil.rmtree(folder, ignore_errors=True)
     release(lock)
 

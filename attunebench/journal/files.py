@@ -57,7 +57,10 @@ def create(path: Path) -> None:
             connection.executescript(_SCHEMA)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
-        raise DataError(f"The call journal {path} cannot be made ({error}); use another results folder.") from error
+        raise DataError(
+            f"The call journal {path} cannot be made ({error}); use another results folder, on a disk that has room "
+            "and locks."
+        ) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -132,6 +135,11 @@ def unusable(path: Path, reason: str) -> DataError:
         return DataError(
             f"The call journal {path} cannot be used: another program has locked it. Nothing was changed; close that "
             "program (a database browser, a backup) and repeat the command, or use another results folder."
+        )
+    if "full" in reason or "I/O error" in reason:
+        return DataError(
+            f"The call journal {path} cannot be used ({reason}): its disk is full or fails. Nothing was changed; make "
+            "room and repeat the command, or use another results folder."
         )
     return DataError(
         f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "

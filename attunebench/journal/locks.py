@@ -6,6 +6,8 @@ and taking are tried again for a second before somebody else is said to hold it.
 
 from __future__ import annotations
 
+import errno
+import inspect
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -13,11 +15,19 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
 from attunebench.errors import DataError
+from attunebench.journal.owners import owner_file, try_owner
 
+_NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
+"""What systems say of a file system that has no locks."""
+_NATIVE_ONLY: dict[str, Any] = (
+    {"fallback_to_soft": False} if "fallback_to_soft" in inspect.signature(FileLock.__init__).parameters else {}
+)
+"""Newer releases of the package have files of their own in place of locks, into which `_sign` would write."""
 LOOK = 1.0
 """Seconds after which a lock that is not to be had is held by somebody who does more than look."""
 
@@ -46,23 +56,35 @@ def claim(
                 raise DataError(
                     f"Another process{_holder(busy)} is running {f'shard {part} of ' if part else ''}{model} "
                     f"({provider}, {mode}) into {folder} at this moment; wait for it to end, or use another results "
-                    "folder."
+                    f"folder.{_left_by(busy)}"
                 )
         yield
 
 
-def try_lock(path: Path, patience: float = 0.0) -> FileLock | None:
+class Lock(Protocol):
+    """A lock that is held."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+
+def try_lock(path: Path, patience: float = 0.0) -> Lock | None:
     """The lock on this file, or None where another process (or another part of this one) holds it.
 
-    It is waited for `patience` seconds.
+    It is waited for `patience` seconds. Where the file system has no locks, a file says who holds it.
     """
-    lock = FileLock(path, is_singleton=False)
+    lock = FileLock(path, is_singleton=False, **_NATIVE_ONLY)
     try:
-        lock.acquire(timeout=patience, poll_interval=0.02)
+        try:
+            lock.acquire(timeout=patience, poll_interval=0.02)
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, Timeout) or getattr(error, "errno", errno.ENOSYS) not in _NO_LOCKS:
+                raise
+            return try_owner(path, patience)
     except Timeout:
         return None
-    except (OSError, NotImplementedError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        reason = error.strerror or error
         raise DataError(f"{path} cannot be locked ({reason}); use another results folder.") from error
     return lock
 
@@ -78,7 +100,7 @@ def is_held(path: Path, patience: float = 0.0) -> bool:
     return False
 
 
-def release(lock: FileLock) -> None:
+def release(lock: Lock) -> None:
     """Give the lock back. Its file stays: taking it away would let two others lock two files of the same name."""
     lock.release()
 
@@ -95,6 +117,12 @@ def _holder(path: Path) -> str:
         if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", path.read_text(encoding="ascii")):
             return f" (pid {told[1]}, since {told[2]})"
     return ""
+
+
+def _left_by(path: Path) -> str:
+    """What to do about an owner that cannot be looked at from here; "" where the system has the lock."""
+    owner = owner_file(path)
+    return f" If it has ended on another machine, delete {owner}." if owner.exists() else ""
 
 
 def _stem(provider: str, model: str, mode: str, task: str) -> str:

@@ -36,7 +36,7 @@ from attunebench.journal.files import (
 from attunebench.journal.locks import LOOK, is_held, release, try_lock
 
 if TYPE_CHECKING:
-    from filelock import FileLock
+    from attunebench.journal.locks import Lock
 
 _MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -59,7 +59,7 @@ class Journal:
         self,
         path: Path | None,
         files: Sequence[Path],
-        lock: FileLock | None,
+        lock: Lock | None,
         *,
         unread: Sequence[Path] = (),
         copies: tempfile.TemporaryDirectory[str] | None = None,
@@ -124,7 +124,7 @@ class Journal:
         return cls._beside_others(folder, None, None)
 
     @classmethod
-    def _beside_others(cls, folder: Path, own: Path | None, lock: FileLock | None) -> Journal:
+    def _beside_others(cls, folder: Path, own: Path | None, lock: Lock | None) -> Journal:
         """A journal that reads copies of all files, its own included, made while nobody writes to them.
 
         A database that another machine is changing can be read only as far as the file system passes locks on and shows

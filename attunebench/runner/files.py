@@ -34,7 +34,10 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
             # Half a surrogate pair in a model's text is no reason to lose the answer: it is escaped.
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise DataError(f"{path} cannot be written ({error.strerror}); use another results folder.") from error
+        raise DataError(
+            f"{path} cannot be written ({error.strerror or error}); make room or use another results folder, and "
+            "repeat the command."
+        ) from error
 
 
 def prepare_folder(folder: Path) -> None:

@@ -1,0 +1,171 @@
+"""A file system without locks: a living owner is respected, a dead one is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from factory import write_conversations
+
+from attunebench.journal.owners import owner_file, try_owner
+from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+
+SOURCE = Path(__file__).parents[1] / "support" / "nolocks.c"
+LOCKING = """
+import os, signal, sys
+from pathlib import Path
+from attunebench.journal.locks import try_lock
+lock = try_lock(Path(sys.argv[1]))
+print("refused" if lock is None else "held", flush=True)
+{then}
+"""
+HOLDS, DIES, LEAVES = "sys.stdin.read()", "os.kill(os.getpid(), signal.SIGKILL)", "lock and lock.release()"
+Lock = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What takes locks away from the processes that load it."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if sys.platform != "linux" or compiler is None:
+        pytest.skip("needs Linux and a C compiler")
+    made = tmp_path_factory.mktemp("nolocks") / "nolocks.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", made, SOURCE, "-ldl"], check=True)
+    return made
+
+
+def without_locks(library: Path, folder: Path, error: int) -> dict[str, str]:
+    return {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "NOLOCK_DIR": str(folder),
+        "NOLOCK_ERRNO": str(error),
+        "NOLOCK_ONLY": "flock",
+    }
+
+
+@pytest.fixture(params=["ENOSYS", "ENOLCK", "EOPNOTSUPP", "EINVAL"])
+def environment(request: pytest.FixtureRequest, library: Path, tmp_path: Path) -> dict[str, str]:
+    import errno
+
+    return without_locks(library, tmp_path, getattr(errno, request.param))
+
+
+@pytest.fixture
+def lock(environment: dict[str, str], tmp_path: Path) -> Iterator[Lock]:
+    """`lock(then)`: a process that takes the lock, says how that went and then does so; ended after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(then: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOCKING.format(then=then), str(tmp_path / "x.lock")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_a_living_owner_is_respected_until_it_leaves(lock: Lock) -> None:
+    first = lock(f"{HOLDS}; {LEAVES}")
+    assert "held" == said(first)
+    assert "refused" == said(lock(LEAVES))
+    first.communicate(timeout=60)
+    assert "held" == said(lock(LEAVES))
+
+
+def test_a_dead_owner_is_noticed_each_time(lock: Lock) -> None:
+    for _ in range(3):
+        process = lock(DIES)
+        assert ("held", -9) == (said(process), process.wait(60))
+    last = lock(LEAVES)
+    assert ("held", "") == (said(last), last.communicate(timeout=60)[1])
+
+
+def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
+    library: Path, tmp_path: Path, fake_server: FakeServer
+) -> None:
+    data = write_conversations(tmp_path / "data", 1, seed=3, turns=1)
+    words = ["run", "local", "m", str(data), "--base-url", fake_server.url, "-o", "results"]
+    options: dict[str, Any] = {
+        "cwd": tmp_path,
+        "env": without_locks(library, tmp_path / "results", 38),
+        "stderr": subprocess.PIPE,
+        "text": True,
+    }
+    command = [sys.executable, "-m", "attunebench.cli.main", *words]
+    asked: list[Asked] = []
+
+    def script(each: Asked) -> Doing:
+        asked.append(each)
+        return Answer(delay=0 if len(asked) > 20 else 20)
+
+    fake_server.script = script
+    first = subprocess.Popen(command, **options)
+    while not fake_server.bodies:
+        time.sleep(0.05)
+    second = subprocess.run(command, check=False, **options)
+    assert (2, True) == (second.returncode, f"pid {first.pid}" in second.stderr), second.stderr
+    first.kill()
+    first.communicate()
+    fake_server.script = None
+    third = subprocess.run(command, check=False, **options)
+    assert (0, False) == (third.returncode, "Warning" in third.stderr), third.stderr
+    assert not list((tmp_path / "results").glob(".*owner*"))
+
+
+def owned_by(path: Path, **changes: Any) -> Path:
+    """The owner file of this process's own lock, changed."""
+    held = try_owner(path, 0.0)
+    assert held is not None
+    owner = owner_file(path)
+    owner.write_text(json.dumps({**json.loads(owner.read_text("utf-8")), **changes}), encoding="utf-8")
+    return owner
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="starts of processes are read from /proc")
+@pytest.mark.parametrize(
+    ("changes", "dead"),
+    [
+        ({}, False),
+        ({"pid": 2**22 + 1}, True),
+        ({"start": ["1"]}, True),
+        ({"boot": "an earlier one"}, True),
+        ({"boot": "an earlier one", "machine": "another"}, False),
+        ({"pid": 2**22 + 1, "machine": "another"}, False),
+        ({"pid": 2**22 + 1, "space": "another container"}, False),
+    ],
+)
+def test_an_owner_is_dead_only_where_that_can_be_known(tmp_path: Path, changes: dict[str, Any], dead: bool) -> None:
+    owned_by(tmp_path / "x.lock", **changes)
+    assert dead is (try_owner(tmp_path / "x.lock", 0.0) is not None)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": null}', "4711 2026-01-01"])
+@pytest.mark.parametrize(("age", "dead"), [(0, False), (60, True)])
+def test_an_owner_that_says_nothing_is_given_time_to_say_it(tmp_path: Path, content: str, age: int, dead: bool) -> None:
+    owner = owner_file(tmp_path / "x.lock")
+    owner.write_text(content, encoding="utf-8")
+    os.utime(owner, (time.time() - age,) * 2)
+    assert dead is (try_owner(tmp_path / "x.lock", 0.0) is not None)
