@@ -23,11 +23,13 @@ T = TypeVar("T")
 BEAT = 0.25
 """Seconds after which the loop looks at its clock at the latest."""
 LATE = 0.5
-"""Seconds of lateness that a busy machine explains; longer ones were no time of ours."""
+"""Seconds of lateness after which they are no time of ours; shorter ones are the timers' own."""
+NAP = 2.0
+"""Seconds of lateness that a busy machine does not explain: this process slept, and connections may be lost."""
 
 
 class AwakeClock:
-    """`time.monotonic` without the stretches in which nobody could look at it. `naps` counts these stretches.
+    """`time.monotonic` without the stretches in which nobody could look at it. `naps` counts the longer ones of these.
 
     `now` and `since_boot` are monotonic clocks in seconds; the second goes on while the machine is suspended.
     """
@@ -47,7 +49,7 @@ class AwakeClock:
         now = self._now()
         if now - self._due > LATE:
             self._asleep += now - self._due
-            self.naps += 1
+            self.naps += now - self._due > NAP
         self._due = max(self._due, now)
         return now - self._asleep
 
@@ -61,7 +63,7 @@ class AwakeClock:
         self.read()
         self._due = now = self._now()
         apart = self._since_boot() - now
-        self.naps += apart - self._apart > LATE
+        self.naps += apart - self._apart > NAP
         self._apart = apart
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, cast
 
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
-from attunebench.wholefile import whole_file
+from attunebench.wholefile import replaces_a_file, whole_file
 
 SCHEMA_VERSION = "1.1"
 """Readers take any file of the same major version; a minor version only adds keys.
@@ -356,7 +356,7 @@ def refuse_foreign(path: str | Path) -> None:
     target = Path(path)
     if target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it as --output.")
-    if not target.is_file():  # nothing is there, or a device or a pipe, which is written to and never read
+    if not replaces_a_file(target):  # nothing is there, or a device or a pipe, which is written to and never read
         return
     with target.open("rb") as file:
         head = file.read(_HEAD_BYTES)

@@ -45,6 +45,11 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
         raise
 
 
+def replaces_a_file(path: Path) -> bool:
+    """Whether writing there takes away what a file holds."""
+    return path.is_file() and not _DESCRIPTOR.fullmatch(str(_end_of_links(path).absolute()))
+
+
 def _end_of_links(path: Path) -> Path:
     """Where links lead to; a descriptor of this process stays what it is, though it looks like a link to a file."""
     for _ in range(_MOST_LINKS):

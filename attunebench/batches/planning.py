@@ -16,7 +16,7 @@ from attunebench.batches.answers import read_line
 from attunebench.batches.requests import SERVICE, Ids, Limits, request_line, tag_of
 from attunebench.batches.table import Head, Row, table_file, table_path
 from attunebench.errors import DataError, UsageError
-from attunebench.wholefile import whole_file
+from attunebench.wholefile import replaces_a_file, whole_file
 
 if TYPE_CHECKING:
     from attunebench.batches.rounds import Round, ToAsk
@@ -145,7 +145,7 @@ class _Sheaf:
         number = len(self._planned.files) + 1
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
-        if path.is_dir() or (path.is_file() and not _is_plan(path)):
+        if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
         opened = RequestFile(path, model), self._held.enter_context(whole_file(path))
         self._planned.files.append(opened[0])

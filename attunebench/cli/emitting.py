@@ -17,7 +17,7 @@ from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
 from attunebench.jsonfile import read_json
 from attunebench.text import clean
-from attunebench.wholefile import whole_file
+from attunebench.wholefile import replaces_a_file, whole_file
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis
@@ -140,7 +140,7 @@ def emit_folder(files: Mapping[str, str], folder: Path) -> None:
 
 def _data_in(path: Path) -> str | None:
     """What the file holds where that is input of this package; None for whatever else, which -o may replace."""
-    if not path.is_file():  # a pipe would be waited for
+    if not replaces_a_file(path):  # a pipe would be waited for
         return None
     try:
         content, _ = read_json(path)

@@ -56,6 +56,15 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
         assert (0, "") == (ended.returncode, ended.stderr)
 
 
+@pytest.mark.parametrize("options", ["", "--format html --no-texts", "--format csv"])
+def test_dev_stdout_is_written_to_where_it_stands(data: Path, tmp_path: Path, options: str) -> None:
+    shell(f"{COMMAND} run baseline majority {data} -q; {COMMAND} score -d {data} --resamples 100", tmp_path)
+    report = f"{COMMAND} report {options} -o"
+    ended = shell(f"{{ echo before; {report} /dev/stdout; echo after; }} > all; {report} alone", tmp_path)
+    assert 0 == ended.returncode, ended.stderr
+    assert f"before\n{(tmp_path / 'alone').read_text()}after\n" == (tmp_path / "all").read_text()
+
+
 @full
 def test_a_full_disk_behind_stdout_is_told_in_a_sentence(tmp_path: Path) -> None:
     ended = shell(f"{COMMAND} report --explain all > /dev/full", tmp_path)
