@@ -130,6 +130,7 @@ class _Tries:
 
     async def once(self) -> Reply:
         """One try, in its turn."""
+        self._asleep = False
         if self._cover is not None:
             await self._cover()
         with await self._turn() as place:

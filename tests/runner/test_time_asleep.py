@@ -170,6 +170,16 @@ def test_a_second_sleep_excuses_no_more() -> None:
     assert (TransientError, 2) == (type(outcome), effort.requests)
 
 
+def test_a_sleep_gives_no_time_back_that_a_call_had_used_up_awake() -> None:
+    async def send(_: int) -> Reply:
+        asyncio.get_running_loop().naps += 1  # type: ignore[attr-defined]
+        await asyncio.sleep(1000)
+        return REPLY
+
+    outcome, effort, _, _ = tried(send, call_timeout=1000, total_timeout=600)
+    assert (TransientError, 1) == (type(outcome), effort.requests)
+
+
 @pytest.mark.parametrize("kind", ["rate", "money", "server"])
 def test_what_a_server_says_counts_though_the_machine_slept(kind: Trouble) -> None:
     _, _, told, _ = tried(sleeps_and_fails(kind, 1))
