@@ -18,6 +18,7 @@ from pathlib import Path
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, DECLARED
+from attunebench.journal.owners import has_record_locks
 
 APPLICATION_ID = 0x41747475
 """In the header of every journal ("Attu"), so that no other program's database is taken for one."""
@@ -26,7 +27,8 @@ _HEADER = b"SQLite format 3\x00"
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _ROLLBACK_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _PATIENCE = 30.0
-_UNSHARED = f"mode=ro&vfs={'win32' if os.name == 'nt' else 'unix'}-none"
+_UNLOCKED = f"vfs={'win32' if os.name == 'nt' else 'unix'}-none"
+_UNSHARED = f"mode=ro&{_UNLOCKED}"
 """Reads a file with its log and makes nothing beside it; only for one that no process is writing to."""
 _SCHEMA = f"""
 CREATE TABLE replies ({DECLARED});
@@ -51,12 +53,12 @@ def create(path: Path) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.unlink(missing_ok=True)
-        with closing(sqlite3.connect(part)) as connection, connection:
+        with closing(_connect(part, "mode=rwc")) as connection, connection:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.executescript(_SCHEMA)
         part.replace(path)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, DataError) as error:
         raise DataError(
             f"The call journal {path} cannot be made ({error}); use another results folder, on a disk that has room "
             "and locks."
@@ -70,7 +72,10 @@ def writing(path: Path) -> sqlite3.Connection:
     """A connection for the one thread that writes; a commit that returns is on the disk."""
     connection = _connect(path, "mode=rw", any_thread=True)
     # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
-    for mode in ("TRUNCATE",) if is_shared(path) else ("WAL", "TRUNCATE"):
+    locks = has_record_locks(path.parent)
+    if not locks:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    for mode in ("WAL", "TRUNCATE") if locks and not is_shared(path) else ("TRUNCATE",):
         with suppress(sqlite3.OperationalError):
             connection.execute(f"PRAGMA journal_mode = {mode}")
             break
@@ -190,6 +195,8 @@ def _options_to_check(path: Path) -> str:
 
 def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.Connection:
     try:
+        if "vfs=" not in options and not has_record_locks(path.parent):
+            options = f"{options}&{_UNLOCKED}"  # whoever opens it has made sure that nobody else writes to it
         uri = f"{path.resolve().as_uri()}?{options}"
         connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, check_same_thread=not any_thread)
         if options == _UNSHARED:

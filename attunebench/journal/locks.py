@@ -20,10 +20,8 @@ from typing import Any, Protocol
 from filelock import FileLock, Timeout
 
 from attunebench.errors import DataError
-from attunebench.journal.owners import owner_file, try_owner
+from attunebench.journal.owners import NO_LOCKS, owner_file, try_owner
 
-_NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
-"""What systems say of a file system that has no locks."""
 _NATIVE_ONLY: dict[str, Any] = (
     {"fallback_to_soft": False} if "fallback_to_soft" in inspect.signature(FileLock.__init__).parameters else {}
 )
@@ -78,7 +76,7 @@ def try_lock(path: Path, patience: float = 0.0) -> Lock | None:
         try:
             lock.acquire(timeout=patience, poll_interval=0.02)
         except (OSError, NotImplementedError) as error:
-            if isinstance(error, Timeout) or getattr(error, "errno", errno.ENOSYS) not in _NO_LOCKS:
+            if isinstance(error, Timeout) or getattr(error, "errno", errno.ENOSYS) not in NO_LOCKS:
                 raise
             return try_owner(path, patience)
     except Timeout:

@@ -7,13 +7,17 @@ at from here: that owner counts as alive.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 
+NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
+"""What systems say of a file system that has no locks."""
 _POLL = 0.02
 _WRITTEN_WITHIN = 10.0
 """Seconds after which a file that says nothing was left by a process that was killed as it began."""
@@ -27,6 +31,20 @@ class OwnerLock:
 
     def release(self) -> None:
         self._path.unlink(missing_ok=True)
+
+
+def has_record_locks(folder: Path) -> bool:
+    """Whether files there have the locks that SQLite needs. True where that cannot be tried."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix=".attunebench-") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in NO_LOCKS
+    return True
 
 
 def owner_file(path: Path) -> Path:

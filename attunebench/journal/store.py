@@ -34,6 +34,7 @@ from attunebench.journal.files import (
     writing,
 )
 from attunebench.journal.locks import LOOK, is_held, release, try_lock
+from attunebench.journal.owners import has_record_locks
 
 if TYPE_CHECKING:
     from attunebench.journal.locks import Lock
@@ -91,7 +92,8 @@ class Journal:
         for `patience` seconds. Raises DataError for a file that is damaged, of another program or of a newer version;
         it is left as it is.
         """
-        if shard is None:
+        alone = shard is None and has_record_locks(folder)
+        if alone:
             _checked(folder)
         for number in range(1, 1000):
             parts = ["_calls", _clean(shard) if shard else "", str(number) if number > 1 else ""]
@@ -102,7 +104,7 @@ class Journal:
             try:
                 if not path.exists():
                     create(path)
-                if shard is not None:
+                if not alone:
                     return cls._beside_others(folder, path, lock)
                 return cls(path, _at_rest(folder), lock)
             except BaseException:
@@ -116,7 +118,7 @@ class Journal:
 
         What a shard writes to at this moment is not read.
         """
-        return cls(None, _checked(folder), None)
+        return cls(None, _checked(folder), None) if has_record_locks(folder) else cls.snapshot(folder)
 
     @classmethod
     def snapshot(cls, folder: Path) -> Journal:

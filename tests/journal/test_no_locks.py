@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ import pytest
 from factory import write_conversations
 
 from attunebench.journal.owners import owner_file, try_owner
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+from attunebench.selftest.server import Answer, FakeServer, Hang
 
 SOURCE = Path(__file__).parents[1] / "support" / "nolocks.c"
 LOCKING = """
@@ -42,20 +43,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def without_locks(library: Path, folder: Path, error: int) -> dict[str, str]:
-    return {
-        **os.environ,
-        "LD_PRELOAD": str(library),
-        "NOLOCK_DIR": str(folder),
-        "NOLOCK_ERRNO": str(error),
-        "NOLOCK_ONLY": "flock",
-    }
+def without_locks(library: Path, folder: Path, error: int, **more: str) -> dict[str, str]:
+    said = {"LD_PRELOAD": str(library), "NOLOCK_DIR": str(folder), "NOLOCK_ERRNO": str(error)}
+    return {**os.environ, **said, **more}
 
 
 @pytest.fixture(params=["ENOSYS", "ENOLCK", "EOPNOTSUPP", "EINVAL"])
 def environment(request: pytest.FixtureRequest, library: Path, tmp_path: Path) -> dict[str, str]:
-    import errno
-
     return without_locks(library, tmp_path, getattr(errno, request.param))
 
 
@@ -103,27 +97,33 @@ def test_a_dead_owner_is_noticed_each_time(lock: Lock) -> None:
     assert ("held", "") == (said(last), last.communicate(timeout=60)[1])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "lacking"),
+    [
+        (errno.ENOLCK, {}),
+        (errno.ENOSYS, {"NOLOCK_ONLY": "flock"}),
+        (errno.ENOLCK, {"NOLOCK_ONLY": "fcntl"}),
+    ],
+    ids=["no locks", "no flock", "no record locks"],
+)
 def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
-    library: Path, tmp_path: Path, fake_server: FakeServer
+    library: Path, tmp_path: Path, fake_server: FakeServer, error: int, lacking: dict[str, str]
 ) -> None:
     data = write_conversations(tmp_path / "data", 1, seed=3, turns=1)
     words = ["run", "local", "m", str(data), "--base-url", fake_server.url, "-o", "results"]
     options: dict[str, Any] = {
         "cwd": tmp_path,
-        "env": without_locks(library, tmp_path / "results", 38),
+        "env": without_locks(library, tmp_path / "results", error, **lacking),
         "stderr": subprocess.PIPE,
         "text": True,
     }
     command = [sys.executable, "-m", "attunebench.cli.main", *words]
-    asked: list[Asked] = []
-
-    def script(each: Asked) -> Doing:
-        asked.append(each)
-        return Answer(delay=0 if len(asked) > 20 else 20)
-
-    fake_server.script = script
+    # 2 of 5 calls are answered, after the price list.
+    fake_server.script = lambda asked: Answer() if asked.number < 3 else Hang()
     first = subprocess.Popen(command, **options)
-    while not fake_server.bodies:
+    while len(fake_server.bodies) < 5:
+        assert first.poll() is None
         time.sleep(0.05)
     second = subprocess.run(command, check=False, **options)
     assert (2, True) == (second.returncode, f"pid {first.pid}" in second.stderr), second.stderr
@@ -132,6 +132,7 @@ def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
     fake_server.script = None
     third = subprocess.run(command, check=False, **options)
     assert (0, False) == (third.returncode, "Warning" in third.stderr), third.stderr
+    assert 5 + 3 == len(fake_server.bodies)
     assert not list((tmp_path / "results").glob(".*owner*"))
 
 
