@@ -172,5 +172,6 @@ def _drop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _since_boot() -> float:
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    # On macOS this one goes on while the machine is suspended, and `time.monotonic` does not.
+    clock = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
     return time.monotonic() if clock is None else time.clock_gettime(clock)
