@@ -70,7 +70,7 @@ def kind_of(content: Any) -> Literal["result", "other"]:
 
 def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
     """The result; ValueError says in a clause what is missing of `conversationId`, `em_model` and `turns`."""
-    conversation_id = values.text(values.first(content, _ID_KEYS))
+    conversation_id = values.identifier(values.first(content, _ID_KEYS))
     if conversation_id is None:
         raise ValueError("conversationId is missing")
     em_model = values.text(content.get("em_model"))
@@ -142,8 +142,8 @@ def _turns(value: Any) -> tuple[tuple[ResultTurn, ...], bool]:
     numbered = any(number is not None for number in given)
     numbers = [values.whole(number) for number in given] if numbered else range(1, len(value) + 1)
     turns = tuple(_turn(turn, _known(numbers[place], place)) for place, turn in enumerate(value))
-    twice, count = Counter(numbers).most_common(1)[0] if turns else (0, 0)
-    if count > 1:
+    twice = next((number for number, count in Counter(numbers).items() if count > 1), None)
+    if twice is not None:
         raise ValueError(f"turn {twice} stands in it more than once")
     return turns, numbered
 

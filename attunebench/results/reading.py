@@ -2,11 +2,12 @@
 
 Owns which files count and what is said of the others. Never raises for a single file, never depends on its name except
 that `_skipped_*.json` holds what a run left undone, other names with a leading `_` are private to a run, and what
-begins with a dot is not looked at.
+begins with a dot is not looked at. Links are followed; what cannot be read is named.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,9 +126,11 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
     if not root.exists():
         raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")
     files = []
-    for path in _json_files(root):
+    for path in _json_files(root, findings):
         name = path.relative_to(root).as_posix() if path != root else path.name
-        if path.name.startswith("_skipped_"):
+        if not os.path.isfile(path):  # noqa: PTH113
+            findings.unreadable.append(Unreadable(name, "is a broken link, no ordinary file, or closed to you"))
+        elif path.name.startswith("_skipped_"):
             _note_skipped(path, name, findings)
         elif path.name.startswith("_"):
             findings.passed_over.append(name)
@@ -156,15 +159,40 @@ def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, 
     return tuple(Duplicate(key, tuple(names)) for key, names in files.items() if len(names) > 1)
 
 
-def _json_files(root: Path) -> list[Path]:
-    if root.is_file():
+def _json_files(root: Path, findings: Findings) -> list[Path]:
+    """Every visible `*.json` below the folder. Links are followed; a folder or file with several names counts once."""
+    if not root.is_dir():
         return [root]
-    paths = (path for path in root.rglob("*.json") if not _is_hidden(path.relative_to(root)))
-    return sorted(path for path in paths if path.is_file())
+
+    def unreadable(error: OSError) -> None:
+        name = Path(error.filename).relative_to(root).as_posix()
+        findings.unreadable.append(Unreadable(name, f"is a folder that cannot be read ({error.strerror})"))
+
+    paths: list[Path] = []
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(root, followlinks=True, onerror=unreadable):
+        if _is_again(Path(place), seen):
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        visible = (Path(place, name) for name in names if not name.startswith("."))
+        paths += [path for path in visible if path.suffix == ".json" or _leads_nowhere(path)]
+    # A file goes by its own name before that of a link to it. (`os.path` says no where `Path` raises: no access.)
+    paths.sort(key=lambda path: (os.path.islink(path), path))  # noqa: PTH114
+    return sorted(path for path in paths if not os.path.isfile(path) or not _is_again(path, seen))  # noqa: PTH113
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _leads_nowhere(path: Path) -> bool:
+    """A link whose name does not tell whether it was one to a folder of results."""
+    return os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
+
+
+def _is_again(path: Path, seen: set[tuple[int, int]]) -> bool:
+    status = path.stat()
+    key = (status.st_dev, status.st_ino)
+    known = key in seen
+    seen.add(key)
+    return known
 
 
 def _content(path: Path) -> Any:
@@ -198,7 +226,7 @@ def _note_skipped(path: Path, name: str, findings: Findings) -> None:
 
 
 def _skipped(entry: Mapping[str, Any]) -> Skipped | None:
-    conversation_id = values.text(values.first(entry, ("conversationId", "conversation_id", "conversation")))
+    conversation_id = values.identifier(values.first(entry, ("conversationId", "conversation_id", "conversation")))
     em_model = values.text(values.first(entry, ("em_model", "model")))
     if conversation_id is None or em_model is None:
         return None

@@ -85,6 +85,11 @@ def text(value: Any) -> str | None:
     return (value.strip() or None) if isinstance(value, str) else None
 
 
+def identifier(value: Any) -> str | None:
+    """A text with something in it, to the letter: white space at its ends tells one conversation from another."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
 def texts(value: Any) -> tuple[str, ...] | None:
     """A list of texts; one text is a list of one. A non-empty list without any text is None, as is all else."""
     if isinstance(value, str):

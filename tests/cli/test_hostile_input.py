@@ -66,11 +66,13 @@ def test_scores_never_take_the_place_of_a_pipe_but_go_into_it(cli, scored: Path,
 
 def test_every_conversation_is_scored_whatever_its_id(cli, tmp_path: Path) -> None:
     names = ["_mine", "_skipped_mine", ".mine", "-rf", "__", "Case", "case", "a b", "a:b", "x" * 150]
+    names += ["end ", "end", " end", "end\N{NO-BREAK SPACE}", "\N{ZERO WIDTH SPACE}end"]
     (tmp_path / "d").mkdir()
     for number, name in enumerate(names):
         talk = {**make_conversation(number), "conversationId": name}
         (tmp_path / "d" / f"conversation_{number}.json").write_text(json.dumps(talk))
-    cli("run", "baseline", "majority", "d", "-q")
+    assert 0 == cli("validate", "d").status
+    assert 0 == cli("run", "baseline", "majority", "d", "-q").status
     assert 0 == cli("score", "--ground-truth", "d", "--resamples", "5").status
     scored = json.loads(Path("scores.json").read_text())["conversations"]
     assert set(names) == {entry["conversationId"] for entry in scored}

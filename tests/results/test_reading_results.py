@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from factory import make_conversation, write_conversations
@@ -183,3 +184,55 @@ def test_what_a_run_skipped_is_known_from_its_file(folder):
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
     with pytest.raises(DataError, match="There is no folder"):
         load_results(tmp_path / "nowhere")
+
+
+def linked(tmp_path):
+    """Results of two models, one of them behind links: to a folder, to a file, in a circle, and to nothing."""
+    write_result(tmp_path / "res" / "a", oracle_result(make_conversation(1), model="a"), "one.json")
+    write_result(tmp_path / "real" / "deep", oracle_result(make_conversation(1), model="b"), "one.json")
+    write_result(tmp_path / "real", oracle_result(make_conversation(2), model="b"), "two.json")
+    write_result(tmp_path, oracle_result(make_conversation(2), model="a"), "alone.json")
+    (tmp_path / "res" / "b").symlink_to("../real")
+    (tmp_path / "res" / "b again").symlink_to("../real")
+    (tmp_path / "real" / "circle").symlink_to("..")
+    (tmp_path / "res" / "file.json").symlink_to("../alone.json")
+    (tmp_path / "res" / "a" / "same.json").symlink_to("one.json")
+    return tmp_path / "res"
+
+
+def test_results_behind_links_are_read_once(tmp_path):
+    found = load_results(linked(tmp_path))
+    assert {("a", 1), ("a", 2), ("b", 1), ("b", 2)} == {(result.em_model, _seed(result)) for result in found.results}
+    assert (4, (), ()) == (len(found.results), found.duplicates, found.unreadable)
+
+
+def _seed(result):
+    return next(s for s in (1, 2) if make_conversation(s)["conversationId"] == result.conversation_id)
+
+
+def test_what_cannot_be_read_in_a_folder_is_named(tmp_path):
+    res = linked(tmp_path)
+    os.mkfifo(res / "pipe.json")
+    (res / "lost.json").symlink_to("nothing.json")
+    (res / "self.json").symlink_to("self.json")
+    (res / "model").symlink_to("nothing")
+    found = load_results(res)
+    assert {"pipe.json", "lost.json", "self.json", "model"} == {file.file for file in found.unreadable}
+    assert 4 == len(found.results)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions bind no administrator")
+@pytest.mark.parametrize("mode", [0o000, 0o400])
+def test_a_folder_without_access_is_named(tmp_path, mode):
+    res = linked(tmp_path)
+    write_result(res / "closed", oracle_result(make_conversation(3)), "one.json")
+    (res / "closed").chmod(mode)
+    found = load_results(res)
+    (res / "closed").chmod(0o700)
+    assert ["closed"] == [file.file.split("/")[0] for file in found.unreadable]
+    assert 4 == len(found.results)
+
+
+def test_a_pipe_in_place_of_a_folder_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "results")
+    assert 1 == len(load_results(tmp_path / "results").unreadable)
