@@ -1,6 +1,6 @@
-"""Text of models, servers and data on its way out: nothing in it may steer a terminal or stop an encoder.
+"""Text of models, servers and data on its way out: nothing in it may steer a terminal, stop an encoder or be markup.
 
-Owns what is taken out of foreign text. Knows neither where the text comes from nor what it is put into.
+Owns what is taken out of foreign text. Knows neither where the text comes from nor which document it is put into.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _SEQUENCES = re.compile(
     r"|\x1b[ -/]*[0-~]?",
     re.DOTALL,
 )
+_MARKDOWN = re.compile(r"[\\`*<>\[\]|~&]|(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=[wW]{3})\.")
 _JOINERS = "\u200c\u200d"
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -55,6 +56,11 @@ def levelled(text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_LOOK_ALIKES)
+
+
+def markdown_text(text: str) -> str:
+    """Clean text that markdown shows as it is, in a table too."""
+    return _MARKDOWN.sub(lambda found: "&amp;" if found[0] == "&" else f"\\{found[0]}", clean(text))
 
 
 def encodable(text: str) -> str:

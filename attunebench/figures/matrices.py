@@ -8,7 +8,7 @@ from attunebench.analyses import common
 from attunebench.analyses.model import Table
 from attunebench.figures import canvas
 from attunebench.figures.heat import Heat, heat_map, roomy
-from attunebench.figures.model import Picture
+from attunebench.figures.model import LackingError, Picture
 from attunebench.figures.source import Floats, Source, column, points, words
 from attunebench.text import printable
 
@@ -41,7 +41,9 @@ def win_rates(source: Source) -> list[Picture]:
     )
     counts = np.array([cell.n or 0 for one in columns for cell in column(table, one)])
     counts = counts[counts > 0]
-    over = f"{counts.min()}" if counts.size and counts.min() == counts.max() else f"{counts.min()}–{counts.max()}"
+    if not counts.size:
+        raise LackingError("No two models have a conversation in common, so there is nothing to compare.")
+    over = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()}–{counts.max()}"
     axes.set_xlabel(f"% of talks in which the row's model is higher (n = {over} per pair; 50 is even)")
     caption = (
         "In how many of the talks of both the row's model is closer to the person than the column's. Bold: told apart "

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from attunebench.errors import DataError
 from attunebench.figures.canvas import drawing
 from attunebench.figures.model import Look, Picture, Skipped
-from attunebench.text import clean
+from attunebench.text import markdown_text
 from attunebench.wholefile import whole_file
 
 Format = Literal["svg", "png", "pdf"]
@@ -45,16 +45,13 @@ def captions(
     """
     parts = [f"<!-- {STAMP} -->\n# Captions", *([f"Rules: {rules}"] if rules else [])]
     if warnings:
-        parts.append("\n".join(f"- {_plain(warning)}" for warning in warnings))
-    parts += [f"## {one.title}\n\n`{one.id}`\n\n{_plain(' '.join(one.caption))}" for one in pictures]
+        parts.append("\n".join(f"- {markdown_text(warning)}" for warning in warnings))
+    parts += [
+        f"## {markdown_text(one.title)}\n\n`{one.id}`\n\n{markdown_text(' '.join(one.caption))}" for one in pictures
+    ]
     if skipped:
-        parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {_plain(one.reason)}" for one in skipped))
+        parts.append("## Not drawn\n\n" + "\n".join(f"- `{one.name}`: {markdown_text(one.reason)}" for one in skipped))
     return "\n\n".join(parts) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Foreign names stay words: no markup of theirs takes effect where the page is rendered."""
-    return clean(text).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attunebench.reports import layout
 from attunebench.reports.layout import Grid
 from attunebench.reports.model import Group, Report, Section
-from attunebench.reports.text import markdown_text
+from attunebench.text import markdown_text
 
 _SIDE_BY_SIDE = 4
 """Up to so many groups are columns; more are rows."""

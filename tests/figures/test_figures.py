@@ -206,7 +206,16 @@ def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None
     text = figures.render(pictures[0], "svg", LOOK).decode()
     assert "$\\frac{1}$ &lt;b&gt;" in text
     assert "\u202e" not in text
-    assert "<b>" not in figures.captions(pictures, [])
+    assert not re.search(r"(?<!\\)[<>]b>", figures.captions(pictures, []))
+
+
+def test_names_are_no_markup_in_captions() -> None:
+    name = "![i](http://127.0.0.1:9/p.png) [click](http://127.0.0.1:9) <a> `x` | *b*"
+    hostile = make_study([planted_scores({name: Skill(), "other": Skill()}, Plan(conversations=4), resamples=100)])
+    pictures, skipped = figures.draw(hostile, SETTINGS, LOOK, ["leaderboard", "win-rates", "turn-drift"])
+    text = figures.captions(pictures, [figures.Skipped(f"of {name}", f"because {name}.")], [f"Beware of {name}."])
+    assert "click" in text
+    assert [] == re.findall(r"(?<!\\)[\[\]]|(?<!\\)<a|(?<!\\)\*b", text)
 
 
 def test_a_name_that_does_not_exist_is_answered_with_the_nearest() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attunebench.reports.text import csv_cell, markdown_text
-from attunebench.text import clean, encodable, printable
+from attunebench.reports.text import csv_cell
+from attunebench.text import clean, encodable, markdown_text, printable
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,24 @@ def test_clean_text_holds_no_control_character(text: str) -> None:
         ("-0.25", "-0.25"),
         ("+1e3", "+1e3"),
         ("gpt-5", "gpt-5"),
+        ("x;=1+cmd", "x;'=1+cmd"),
+        ('x; "@SUM(A1)"', 'x;\' "@SUM(A1)"'),
+        ("\r=1", "'=1"),
+        ("\rx", "'x"),
+        ("a; -0.25; +3", "a; -0.25; +3"),
+        ("-1;-1+cmd", "-1;'-1+cmd"),
+        ("a; b = c", "a; b = c"),
     ],
 )
 def test_csv_cells_are_no_formulas(text: str, cell: str) -> None:
     assert cell == csv_cell(text)
 
 
-@given(st.text())
+@given(st.text() | st.text("=+-@;'\" \t\r1.eE"))
 def test_no_text_becomes_a_formula(text: str) -> None:
-    cell = csv_cell(text)
-    if cell[:1] in ("=", "@", "+", "-"):
-        float(cell)
+    for part in csv_cell(text).split(";"):
+        if part.strip(" \"'")[:1] in ("=", "@", "+", "-") and not part.startswith("'"):
+            float(part)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,8 @@ def test_no_text_becomes_a_formula(text: str) -> None:
     [
         ("a|b", "a\\|b"),
         ("<script>", "\\<script\\>"),
-        ("[x](http://y)", "\\[x\\](http://y)"),
+        ("[x](http://y)", "\\[x\\](http:\\//y)"),
+        ("see www.example.com", "see www\\.example.com"),
         ("em_model_x", "em_model_x"),
         ("_x_", "\\_x\\_"),
         ("a\\|b", "a\\\\\\|b"),

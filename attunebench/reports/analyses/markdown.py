@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from attunebench.analyses.model import Analysis, Table
 from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, row_n, words_of
-from attunebench.reports.text import markdown_text
+from attunebench.text import markdown_text
 
 
 def render(analyses: Sequence[Analysis], rules: str = "") -> str:
