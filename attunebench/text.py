@@ -16,6 +16,11 @@ _SEQUENCES = re.compile(
     re.DOTALL,
 )
 _MARKDOWN = re.compile(r"[\\`*<>\[\]|~&]|(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=[wW]{3})\.")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\ud800-\udfff]"
+)
+"""Control characters (but not tab and line feed), marks of direction, invisible signs, halves of surrogate pairs."""
 _JOINERS = "\u200c\u200d"
 INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -61,6 +66,11 @@ def levelled(text: str) -> str:
 def markdown_text(text: str) -> str:
     """Clean text that markdown shows as it is, in a table too."""
     return _MARKDOWN.sub(lambda found: "&amp;" if found[0] == "&" else f"\\{found[0]}", clean(text))
+
+
+def visible(text: str) -> str:
+    """The text with each character that would not be seen as its code point: "a‹U+202E›b"."""
+    return _UNSEEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
 
 
 def encodable(text: str) -> str:

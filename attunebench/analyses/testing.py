@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.model import Cell, Settings
+from attunebench.errors import UsageError
 from attunebench.statistics.bootstrap import Floats, Labels
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
 from attunebench.statistics.permutation import FEWEST, least_corrected, permutations_needed
 
+_MOST_JOINT = 10_000
+"""Of these max-T takes about a gigabyte."""
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
 
 
@@ -26,6 +29,12 @@ def pair_tests(
 
     `family`: how many tests are corrected together, where these are not all.
     """
+    joint = settings.correction == "maxt"
+    if joint and a.shape[1] > _MOST_JOINT:
+        raise UsageError(
+            f"max-T keeps the permutations of all {a.shape[1]:,} pairs in memory, which {_MOST_JOINT:,} may have; "
+            "use --correction holm."
+        )
     return paired_tests(
         a,
         b,
@@ -36,6 +45,7 @@ def pair_tests(
         level=settings.level,
         alpha=settings.alpha,
         power=settings.power,
+        joint=joint,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -39,12 +40,17 @@ def show(
     panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta, as for `run`.")] = "absolute",
     codebook: CodebookOption = None,
 ) -> None:
-    """Print the messages of one call, under a line that names each message's role."""
+    """Print the messages of one call, under a line that names each message's role.
+
+    On a terminal, characters that would steer it or not be seen stand as their code points; a pipe or file gets all
+    to the letter.
+    """
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
     from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
+    from attunebench.text import visible
 
     kind = next((known for known in ALL_KINDS if known == call), None)
     if kind is None:
@@ -60,4 +66,6 @@ def show(
         raise UsageError(f"{conversation} is no conversation file; give one file, such as DIR/conversation_7.json.")
     (loaded,) = load_conversations(conversation)
     book = choose_codebook(conversation.parent, codebook)
-    typer.echo(show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy), nl=False)
+    text = show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy)
+    # What a conversation holds must not steer a terminal; a file or a program gets it to the letter, by `color` too.
+    typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)

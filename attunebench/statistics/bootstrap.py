@@ -18,6 +18,8 @@ Labels = NDArray[np.intp]
 
 _CHUNK_CELLS = 1_000_000
 """Cells of the weight matrix that are handled at once: bounds the memory, whatever the number of rows."""
+_BLOCK_CELLS = 10_000_000
+"""Resamples times columns that are held at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,22 @@ def percentile_interval(samples: Floats, level: float = 0.95) -> tuple[Floats, F
     return bounds[0], bounds[1]
 
 
+def ratio_intervals(
+    weights: Counts, numerators: Floats, denominators: Floats, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """`percentile_interval` of `resampled_ratios`, some columns at a time: the memory does not grow with their number.
+
+    Columns may be the pairs of hundreds of models.
+    """
+    bounds = np.empty((2, numerators.shape[1]))
+    size = max(1, _BLOCK_CELLS // len(weights))
+    for start in range(0, bounds.shape[1], size):
+        block = slice(start, start + size)
+        samples = resampled_ratios(weights, numerators[:, block], denominators[:, block])
+        bounds[:, block] = percentile_interval(samples, level)
+    return bounds[0], bounds[1]
+
+
 def standard_errors(numerators: Floats, denominators: Floats, clusters: Labels | None = None) -> Floats:
     """Standard error of each column's ratio of sums; NaN under two defined rows or clusters.
 
@@ -113,7 +131,7 @@ def estimate_ratios(
     above, below = numerators, denominators
     if clusters is not None:
         above, below = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
-    low, high = percentile_interval(resampled_ratios(weights, above, below), level)
+    low, high = ratio_intervals(weights, above, below, level)
     single = _defined(denominators, clusters) < 2
     low[single] = high[single] = np.nan
     return Estimates(value, n, se, low, high)

@@ -6,6 +6,7 @@ comes in as `rng`. All columns share their resamples and their flips.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,8 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
     mean_as_ratio,
-    percentile_interval,
+    ratio_intervals,
     resample_weights,
-    resampled_ratios,
     standard_errors,
     sum_by_cluster,
 )
@@ -28,6 +28,8 @@ _NOTHING = 1e-12
 """Differences under this share of what they are differences of are rounding, and count as 0."""
 
 _CHUNK_CELLS = 2_000_000
+_BLOCK_CELLS = 10_000_000
+"""Kept permutations times columns that are in memory at once, if not all are asked for."""
 _EXACT_UNITS = 14
 """Up to so many units all flips are gone through (8,192)."""
 _MOST_CELLS = 20_000_000
@@ -71,6 +73,7 @@ def paired_tests(
     level: float = 0.95,
     alpha: float = 0.05,
     power: float = 0.8,
+    joint: bool = True,
 ) -> PairedTests:
     """Compare a with b, column by column. Both are (rows, columns) with NaN for gaps; `clusters` labels rows 0 … k − 1.
 
@@ -81,7 +84,8 @@ def paired_tests(
     10,000 with the tail of `permutation_p` where that is too many. The resamples have no part in p. T is the sum of
     the differences over the root of their sum of squares (of clusters: of their sums); a flip leaves the latter as it
     is, so T orders flips as Student's t does and has a variance of 1 in every column. `se` is sd/√n, clustered
-    √(Σ_c (Σ_i e_ic)²)/n, and `mde` follows from it.
+    √(Σ_c (Σ_i e_ic)²)/n, and `mde` follows from it. Without `joint` there is no `null`, whose memory grows with the
+    columns.
 
     A column with under two rows (clusters) is NaN throughout; where no row differs p is 1, and where all differ by the
     same `mde` is NaN. Source: spec 07.
@@ -100,15 +104,14 @@ def paired_tests(
     difference, sd = _mean_and_sd(above, below, n)
     se = np.where(sd > 0, standard_errors(above, below, clusters), 0.0)
     weights = resample_weights(len(sums), resamples, rng)
-    low, high = percentile_interval(resampled_ratios(weights, sums, counts), level)
+    low, high = ratio_intervals(weights, sums, counts, level)
     for column in (difference, sd, se, low, high):
         column[undefined] = np.nan
     needed = permutations_needed(a.shape[1] if tests is None else tests, alpha)
     drawn = permutations or (needed if needed * a.shape[1] <= _MOST_CELLS else FEWEST)
-    reached, made, observed, null = _sign_flips(sums[(counts > 0).any(axis=1)], rng.spawn(1)[0], drawn)
     least = 0.5 ** np.maximum(units - 1.0, 0.0)
-    too_few = permutations is None and drawn < needed and made == drawn
-    p = permutation_p(observed, reached, made, null if too_few else None, least)
+    too_few = permutations is None and drawn < needed
+    p, observed, null = _permuted(sums[(counts > 0).any(axis=1)], rng.spawn(1)[0], drawn, too_few, least, joint)
     p[undefined] = least[undefined] = observed[undefined] = null[:, undefined] = np.nan
     mde = minimum_detectable_effect(se, 1, alpha=alpha, power=power)
     return PairedTests(difference, n, units, sd, se, low, high, p, mde, least, null, observed)
@@ -130,12 +133,32 @@ def _mean_and_sd(above: Floats, below: Floats, n: NDArray[np.int64]) -> tuple[Fl
     return mean, sd
 
 
+def _permuted(
+    sums: Floats, rng: np.random.Generator, permutations: int, too_few: bool, least: Floats, joint: bool
+) -> tuple[Floats, Floats, Floats]:
+    """p, |T| and, if `joint`, |T*| of each column; some columns at a time, all under the same flips."""
+    columns = sums.shape[1]
+    p, observed, nulls = np.empty(columns), np.empty(columns), list[Floats]()
+    width = max(1, _BLOCK_CELLS // FEWEST)
+    for start in range(0, columns, width):
+        block = slice(start, start + width)
+        reached, made, observed[block], null = _sign_flips(
+            sums[:, block], copy.deepcopy(rng), permutations, min(width, columns)
+        )
+        needed = null if too_few and made == permutations else None
+        p[block] = permutation_p(observed[block], reached, made, needed, least[block])
+        if joint:
+            nulls.append(null)
+    return p, observed, np.concatenate(nulls, axis=1) if nulls else np.empty((0, columns))
+
+
 def _sign_flips(
-    sums: Floats, rng: np.random.Generator, permutations: int
+    sums: Floats, rng: np.random.Generator, permutations: int, width: int
 ) -> tuple[NDArray[np.int64], int, Floats, Floats]:
     """Flip the units of (units, columns): how many flips reach |T|, of how many; |T|; and |T*| of the first 10,000.
 
-    All flips that there are where units are few, else so many random ones.
+    All flips that there are where units are few, else so many random ones. `width`: the columns of the widest block,
+    since random numbers come in portions that follow from it.
     """
     root = np.sqrt((sums**2).sum(axis=0))
     scaled = sums / np.where(root > 0, root, 1.0)
@@ -146,7 +169,7 @@ def _sign_flips(
         permutations = 2 ** max(0, len(sums) - 1) - 1
     null = np.empty((min(permutations, FEWEST), sums.shape[1]))
     reached = np.zeros(sums.shape[1], dtype=np.int64)
-    size = max(1, _CHUNK_CELLS // max(1, *sums.shape))
+    size = max(1, _CHUNK_CELLS // max(1, len(sums), width))
     for start in range(0, permutations, size):
         rows = np.arange(start, min(start + size, permutations))
         signs = _signs_of(rows + 1, len(sums)) if exact else _random_signs(len(rows), len(sums), rng)

@@ -159,7 +159,8 @@ def weight_sensitivity(
 
 
 def _under(composite: Floats, drawn: Floats) -> WeightDraws:
-    published, ranks = competition_ranks(composite), competition_ranks(drawn)
+    published = competition_ranks(composite)
+    ranks = np.concatenate([competition_ranks(part) for part in _parts(drawn)])
     places, p_above = _compare(drawn)
     steady = _steady(composite)
     with np.errstate(invalid="ignore"):
@@ -176,13 +177,18 @@ def _steady(values: Floats) -> Floats:
         return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), _DIGITS))
 
 
+def _parts(samples: Floats) -> list[Floats]:
+    """Some rows at a time, so that comparing all models in them takes little memory."""
+    size = max(1, _CHUNK_CELLS // max(1, samples.shape[1] ** 2))
+    return [samples[start : start + size] for start in range(0, len(samples), size)] or [samples]
+
+
 def _compare(samples: Floats) -> tuple[Floats, Floats]:
     """Shares of places (models, places) and of standing above each other (models, models) over the samples' rows."""
     models = samples.shape[1]
     places, above, both = (np.zeros((models, models)) for _ in range(3))
-    size = max(1, _CHUNK_CELLS // models**2)
-    for start in range(0, len(samples), size):
-        rows = _steady(samples[start : start + size])
+    for part in _parts(samples):
+        rows = _steady(part)
         known = (~np.isnan(rows)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             tied = rows[:, :, None] == rows[:, None, :]

@@ -63,7 +63,7 @@ def test_no_figure_breaks(cli, folder: Path, name: str) -> None:
 
 def test_where_nothing_is_in_common_the_other_figures_are_drawn_and_win_rates_are_named(cli, folder: Path) -> None:
     pytest.importorskip("matplotlib")
-    names = "win-rates,turn-drift,distributions"
+    names = "win-rates,cost,distributions"
     source = folder / "nothing in common.json"
     ended = cli("figures", "-s", source, "-o", "f", "--resamples", "100", "--only", names)
     drawn = [line for line in ended.out.splitlines() if line.endswith(".svg")]

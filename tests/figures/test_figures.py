@@ -212,8 +212,8 @@ def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None
 def test_names_are_no_markup_in_captions() -> None:
     name = "![i](http://127.0.0.1:9/p.png) [click](http://127.0.0.1:9) <a> `x` | *b*"
     hostile = make_study([planted_scores({name: Skill(), "other": Skill()}, Plan(conversations=4), resamples=100)])
-    pictures, skipped = figures.draw(hostile, SETTINGS, LOOK, ["leaderboard", "win-rates", "turn-drift"])
-    text = figures.captions(pictures, [figures.Skipped(f"of {name}", f"because {name}.")], [f"Beware of {name}."])
+    pictures, _ = figures.draw(hostile, SETTINGS, LOOK, ["leaderboard", "win-rates", "turn-drift"])
+    text = figures.captions(pictures, [figures.Skipped("cost", f"because {name}.")], [f"Beware of {name}."])
     assert "click" in text
     assert [] == re.findall(r"(?<!\\)[\[\]]|(?<!\\)<a|(?<!\\)\*b", text)
 

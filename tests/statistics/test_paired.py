@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,3 +173,29 @@ def test_no_rows_or_no_columns_are_no_error(shape):
     found = compare(np.ones(shape), np.zeros(shape))
     assert shape[1] == len(found.p)
     assert np.isnan(found.p).all()
+
+
+def test_a_column_is_tested_alike_whatever_stands_beside_it():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.2, 1, (30, 2_300)), rng.normal(0, 1, (30, 2_300))
+    a[rng.random(a.shape) < 0.05] = np.nan
+
+    def tested(columns, **more):
+        chance = np.random.default_rng(1)
+        return paired_tests(a[:, :columns], b[:, :columns], rng=chance, resamples=500, permutations=1_500, **more)
+
+    joint, alone, fewer = tested(2_300), tested(2_300, joint=False), tested(1_200)
+    assert ((1_500, 2_300), (0, 2_300)) == (joint.null.shape, alone.null.shape)
+    for name in ("p", "low", "high", "observed", "n"):
+        np.testing.assert_allclose(getattr(alone, name), getattr(joint, name), rtol=1e-9)
+        np.testing.assert_allclose(getattr(alone, name)[:1_200], getattr(fewer, name), rtol=1e-9)
+
+
+def test_the_pairs_of_many_models_take_little_memory():
+    rng, columns = np.random.default_rng(5), 4_000
+    a, b = rng.normal(size=(20, columns)), rng.normal(size=(20, columns))
+    tracemalloc.start()
+    paired_tests(a, b, rng=rng, resamples=10_000, permutations=10_000, joint=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * 10_000 * columns * 8

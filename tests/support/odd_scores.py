@@ -1,4 +1,4 @@
-"""Scores that a study may come to hold although nobody plans one so: too little, too much, all alike, nothing shared."""
+"""Scores that a study may come to hold although nobody plans one so: too little, too much, all alike, or apart."""
 
 from __future__ import annotations
 

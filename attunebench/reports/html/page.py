@@ -26,10 +26,9 @@ from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.visible import visible
 from attunebench.scores import Scores
 from attunebench.study import Study, make_study
-from attunebench.text import clean
+from attunebench.text import clean, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -16,8 +16,8 @@ from html_study import HOSTILE, LONG, SETTINGS, Texts
 
 from attunebench.analyses import ANALYSES
 from attunebench.reports.html import render_html
-from attunebench.reports.html.visible import visible
 from attunebench.scores import Scores
+from attunebench.text import visible
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 
