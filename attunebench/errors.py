@@ -7,6 +7,7 @@ AttuneBenchError                 one sentence for the user; `exit_status` says h
 ├── ConfigurationError  (2)      the set-up's: key, model name, URL, money or quota; the run stops, work is kept
 └── BackendError                 one call's; these never leave the runner
     ├── TransientError           the line's or the server's: retried with backoff, then the conversation is skipped
+    ├── RejectedError            the server rejects this call for an unknown reason: the conversation is skipped
     └── ItemError                this call can never succeed (too long for the model …): an unanswered item, not retried
 
 What a model answers, however badly, is no exception: it is an `Answer` with an outcome (protocol/calls.py).
@@ -71,6 +72,17 @@ class TransientError(BackendError):
         self.kind: Trouble = kind
         self.retry_after = retry_after
         self.elapsed = elapsed
+        self.tries = 1
+
+
+class RejectedError(BackendError):
+    """The server answers other calls and rejects this one, twice and unchanged, for a reason that says nothing.
+
+    Nobody knows whether the model is to blame, so the call is not scored; `tries` as in `TransientError`.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
         self.tries = 1
 
 

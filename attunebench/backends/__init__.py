@@ -5,7 +5,7 @@ A backend owns the wire and nothing but the wire (see `base.py`); the built-in b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -23,10 +23,12 @@ def open_backend(
     structured: Structured = "auto",
     concurrency: int = 16,
     memory: Mapping[str, Any] | None = None,
+    taken: Collection[str] = (),
 ) -> Backend:
     """The backend for one model. `concurrency`: how many calls may be under way at once (connections kept for them).
 
-    `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run.
+    `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run, `taken` how the
+    output was constrained in those of its requests that were answered.
 
     Sends nothing yet. Raises UsageError (unknown provider or baseline, a model without a usable name, no address for
     `local`) and ConfigurationError (no usable key, address, proxy or certificate file).
@@ -42,4 +44,4 @@ def open_backend(
     from attunebench.backends.chat import ChatBackend
     from attunebench.backends.providers import resolve
 
-    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency, memory=memory)
+    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency, memory=memory, taken=taken)

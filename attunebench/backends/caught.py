@@ -6,6 +6,7 @@ Only describes; what a fault means stands in `faults`. No part of the key surviv
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import socket
 import ssl
@@ -39,6 +40,8 @@ SHORTEST_SECRET = 16
 LONGEST_HEADER = 200
 """Characters of a header's value that are kept with a reply."""
 MOST_HEADERS = 40
+_SHOWN = 120
+"""Bytes or characters of an unreadable body that the user is shown."""
 CATCHABLE: tuple[type[Exception], ...] = (
     ClientError,
     HttpProcessingError,
@@ -80,9 +83,16 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     try:
         body = parse_answer(content)
     except ValueError:
-        reason = "the body was cut or is no JSON" if content.strip() else "the body was empty"
-        return Fault(line="body", message=reason, parsed=False)
+        return Fault(line="body", message=_unreadable(status, content), parsed=False)
     return outcome_of_body(body)
+
+
+def _unreadable(status: int, content: bytes) -> str:
+    """Why a body is no answer, with the words that it begins with."""
+    if content.strip():
+        return f'the body was cut or is no JSON; it begins "{tidy(content[:_SHOWN].decode("utf-8", "replace"))}"'
+    # 202 is "accepted": such servers want to be asked for the answer later, at another address.
+    return "the body was empty" if status == 200 else f"the body was empty (status {status})"
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
@@ -90,7 +100,8 @@ def outcome_of_body(body: Any) -> Reply | Fault:
     body = completion_in(body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
-    return read_completion(body) or Fault(line="body", message="there was no choice in it")
+    reason = f'there was no choice in it; it begins "{tidy(json.dumps(body, ensure_ascii=False)[:_SHOWN])}"'
+    return read_completion(body) or Fault(line="body", message=reason)
 
 
 def fault_of_response(status: int, content: bytes) -> Fault:
@@ -275,8 +286,17 @@ EXCEPTIONS: Mapping[str, Callable[[Exception], Fault]] = {
 have → how to read it."""
 
 
-def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, elapsed: float | None = None) -> Fault:
-    """The fault with what only the backend knows, and without any part of the key in what the server said."""
+def located(
+    fault: Fault,
+    endpoint: Endpoint,
+    *,
+    answered: bool,
+    reask: int,
+    known: bool | None = None,
+    elapsed: float | None = None,
+) -> Fault:
+    """The fault with what only the backend knows, and without any part of the key in what the server said. `known` is
+    `answered` where nothing else is said."""
     headers = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
     return replace(
         fault,
@@ -284,6 +304,7 @@ def located(fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, ela
         param=scrubbed(fault.param, endpoint),
         headers=headers,
         answered=answered,
+        known=answered if known is None else known,
         reask=reask,
         elapsed=elapsed,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,8 @@ from attunebench.backends.caught import (
     outcome_of,
     without_key,
 )
-from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.negotiation import adapted, first_terms
+from attunebench.backends.faults import Fault, error_for, rule_for
+from attunebench.backends.negotiation import adapted, first_terms, guessed
 from attunebench.backends.session import open_session, read_body, route_to, timeouts
 from attunebench.text import encodable
 
@@ -46,8 +46,9 @@ _UNREADABLE = 2
 class ChatBackend:
     """One model at one endpoint. What the server turned out not to accept is remembered for this object's life.
 
-    `memory` is what `learned` gave after an earlier run with the same provider, address and model. Connections are
-    opened with the first call, in its loop; the object is of use in that loop only, until `aclose`.
+    `memory` is what `learned` gave after an earlier run with the same provider, address and model, and `taken` says how
+    the output was constrained in requests that were answered then ("schema", "object", "text"); empty where none was.
+    Connections are opened with the first call, in its loop; the object is of use in that loop only, until `aclose`.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ChatBackend:
         structured: Structured = "auto",
         concurrency: int = 16,
         memory: Mapping[str, Any] | None = None,
+        taken: Collection[str] = (),
     ) -> None:
         self.provider = endpoint.provider
         self.model = endpoint.model
@@ -64,8 +66,11 @@ class ChatBackend:
         self.payer = endpoint.payer
         self._endpoint = endpoint
         self._terms = first_terms(endpoint.provider, structured, memory)
-        self._answered = False
+        self._taken_before = frozenset(taken)
+        self._taken: set[str] = set()
         self._unreadable = 0
+        self._under_way = self._doubting = 0
+        self._news = asyncio.Event()
         self._concurrency = concurrency
         self._url = f"{endpoint.base_url}/chat/completions"
         self._route = route_to(endpoint)
@@ -77,29 +82,75 @@ class ChatBackend:
         return f"ChatBackend({self.provider!r}, {self.model!r}, {self.base_url!r})"
 
     async def complete(self, request: Request) -> Reply:
-        """One try; where the server rejects a parameter, again at once without it.
+        """One try; where the server rejects a parameter, again at once without it. A rejection that says nothing of the
+        kind is first heard a second time.
 
-        Raises TransientError, ItemError or ConfigurationError; their texts hold no part of the key.
+        Raises TransientError, RejectedError, ItemError or ConfigurationError; their texts hold no part of the key.
         """
-        terms = self._terms
-        while True:
-            clock = asyncio.get_running_loop().time  # which leaves out the time that this process slept
-            start = clock()
-            outcome = await self._send(request, terms)
-            elapsed = clock() - start
-            if not isinstance(outcome, Fault):
-                self._answered = True
-                self._terms = self._terms.learned(terms)
-                reply = without_key(outcome, self._endpoint)
-                return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
-            fault = located(outcome, self._endpoint, answered=self._answered, reask=request.reask, elapsed=elapsed)
-            if fault.line == "encoding":
-                self._do_without_compression()
-            further = adapted(terms, request, fault)
-            if further is None:
-                # The client's exceptions may hold the proxy's address, so they do not travel along as the cause.
-                raise error_for(fault, self._endpoint) from None
-            terms = further
+        terms, heard = self._terms, False
+        self._under_way += 1
+        try:
+            while True:
+                outcome = await self._tried(request, terms)
+                if not isinstance(outcome, Fault):
+                    return outcome
+                further = adapted(terms, request, outcome)
+                if further is None and not heard:
+                    heard = True
+                    if await self._is_worth_repeating(outcome, terms):
+                        continue
+                further = further or guessed(terms, outcome, self._taken | self._taken_before)
+                if further is None:
+                    outcome = replace(outcome, known=self._known)
+                    # The client's exceptions may hold the proxy's address, so they do not travel along as the cause.
+                    raise error_for(outcome, self._endpoint) from None
+                terms = further
+        finally:
+            self._under_way -= 1
+            self._news.set()
+
+    async def _tried(self, request: Request, terms: Terms) -> Reply | Fault:
+        """One request on these terms."""
+        clock = asyncio.get_running_loop().time  # which leaves out the time that this process slept
+        start = clock()
+        outcome = await self._send(request, terms)
+        elapsed = clock() - start
+        if not isinstance(outcome, Fault):
+            self._taken.add(terms.rung)
+            self._news.set()
+            learned = self._terms.learned(terms)
+            # What one request had to do without and others were answered with is that request's own.
+            self._terms = replace(learned, given_up=learned.given_up - self._taken)
+            reply = without_key(outcome, self._endpoint)
+            return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
+        if outcome.line == "encoding":
+            self._do_without_compression()
+        answered = bool(self._taken)
+        return located(
+            outcome, self._endpoint, answered=answered, known=self._known, reask=request.reask, elapsed=elapsed
+        )
+
+    @property
+    def _known(self) -> bool:
+        """Whether this model has ever answered at this address, so that a rejection can only be one request's."""
+        return bool(self._taken or self._taken_before)
+
+    async def _is_worth_repeating(self, fault: Fault, terms: Terms) -> bool:
+        """Whether the same request goes out once more before its rejection counts.
+
+        Before anything was answered a rejection concerns all requests or this one, and those that are under way tell.
+        """
+        if rule_for(fault).name == "rejected":
+            self._doubting += 1
+            try:
+                while not self._known and self._under_way > self._doubting:
+                    self._news.clear()
+                    await self._news.wait()
+            finally:
+                self._doubting -= 1
+                self._news.set()
+            return self._known or guessed(terms, fault, ()) is not None
+        return rule_for(fault).doubtful
 
     def learned(self) -> Mapping[str, Any]:
         """What the server was found not to take, for JSON and a later `memory`; empty where it takes everything."""

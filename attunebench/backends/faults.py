@@ -7,15 +7,15 @@ else. Which parameters a server can do without is `negotiation`'s business and h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from attunebench.backends import wording
 from attunebench.backends.providers import PROVIDERS
-from attunebench.backends.waits import asked_wait
+from attunebench.backends.waits import asked_wait, day_ends_at, wait_in_words
 from attunebench.backends.wire import tidy
-from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError, Trouble
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
@@ -37,15 +37,16 @@ Line = Literal[
     "error body",
 ]
 """What the line did where no status tells it."""
-Outcome = Literal["stop", "retry", "item", "refused"]
+Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One failed try. `status`: of the response, or the one inside an error body under 200; 0 where there is none.
 
-    `answered`: whether this backend has had an answer before, so that its address is known to be right. `reask`: the
-    number of the reask, 0 for the first. `parsed`: whether the body was JSON. `elapsed`: seconds since the request.
+    `answered`: whether this backend has had an answer before, so that its address is known to be right. `known`:
+    whether it has, or an earlier run had, so that key, model and parameters are known to be right. `reask`: the number
+    of the reask, 0 for the first. `parsed`: whether the body was JSON. `elapsed`: seconds since the request.
     """
 
     status: int = 0
@@ -57,25 +58,34 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     parsed: bool = True
     answered: bool = False
+    known: bool = False
     reask: int = 0
     elapsed: float | None = None
 
     @property
     def wait(self) -> float | None:
         """Seconds that the server asks to wait, or None."""
-        return asked_wait(self.status, self.headers, self.metadata)
+        return asked_wait(self.status, self.headers, self.metadata, self.message)
 
     @property
     def text(self) -> str:
         """All that the server said, for the patterns."""
-        return f"{self.code} {self.param} {self.message}"
+        return f"{self.code} {self.param} {self.message} {self.quotas}".rstrip()
+
+    @property
+    def quotas(self) -> str:
+        """The names of the quotas that are used up, where the server lists them as Google's do."""
+        violations = self.metadata.get("violations")
+        listed = violations if isinstance(violations, list) else []
+        return " ".join(str(each.get("quotaId", "")) for each in listed[:10] if isinstance(each, Mapping))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or "".
 
-    `kind` tells the one who tries again what sort of trouble it is.
+    `kind` tells the one who tries again what sort of trouble it is. `doubtful`: the reading of the server's words may
+    be wrong, or they may have been a mistake, so the same request goes out once more before it counts.
     """
 
     name: str
@@ -83,42 +93,47 @@ class Rule:
     outcome: Outcome
     sentence: str
     kind: Trouble = "server"
+    doubtful: bool = False
 
 
-def _pattern(expression: str) -> Callable[[Fault], bool]:
-    compiled = re.compile(expression, re.IGNORECASE)
-    return lambda fault: compiled.search(fault.text) is not None
-
-
-def _says(fault: Fault, pattern: Callable[[Fault], bool], *statuses: int) -> bool:
+def _says(fault: Fault, meaning: wording.Meaning, *statuses: int) -> bool:
     """Whether the server says it under one of these statuses, or in an error body under 200 that has no status."""
-    return (fault.status in statuses or (fault.status == 0 and fault.line == "error body")) and pattern(fault)
+    return (fault.status in statuses or (fault.status == 0 and fault.line == "error body")) and meaning(fault.text)
 
 
-_context = _pattern(
-    r"context_length_exceeded|exceed_context_size|(maximum|available|model'?s?) context|context (length|window|size)"
-    r"|input length exceeds|prompt is too long|input is too long|too many (input |prompt )?tokens"
-    r"|longer than the maximum model length"
-)
-_too_large = _pattern(r"request too large|payload too large|request entity too large")
-_no_quota = _pattern(
-    r"insufficient_quota|billing_hard_limit|billing_not_active|per[-_ ]?day|daily limit|\bcredits?\b.*exhaust"
-)
-_moderated = _pattern(r"content_filter|content_policy_violation|content management policy|flagged")
-_bad_key = _pattern(r"invalid_api_key|incorrect api key|api key not valid|invalid api key|invalid authentication")
-_no_model = _pattern(
-    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|(not a valid|invalid|unknown) model"
-    r"|no endpoints found"
-)
-_privacy = _pattern(r"data policy|privacy|guardrail")
-_wrong_path = _pattern(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")
-_rate = _pattern(r"rate.?limit|too many requests|throttl|slow.?down")
-_loading = _pattern(
-    r"loading model|model\b.{0,80}\b(is|still|currently|being) (being |still |currently )?load(ing|ed)"
-    r"|(is|still|currently) loading|warming up|still starting"
-)
-_limit = _pattern(r"max_(completion_|output_|new_)?tokens")
 _RETRIED = frozenset((408, 409, 425, 429))
+_NO_MONEY_CODES = frozenset(("1008", "1113", "30001"))
+"""MiniMax, Z.ai, SiliconFlow."""
+_OWN = frozenset((400, 403, 406, 409, 412, 418, 422, 424, 451, 500))
+"""Statuses under which servers refuse one request for what stands in it."""
+SHORT_WAIT = 600.0
+"""Seconds: a limit that ends so soon is a rate, whatever it is called."""
+
+
+def _no_money(fault: Fault) -> bool:
+    """Whether money or credit is gone. A rate that is called a quota, and a day's limit, are not that."""
+    if _NO_MONEY_CODES.intersection(fault.code.split()) or wording.speaks_of_money(fault.text):
+        return True
+    quota = fault.status in (0, 400, 403, 429) and wording.speaks_of_quota(fault.text)
+    return (
+        quota
+        and fault.wait is None
+        and not wording.speaks_of_rate(fault.text)
+        and not wording.speaks_of_day(fault.text)
+    )
+
+
+def _no_more_today(fault: Fault) -> bool:
+    """Whether a day's limit is reached. Where the server says that some of it is free again soon, that is a rate;
+    Google's say so beside a quota that lasts until midnight."""
+    if fault.status not in (0, 400, 403, 429, 503) or not wording.speaks_of_day(fault.text):
+        return False
+    return wording.speaks_of_day(fault.quotas) or fault.wait is None or fault.wait > SHORT_WAIT
+
+
+def _rejected(fault: Fault) -> bool:
+    return 400 <= fault.status < 500
+
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -136,27 +151,6 @@ RULES: tuple[Rule, ...] = (
         "connect",
     ),
     Rule(
-        "too long",
-        lambda f: _says(f, _context, 400, 413, 422, 500),
-        "item",
-        "The prompt is too long for {model} at {provider}{says}",
-    ),
-    Rule(
-        "too large",
-        lambda f: f.status == 413 or (f.status == 429 and _too_large(f)),
-        "item",
-        "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}",
-    ),
-    Rule(
-        "moderated",
-        lambda f: (
-            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
-            or _says(f, _moderated, 400, 403, 422)
-        ),
-        "refused",
-        "{provider}'s moderation refused the request to {model}{says}",
-    ),
-    Rule(
         "wait for money",
         lambda f: f.status == 402 and f.wait is not None,
         "retry",
@@ -165,10 +159,38 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "money",
-        lambda f: f.status == 402 or _says(f, _no_quota, 403, 429),
+        lambda f: f.status == 402 or _no_money(f),
         "stop",
         "{provider} has no money or quota left for your key ({key_state}){says}. "
         "Top it up or wait for the next period, then repeat the command: finished calls are kept.",
+    ),
+    Rule(
+        "day",
+        _no_more_today,
+        "stop",
+        "{provider} takes no more requests to {model} for today{says}. "
+        "Repeat the command {after_the_day}: finished calls are kept.",
+    ),
+    Rule(
+        "too long",
+        lambda f: _says(f, wording.names_long_input, 400, 413, 422, 500),
+        "item",
+        "The prompt is too long for {model} at {provider}{says}",
+    ),
+    Rule(
+        "too large",
+        lambda f: f.status == 413 or (f.status == 429 and wording.names_large_request(f.text)),
+        "item",
+        "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}",
+    ),
+    Rule(
+        "moderated",
+        lambda f: (
+            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
+            or _says(f, wording.names_moderation, 400, 403, 422)
+        ),
+        "refused",
+        "{provider}'s moderation refused the request to {model}{says}",
     ),
     Rule(
         "redirect",
@@ -179,31 +201,38 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "key wanted",
-        lambda f: f.status == 401 or _says(f, _bad_key, 400, 403),
+        lambda f: f.status == 401 or _says(f, wording.names_bad_key, 400, 403),
         "stop",
         "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}.",
     ),
     Rule(
         "privacy",
-        lambda f: f.status == 404 and _privacy(f),
+        lambda f: f.status == 404 and wording.names_privacy(f.text),
         "stop",
         "{provider} has no endpoint for {model} that your account's privacy settings allow{says}",
     ),
     Rule(
+        "moderated in other words",
+        lambda f: _says(f, wording.speaks_of_moderation, *_OWN),
+        "refused",
+        "{provider}'s moderation refused the request to {model}{says}",
+        doubtful=True,
+    ),
+    Rule(
         "forbidden",
-        lambda f: f.status == 403,
+        lambda f: f.status == 403 and (not f.known or wording.speaks_of_permission(f.text)),
         "stop",
         "{provider} at {url} does not allow {model} for this key ({key_state}){says}",
     ),
     Rule(
         "model",
-        lambda f: f.parsed and _says(f, _no_model, 400, 404, 422),
+        lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 422),
         "stop",
         "{provider} at {url} has no model {model}: check the name{says}",
     ),
     Rule(
         "path",
-        lambda f: f.status in (404, 405) or _says(f, _wrong_path),
+        lambda f: (f.status in (404, 405) and not f.known) or _says(f, wording.names_wrong_path),
         "stop",
         "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
         "{model}{says}",
@@ -211,8 +240,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "page",
         lambda f: f.line == "html" and not f.answered,
-        "stop",
+        "retry",
         "{url}/chat/completions answers with a web page instead of JSON: check the base URL (most end in /v1){says}",
+        "body",
     ),
     Rule(
         "host",
@@ -236,14 +266,14 @@ RULES: tuple[Rule, ...] = (
     Rule("client", lambda f: f.line == "client", "stop", "The HTTP client refused to send the request{says}"),
     Rule(
         "rate",
-        lambda f: f.status == 429 or _says(f, _rate, 503),
+        lambda f: f.status == 429 or _says(f, wording.names_rate, 503),
         "retry",
         "{provider} takes no more requests to {model} for now{says}",
         "rate",
     ),
     Rule(
         "starting",
-        lambda f: _says(f, _loading, 425, 500, 502, 503),
+        lambda f: _says(f, wording.names_loading, 425, 500, 502, 503),
         "retry",
         "{provider} is still loading {model}{says}",
         "starting",
@@ -262,23 +292,32 @@ RULES: tuple[Rule, ...] = (
         "{provider} answered {status} for {model}{says}",
     ),
     Rule(
+        "too long in other words",
+        lambda f: _says(f, wording.speaks_of_long_input, 400, 413, 422),
+        "item",
+        "The request is too long for {model} at {provider}{says}",
+        doubtful=True,
+    ),
+    Rule(
         "larger limit",
-        lambda f: f.reask > 0 and _says(f, _limit, 400, 422),
+        lambda f: (f.reask > 0 or f.known) and _says(f, wording.names_limit, 400, 422),
         "item",
         "{provider} takes no larger limit of tokens for {model}{says}",
     ),
     Rule(
         "limit",
-        lambda f: _says(f, _limit, 400, 422),
+        lambda f: _says(f, wording.names_limit, 400, 422),
         "stop",
         "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}",
     ),
     Rule(
-        "rejected",
-        lambda f: 400 <= f.status < 500,
-        "stop",
-        "{provider} rejected the request to {model} ({status}){says}",
+        "rejected call",
+        lambda f: f.known and _rejected(f),
+        "skip",
+        "{provider} answers other requests to {model} and rejects this one ({status}){says}",
+        doubtful=True,
     ),
+    Rule("rejected", _rejected, "stop", "{provider} rejected the request to {model} ({status}){says}"),
     Rule(
         "timeout",
         lambda f: f.line == "timeout",
@@ -314,7 +353,7 @@ def rule_for(fault: Fault) -> Rule:
 
 
 def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
-    """The error to raise (transient, item or configuration), in a sentence without any part of the key."""
+    """The error to raise (transient, rejected, item or configuration), in a sentence without any part of the key."""
     rule = rule_for(fault)
     sentence = rule.sentence.format_map(_words(fault, endpoint))
     if not sentence.endswith((".", "…", "!", "?")):
@@ -323,6 +362,8 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
         return ConfigurationError(sentence)
     if rule.outcome == "retry":
         return TransientError(sentence, kind=rule.kind, retry_after=fault.wait, elapsed=fault.elapsed)
+    if rule.outcome == "skip":
+        return RejectedError(sentence)
     return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
 
 
@@ -338,7 +379,17 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "status": str(fault.status),
         "says": f": {says}" if says else "",
         "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
+        "after_the_day": _after_the_day(fault),
         "location": tidy(fault.headers.get("location", "")).split("?")[0] or "another address",
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         "key_remedy": remedy,
     }
+
+
+def _after_the_day(fault: Fault) -> str:
+    """When a day's limit is over, in words."""
+    if fault.wait is not None and fault.wait > SHORT_WAIT:
+        return f"after {wait_in_words(fault.wait)}"
+    if fault.quotas:
+        return f"after {wait_in_words(day_ends_at('America/Los_Angeles'))}, when Google's day ends"
+    return f"when the day of the provider has ended, at the latest {wait_in_words(86400.0)}"

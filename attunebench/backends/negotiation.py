@@ -7,10 +7,11 @@ and the rest stays. Pure: it builds bodies and reads faults, and sends nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from attunebench.backends import wording
 from attunebench.backends.faults import Fault, rule_for
 from attunebench.errors import ConfigurationError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import Message
     from attunebench.runner.settings import Structured
 
-Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression"]
+Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression", "stream"]
 LimitName = Literal["max_tokens", "max_completion_tokens"]
 
 NOTES: Mapping[Concession, tuple[str, str]] = {
@@ -30,6 +31,7 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
     "limit": ("max_tokens", "sent under its other name"),
     "system": ("system", "folded into the user message"),
     "compression": ("accept-encoding", "identity: compressed answers could not be read"),
+    "stream": ("stream", "asked for: the server gives no other answers"),
 }
 """What `Reply.notes` says of each concession."""
 
@@ -38,24 +40,24 @@ _REJECTING = frozenset((400, 404, 422, 500, 501))
 _FORMAT = re.compile(
     r"response_format|json_schema|json_object|json mode|json schema|structured output|grammar|guided", re.I
 )
-_SYSTEM = re.compile(
-    r"system (role|message|prompt)s? (is |are )?(not|un)|role.{0,20}system.{0,40}not"
-    r"|(does not|doesn't) support.{0,20}system"
-    r"|developer instruction is not enabled|roles must alternate|unsupported role|unknown role",
-    re.I,
-)
 _TEMPERATURE = re.compile(r"\b(temperature|top_p)\b", re.I)
 _SEED = re.compile(r"\bseed\b", re.I)
 _UNKNOWN = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not permitted|extra (inputs|fields)", re.I
 )
 _TOO_LARGE = re.compile(r"too large|too high|at most|exceed|greater|maximum", re.I)
-_CONTEXT = re.compile(r"maximum context length (?:is|of) (\d+)", re.I)
-_PROMPT = re.compile(
-    r"(\d+) (?:tokens )?(?:in|from|of) (?:the |your )?(?:messages|prompt|text input|input)|has (\d+) input tokens", re.I
-)
 _CEILING = re.compile(r"at most (\d+) (?:completion|output) tokens|> (\d+), which is the maximum allowed", re.I)
 _LOWERED = "lowered to "
+_WINDOW = re.compile(
+    r"(?:maximum|max|context|model'?s?|limit|window|allowed|up to|<=|>)[^.;\d]{0,60}?(?<![\d.])(\d{3,})(?![\d.]*\d)"
+    r"|(?<![\d.])(\d{3,})(?: tokens?)? (?:maximum )?(?:context|limit|window)",
+    re.I,
+)
+_ANSWER = re.compile(
+    r"completion|output|generat|max_(new_|completion_|output_)?tokens|maxtokens|in total|requested", re.I
+)
+_GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0_](?=\d{3}\b)")
+_NUMBER = re.compile(r"(?<![\w.-])\d{2,9}(?![\w-]|\.\d)")
 SMALLEST_LIMIT = 64
 """Tokens: below this no answer fits, so a prompt that leaves less is too long."""
 
@@ -105,6 +107,8 @@ class Terms:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif self.rung == "object":
             body["response_format"] = {"type": "json_object"}
+        if "stream" in self.given_up:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body
 
     def notes(self, request: Request) -> dict[str, Any]:
@@ -157,28 +161,44 @@ def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any]
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
-    """The terms to try next after this fault, or None where nothing can be given up.
+    """The terms to try next where this fault says what the server does not take; None where it does not.
 
     Raises ConfigurationError where the server rejects what the user asked for by name (`--structured`).
     """
-    if fault.status not in _REJECTING and not (fault.status == 0 and fault.line == "error body"):
+    if not _may_adapt(fault):
         return None
-    limit = min(request.max_tokens, terms.ceiling or request.max_tokens)
-    lower = _room(fault)
-    if lower is not None and SMALLEST_LIMIT <= lower < limit:
+    lower = _room(fault, terms, request)
+    if lower is not None:
         return replace(terms, ceiling=lower)
-    body = terms.body(request)
-    concession = _named(terms, body, fault) or _guessed(terms, body, fault)
-    if concession is None:
-        # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
-        return terms.forgotten() if terms.recalled and rule_for(fault).name in ("rejected", "limit") else None
+    concession = _named(terms, terms.body(request), fault)
     if concession in ("schema", "object") and terms.structured != "auto":
         says = f": {fault.message}" if fault.message else ""
         raise ConfigurationError(
             f"The server does not accept --structured {terms.structured}; --structured auto takes the strongest "
             f"constraint that it does accept{says}"
         )
-    return replace(terms, given_up=terms.given_up | {concession})
+    return None if concession is None else replace(terms, given_up=terms.given_up | {concession})
+
+
+def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
+    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left.
+
+    The output's constraint is what servers most often stumble over, unless one of them has been `taken`.
+    """
+    if not _may_adapt(fault):
+        return None
+    rule, rung = rule_for(fault).name, terms.rung
+    if terms.structured == "auto" and rung != "text" and rung not in taken and rule in ("rejected", "rejected call"):
+        return replace(terms, given_up=terms.given_up | {rung})
+    # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
+    aged = terms.recalled and rule in ("rejected", "rejected call", "limit", "larger limit")
+    return terms.forgotten() if aged else None
+
+
+def _may_adapt(fault: Fault) -> bool:
+    """Whether the fault may be about a part of the request, rather than about money or what stands in the prompt."""
+    rejecting = fault.status in _REJECTING or (fault.status == 0 and fault.line == "error body")
+    return rejecting and rule_for(fault).outcome != "refused" and rule_for(fault).name not in ("money", "key wanted")
 
 
 def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
@@ -186,12 +206,14 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
     for text in filter(None, (fault.param, fault.text)):
         if "response_format" in body and _FORMAT.search(text):
             return "schema" if terms.rung == "schema" else "object"
-        if body["messages"][0]["role"] == "system" and _SYSTEM.search(text):
+        if body["messages"][0]["role"] == "system" and wording.rejects_system_role(text):
             return "system"
         if "temperature" in body and _TEMPERATURE.search(text):
             return "temperature"
         if "seed" in body and _SEED.search(text):
             return "seed"
+    if "stream" not in body and wording.speaks_of_streams_only(fault.text):
+        return "stream"
     return "limit" if "limit" not in terms.given_up and _rejects_limit_name(body, fault.text) else None
 
 
@@ -202,21 +224,38 @@ def _rejects_limit_name(body: Mapping[str, Any], text: str) -> bool:
     return re.search(rf"\b{other}\b", text) is not None and not _TOO_LARGE.search(text)
 
 
-def _guessed(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
-    """A rejection without a readable reason: the output's constraint is what servers most often stumble over."""
-    if terms.structured != "auto" or "response_format" not in body or rule_for(fault).name != "rejected":
+def _room(fault: Fault, terms: Terms, request: Request) -> int | None:
+    """A limit of tokens with which the request would fit, by the numbers that the server names; once for each call."""
+    if terms.ceiling is not None:
         return None
-    return "schema" if terms.rung == "schema" else "object"
+    message, limit = _GROUPED.sub("", fault.message), request.max_tokens
+    if ceiling := _CEILING.search(message):
+        room = int(ceiling.group(1) or ceiling.group(2))
+    else:
+        room = _left_for_answer(message, limit)
+    return room if SMALLEST_LIMIT <= room < limit else None
 
 
-def _room(fault: Fault) -> int | None:
-    """Tokens that the server says it has room for, where a smaller limit would make the request fit."""
-    if ceiling := _CEILING.search(fault.message):
-        return int(ceiling.group(1) or ceiling.group(2))
-    context, prompt = _CONTEXT.search(fault.message), _PROMPT.search(fault.message)
-    if context and prompt:
-        return int(context.group(1)) - int(prompt.group(1) or prompt.group(2))
-    return None
+def _left_for_answer(message: str, limit: int) -> int:
+    """The window less the prompt, by the numbers of a sentence that speaks of prompt and answer; 0 where it does not.
+
+    A number below the window is a prompt's, one above it the total of prompt and `limit`. Where the numbers can be read
+    in several ways, what is certain to fit.
+    """
+    numbers = {int(number) for number in _NUMBER.findall(message)}
+    if not (_ANSWER.search(message) or limit in numbers):
+        return 0
+    others = numbers - {limit}
+    others -= {number for number in others if number - limit in others}
+    if stated := [large - small for small in others for large in others if large - small in others]:
+        return min(stated)
+    if limit in numbers and len(others) == 2:
+        windows = {max(others)}
+    else:
+        windows = {int(one or other) for one, other in _WINDOW.findall(message)} & others or others
+    prompts = {number: {other if other < number else other - limit for other in others} for number in windows}
+    fits = [window - prompt for window in windows for prompt in prompts[window] if 0 < prompt < window < prompt + limit]
+    return min(fits, default=0)
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:

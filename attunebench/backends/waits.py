@@ -8,25 +8,37 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 LONGEST_SENSIBLE = 7 * 86400.0
 """Seconds: a reset further away than this is misread, and none."""
+UNSURE = 120.0
+"""Seconds at most for a reset of which nobody says that it is the one to wait for."""
 _RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
+_SAID_UNITS = {"d": 86400.0, "da": 86400.0, "h": 3600.0, "ho": 3600.0, "hr": 3600.0, "m": 60.0, "mi": 60.0, "s": 1.0}
+_SAID_UNITS |= {"se": 1.0, "ms": 0.001}
+_SAID_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])", re.I)
+_SAID = re.compile(
+    r"\b(retry|again|wait|resets?|retrying|available|back)\b( (again|after|in|for|at least|about|another))* ?"
+    rf"(?:{_SAID_PART.pattern},? ?(and )?)+",
+    re.I,
+)
 _FRACTION = re.compile(r"\.\d+")
 
 
-def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any]) -> float | None:
+def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
     """Seconds to wait before a try after this status, or None where nothing is asked.
 
     `headers` with names in lower case; `metadata` is the error body's, where routers pass on the headers of the
-    provider behind them. The times at which limits are reset count only where the server says that it is overrun.
+    provider behind them. The times at which limits are reset, and a wait that stands in the `message` alone, count only
+    where the server says that it is overrun.
     """
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
@@ -34,7 +46,34 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     asked = retry_after(headers)
     if asked is None and isinstance(delay := metadata.get("retryDelay"), str):
         asked = _duration(delay)
-    return reset_after(headers) if asked is None and status in (429, 503) else asked
+    if asked is None and status in (429, 503):
+        # What the sentence says is meant; of the headers it may be the wrong limit's.
+        said = wait_in_message(message)
+        return reset_after(headers) if said is None else said
+    return asked
+
+
+def wait_in_message(message: str) -> float | None:
+    """Seconds from a sentence such as "Please try again in 7m12s" or "wait 39600 seconds", or None."""
+    found = _SAID.search(message)
+    if found is None:
+        return None
+    seconds = sum(float(number) * _SAID_UNITS[unit[:2].lower()] for number, unit in _SAID_PART.findall(found[0]))
+    return seconds if 0 < seconds <= LONGEST_SENSIBLE else None
+
+
+def wait_in_words(seconds: float) -> str:
+    """The moment after so many seconds as the user's clock shows it, with date and zone."""
+    return f"{(datetime.now() + timedelta(seconds=seconds)).astimezone():%Y-%m-%d %H:%M %Z}".rstrip()
+
+
+def day_ends_at(zone: str) -> float:
+    """Seconds until the next midnight in this time zone; a whole day where this system knows no time zones."""
+    try:
+        now = datetime.now(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError):
+        return 86400.0
+    return (datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo) - now).total_seconds()
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -55,14 +94,17 @@ def reset_after(headers: Mapping[str, str]) -> float | None:
     """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`, names in lower case.
 
     Values are durations (`6m0s`, `7.66s`, `500ms`), seconds, a time since 1970 in seconds or milliseconds, or a date.
-    Of several limits the one counts of which nothing remains; where none says so, the longest.
+    Of several limits the one counts of which nothing remains; where none says so, the longest, up to `UNSURE`: the
+    day's limit is listed beside the minute's.
     """
     waits: dict[bool, list[float]] = {True: [], False: []}
     for name in filter(_RESET.match, headers):
         seconds = _until(headers[name], headers)
         if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE:
             waits[_number(headers.get(name.replace("reset", "remaining"), "")) == 0].append(seconds)
-    return max(waits[True] or waits[False], default=None)
+    if waits[True] or len(waits[False]) < 2:
+        return max(waits[True] or waits[False], default=None)
+    return min(max(waits[False]), UNSURE)
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:

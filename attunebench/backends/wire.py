@@ -30,7 +30,7 @@ LONGEST_SENTENCE = 300
 _DECODER = json.JSONDecoder(strict=False)
 _TOO_MANY = 10**12
 """Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
-_MESSAGE_KEYS = ("message", "msg", "detail", "error_description", "description", "title", "reason")
+_MESSAGE_KEYS = ("message", "msg", "status_msg", "detail", "error_description", "description", "title", "reason")
 _BESIDE = ("model", "provider", "usage")
 """What may stand beside a wrapped completion."""
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
@@ -143,6 +143,10 @@ def error_in(body: Any) -> ServerError | None:
     error = body.get("error")
     if says_something(error):
         return _described(error, body)
+    for verdict in (body.get("base_resp"), body.get("status")):
+        code = verdict.get("status_code", verdict.get("code")) if isinstance(verdict, Mapping) else None
+        if isinstance(verdict, Mapping) and str(code).lower() not in _NO_ERROR:
+            return _described(verdict, body)
     choices = body.get("choices")
     if isinstance(choices, list) and choices:
         choice = choices[0]
@@ -228,7 +232,10 @@ def _location(detail: Any) -> str | None:
 
 
 def _code(error: Mapping[str, Any]) -> str:
-    return " ".join(value.lower() for key in ("code", "type", "status") if (value := _text(error.get(key))))
+    """All codes and types, those of a vendor's own numbering too."""
+    values = [error.get(key) for key in ("code", "type", "status", "status_code")]
+    texts = [_text(str(value) if isinstance(value, int) and not 0 <= value < 600 else value) for value in values]
+    return " ".join(text.lower() for text in texts if text)
 
 
 def _status(error: Mapping[str, Any]) -> int | None:

@@ -73,7 +73,9 @@ def _first(summary: RunSummary) -> list[str]:
         lines.append(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
     if stopped := _stopped(summary):
         sample = f" Done: {printable(summary.sample)}." if summary.sample else ""
-        lines.append(_STOPPED[stopped] + sample)
+        unheard = stopped == "outage" and not summary.calls
+        check = " Check address and key with `attune-bench doctor`." if unheard else ""
+        lines.append(_STOPPED[stopped] + check + sample)
     return lines
 
 

@@ -208,6 +208,15 @@ class Journal:
             return {}
         return learned if isinstance(learned, dict) else {}
 
+    def constraints_taken(self, provider: str, base_url: str, model: str) -> set[str]:
+        """How the output was constrained ("schema", "object", "text") in those of this model's requests that were
+        answered; empty where none was."""
+        sql = (
+            "SELECT DISTINCT coalesce(structured, 'text') FROM replies "
+            "WHERE provider = ? AND base_url = ? AND model = ? AND error_outcome IS NULL"
+        )
+        return {str(row[0]) for row in self.select(sql, (provider, base_url, model))}
+
     def learn(self, provider: str, base_url: str, model: str, learned: Mapping[str, Any]) -> None:
         """Remember what the server does not take, in place of what was known."""
         assert self._writer is not None, "opened for reading"

@@ -14,8 +14,10 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Request
-from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, TransientError
+from attunebench.backends.waits import wait_in_words
+from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, RejectedError, TransientError
 from attunebench.journal import Hasher
+from attunebench.runner.pacing import TRUSTED
 from attunebench.runner.replay import Fold, entry_of
 from attunebench.runner.retrying import Effort, Retrying
 
@@ -84,9 +86,9 @@ class Asker:
     async def ask(self, call: Call, conversation: Conversation) -> Record:
         """The call's final answer.
 
-        Raises TransientError when the line did not heal in time, ConfigurationError at once, DataError where the
-        journal cannot be written, BudgetSpent and Halted where nothing more may be sent. A request that the server can
-        never take is answered by nothing.
+        Raises TransientError when the line did not heal in time, RejectedError and ConfigurationError at once,
+        DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent. A request
+        that the server can never take is answered by nothing.
         """
         settings, effort = self.settings, Effort()
         fold = Fold(call, self._codebook, max_tokens=settings.max_tokens, max_reasks=settings.max_reasks)
@@ -206,8 +208,11 @@ class _Fetch:
             reply = await asker.backend.complete(self._request)
         except TransientError as error:
             billed = error.kind not in UNBILLED
+            if reason := self._hopeless(error):
+                asker.halted = asker.halted or not asker.who
+                raise ConfigurationError(reason) from error
             raise
-        except ItemError:
+        except (ItemError, RejectedError):
             billed = False
             raise
         except ConfigurationError:
@@ -221,6 +226,21 @@ class _Fetch:
             asker.touch()
         (asker.spending.judges if asker.who else asker.spending.model).add(reply.usage, cost)
         return replace(reply, cost=cost) if cost != reply.cost else reply
+
+    def _hopeless(self, error: TransientError) -> str:
+        """Why this run will not see the end of the trouble, in words; "" where it may."""
+        asker = self._asker
+        if error.retry_after is not None and error.retry_after > asker.settings.total_timeout:
+            return (
+                f"{error} The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may "
+                "take. Repeat the command then: finished calls are kept."
+            )
+        if error.kind == "body" and asker.pace.is_unreadable():
+            return (
+                f"{error} None of the first {TRUSTED} answers of this run could be read, and each may be billed, so "
+                "nothing more is sent."
+            )
+        return ""
 
     async def _keep(self, reply: Reply) -> None:
         await self._keep_entry(self._made(reply, None))

@@ -6,7 +6,7 @@ Owns how models are opened, remembered, priced and put to work. Knows no convers
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -149,16 +149,19 @@ class Crew:
             with on_interruption(engine.interrupt) if interruptible else nullcontext():
                 await engine.run()
 
-    def _open(self, model: ModelSettings, memory: Mapping[str, Any] | None = None) -> Backend:
-        settings = self._settings
-        return open_backend(model, structured=settings.structured, concurrency=settings.concurrency, memory=memory)
+    def _open(
+        self, model: ModelSettings, memory: Mapping[str, Any] | None = None, taken: Collection[str] = ()
+    ) -> Backend:
+        structured, concurrency = self._settings.structured, self._settings.concurrency
+        return open_backend(model, structured=structured, concurrency=concurrency, memory=memory, taken=taken)
 
     def _remembering(self, model: ModelSettings, backend: Backend) -> Backend:
         """The backend with what an earlier run learned of its server."""
         if self.journal is None:
             return backend
-        memory = self.journal.terms(backend.provider, backend.base_url, backend.model)
-        return self._open(model, memory) if memory else backend
+        place = (backend.provider, backend.base_url, backend.model)
+        memory, taken = self.journal.terms(*place), self.journal.constraints_taken(*place)
+        return self._open(model, memory, taken) if memory or taken else backend
 
     def _askers(self, purse: Purse, touch: Callable[[], None]) -> list[Asker | None]:
         """One asker for each model; models that are the same one behind the same address share one line."""
@@ -172,7 +175,12 @@ class Crew:
             line = (backend.provider, backend.base_url, backend.model)
             if line not in paces:
                 paces[line] = Pace(
-                    backend.model, settings.concurrency, observer=self._observer, rpm=settings.rpm, tpm=settings.tpm
+                    backend.model,
+                    settings.concurrency,
+                    observer=self._observer,
+                    rpm=settings.rpm,
+                    tpm=settings.tpm,
+                    cautious=backend.provider != "baseline",
                 )
             askers.append(
                 Asker(

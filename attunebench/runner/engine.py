@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attunebench.errors import ConfigurationError, TransientError
+from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.protocol.plan import with_draft
 from attunebench.runner.asking import Halted
 from attunebench.runner.budget import BudgetSpent
@@ -35,6 +35,8 @@ OUTAGE_CHECK = 1.0
 """Seconds between two looks at how long nothing but failures has come."""
 NEVER_ANSWERED = 0.2
 """The share of the patience that a server gets which is down from the start: most often it is not running at all."""
+NEVER_REACHED = 8.0
+"""Seconds after which a server counts as not running, if no connection to it was ever made."""
 
 
 @dataclass(slots=True, eq=False)
@@ -163,7 +165,8 @@ class Engine:
 
     def _is_down(self, asker: Asker, *, answered: bool) -> bool:
         never = asker.pace.open and not answered
-        return asker.pace.outage >= self._patience * (NEVER_ANSWERED if never else 1.0)
+        patience = self._patience * (NEVER_ANSWERED if never else 1.0)
+        return asker.pace.outage >= patience or asker.pace.unreached >= NEVER_REACHED
 
     def _halt(self) -> None:
         """End what is not on the wire: workers without a call, and calls that wait for a turn, a pause or a retry."""
@@ -291,7 +294,7 @@ class Engine:
         assert self._model is not None, f"{call.id} is for the evaluated model, which is not asked"
         try:
             return await self._model.ask(call, job.conversation)
-        except TransientError as error:
+        except (TransientError, RejectedError) as error:
             job.failed = f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}"
             job.tries = error.tries
             self._drop(lambda held, _: held is job)
@@ -302,13 +305,14 @@ class Engine:
         if judge not in self._given_up:
             try:
                 return await self._judges[judge].ask(call, job.conversation)
-            except TransientError as error:
+            except (TransientError, RejectedError) as error:
                 job.owed[call.id] = str(error)
                 return None
             except ConfigurationError as error:
                 if self._model is None:
                     raise
                 self._give_up(judge, str(error))
+                self._drop_votes(judge)
         job.owed[call.id] = self._given_up[judge]
         return None
 

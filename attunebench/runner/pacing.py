@@ -13,7 +13,7 @@ from collections import deque
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from attunebench.errors import ItemError, TransientError, Trouble
+from attunebench.errors import ItemError, RejectedError, TransientError, Trouble
 from attunebench.runner.breaker import OUTAGE, Breaker
 from attunebench.runner.limits import Adaptive, Bucket
 
@@ -30,6 +30,8 @@ GROWTH_HOLD = 5.0
 """Seconds without growth after two failures in a row."""
 TIMEOUT_STORM = 3
 """Time-outs in a row after which the server is taken to be too slow for so many calls at once."""
+TRUSTED = 5
+"""Calls that may be under way at once before any answer of a run could be read; so many unreadable ones end it."""
 WORTH_TELLING = 1.0
 """Seconds: shorter pauses, and extensions of a pause by less, are not told."""
 
@@ -47,12 +49,13 @@ class Pace:
             reply = await backend.complete(request)
             place.tokens = reply's tokens            # optional: corrects the estimate
 
-    What ends the block is the outcome: nothing or an `ItemError` is a success (the server answered), a
-    `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
+    What ends the block is the outcome: nothing, an `ItemError` or a `RejectedError` is a success (the server answered),
+    a `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
     nothing about the line.
 
     `ceiling`: calls under way at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
-    `start_up`: seconds that a server may take to load its model before that is an outage.
+    `start_up`: seconds that a server may take to load its model before that is an outage. `cautious`: until a reply was
+    read no more than `TRUSTED` calls are under way, unreadable ones included.
     """
 
     def __init__(
@@ -65,9 +68,13 @@ class Pace:
         tpm: float | None = None,
         rng: random.Random | None = None,
         start_up: float = 300.0,
+        cautious: bool = False,
     ) -> None:
         self.model = model
         self.start_up = start_up
+        self._reached = False
+        self._cautious = cautious
+        self._unreadable = 0
         self.under_way = 0
         self._observer = observer
         self._rng = rng or random.Random()
@@ -124,12 +131,17 @@ class Pace:
     @property
     def limit(self) -> int:
         """Calls that may be under way at once, from 1 to `ceiling`."""
-        return self._limit.value
+        return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self._cautious else self._limit.value
 
     @property
     def ceiling(self) -> int:
         """What `limit` never exceeds."""
         return self._limit.ceiling
+
+    def is_unreadable(self) -> bool:
+        """Count an answer that could not be read; whether these are all that may be bought before one is read."""
+        self._unreadable += 1
+        return self._cautious and self._unreadable >= TRUSTED
 
     @property
     def waiting(self) -> int:
@@ -159,6 +171,11 @@ class Pace:
         A server that is loading its model fails only after `start_up`.
         """
         return self._failing[1] - self._failing[0] if self._failing else 0.0
+
+    @property
+    def unreached(self) -> float:
+        """Seconds since the first failure where no connection to the server was ever made; else 0."""
+        return _now() - self._failing[0] if self._failing and not self._reached else 0.0
 
     @property
     def trouble(self) -> str:
@@ -195,7 +212,7 @@ class Pace:
 
     def _wait_for(self, place: Place, now: float) -> float:
         """Seconds until this one may go; infinite where that is decided by calls that are under way."""
-        if self.under_way >= self._limit.value or self._probe is not None:
+        if self.under_way >= self.limit or self._probe is not None:
             return math.inf
         wait = max(0.0, (max(self._next_at, self._breaker.probe_at) if self.open else self._next_at) - now)
         if self._requests:
@@ -251,7 +268,8 @@ class Pace:
         probe = self._free(place)
         if place.tokens != place.estimate:
             self._charge(0.0, place.tokens - place.estimate, now)
-        if error is None or isinstance(error, ItemError):
+        if error is None or isinstance(error, ItemError | RejectedError):
+            self._cautious = self._cautious and error is not None
             self._succeeded(now)
         elif isinstance(error, TransientError) and not place.excused:
             self._failed(place, error, probe, now)
@@ -271,6 +289,7 @@ class Pace:
     def _succeeded(self, now: float) -> None:
         self._refusals = self._failures = self._timeouts = 0
         self._failing = None
+        self._reached = True
         if self._breaker.succeeded(now):
             self._probe = None  # an older call may have been faster
             self._limit.restart()
@@ -278,6 +297,7 @@ class Pace:
             self._limit.grow(now)
 
     def _failed(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+        self._reached = self._reached or error.kind != "connect"
         if not self._breaker.excuses(error.kind, now):
             self._failing = (self._failing[0] if self._failing else now, now)
         if probe and error.kind not in OUTAGE and self._breaker.answered(now):
@@ -328,7 +348,7 @@ class Pace:
         if asked > LONGEST_WAIT and not self._warned:
             self._warned = True
             self._observer.warned(
-                f"The server of {self.model} asks for a pause of {_words(asked)}; it is asked again every "
+                f"The server of {self.model} asks for a pause of {asked:.0f} s; it is asked again every "
                 f"{LONGEST_WAIT:.0f} s. You may as well stop and repeat the command then: finished calls are kept."
             )
         return min(asked, LONGEST_WAIT)
@@ -377,9 +397,3 @@ class Place:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _words(seconds: float) -> str:
-    if seconds < 600:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

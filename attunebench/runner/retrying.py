@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from attunebench.backends.base import Reply
-from attunebench.errors import BackendError, ConfigurationError, TransientError, Trouble
+from attunebench.errors import BackendError, ConfigurationError, RejectedError, TransientError, Trouble
 from attunebench.eventloop import naps
 from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
 
@@ -80,7 +80,7 @@ class Retrying:
         place in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
         place is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
         be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
-        ItemError and ConfigurationError at once.
+        RejectedError, ItemError and ConfigurationError at once.
         """
         tries = _Tries(self, call, send, effort, cover, keep, tokens)
         retrying = AsyncRetrying(
@@ -93,7 +93,7 @@ class Retrying:
         )
         try:
             return await retrying(tries.once)
-        except TransientError as error:
+        except (TransientError, RejectedError) as error:
             error.tries = effort.requests
             raise
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend, Reply, Request
-from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
@@ -163,12 +163,15 @@ def test_several_rejected_parameters_are_left_out_one_after_the_other(fake_serve
     assert "text" == reply.structured
 
 
-@pytest.mark.parametrize("message", ["response_format is not supported", "json_schema: no", "Bad request"])
-def test_the_ladder_goes_from_schema_to_object_to_text(message: str, fake_server: FakeServer) -> None:
+@pytest.mark.parametrize(
+    ("message", "heard"), [("response_format is not supported", 1), ("json_schema: no", 1), ("Bad request", 2)]
+)
+def test_the_ladder_goes_from_schema_to_object_to_text(message: str, heard: int, fake_server: FakeServer) -> None:
+    """A reason that names nothing is heard twice before anything is given up for it."""
     fake_server.script = rejecting("response_format", message=message)
     first, second = complete(fake_server, request(), request())
     kinds = [body.get("response_format", {}).get("type") for body in fake_server.bodies]
-    assert ["json_schema", "json_object", None, None] == kinds
+    assert [*["json_schema"] * heard, "json_object", None, None] == kinds
     assert ("text", "text") == (first.structured, second.structured)
 
 
@@ -228,7 +231,7 @@ def test_a_prompt_that_leaves_no_room_is_an_item(fake_server: FakeServer) -> Non
 
 
 def test_a_failure_after_a_guess_leaves_nothing_remembered(fake_server: FakeServer) -> None:
-    fake_server.script = [Status(400, {"error": "Bad"}), Status(503), Answer()]
+    fake_server.script = [Status(400, {"error": "Bad"}), Status(400, {"error": "Bad"}), Status(503), Answer()]
 
     async def use(backend: Backend) -> str | None:
         with pytest.raises(TransientError):
@@ -243,6 +246,96 @@ def test_a_rejection_that_nothing_cures_stops_the_run(fake_server: FakeServer) -
     error = failure(fake_server)
     assert isinstance(error, ConfigurationError)
     assert "local rejected the request to some/model (400): Bad request." == str(error)
+
+
+# Whose rejection it is
+
+
+def after_an_answer(server: FakeServer, *doings: Doing, **options: Any) -> AttuneBenchError | Reply:
+    """What becomes of a request whose tries get these doings, after another one was answered."""
+    server.script = [Answer(), *doings]
+
+    async def use(backend: Backend) -> AttuneBenchError | Reply:
+        await backend.complete(request())
+        try:
+            return await backend.complete(request())
+        except AttuneBenchError as error:
+            return error
+
+    return with_backend(server, use, **options)
+
+
+REJECTED = Status(422, {"error": "The gateway dislikes this"})
+
+
+def test_an_unknown_rejection_belongs_to_its_call_once_anything_was_answered(fake_server: FakeServer) -> None:
+    error = after_an_answer(fake_server, REJECTED)
+    assert isinstance(error, RejectedError)
+    assert "The gateway dislikes this" in str(error)
+    assert 3 == len(fake_server.bodies)
+    assert fake_server.bodies[1] == fake_server.bodies[2]
+
+
+def test_a_rejection_that_is_not_repeated_is_forgotten(fake_server: FakeServer) -> None:
+    reply = after_an_answer(fake_server, REJECTED, Answer())
+    assert isinstance(reply, Reply)
+    assert "schema" == reply.structured
+
+
+def test_what_was_answered_in_an_earlier_run_counts(fake_server: FakeServer) -> None:
+    fake_server.script = [REJECTED]
+    assert isinstance(failure(fake_server, taken=["schema"]), RejectedError)
+    assert ["json_schema"] * 2 == [body["response_format"]["type"] for body in fake_server.bodies]
+
+
+def test_no_constraint_is_given_up_by_a_guess_that_others_were_answered_with(fake_server: FakeServer) -> None:
+    after_an_answer(fake_server, REJECTED)
+    assert {"json_schema"} == {body["response_format"]["type"] for body in fake_server.bodies}
+
+
+def test_a_constraint_that_one_request_is_rejected_for_by_name_is_given_up_for_it_alone(
+    fake_server: FakeServer,
+) -> None:
+    named = Status(400, {"error": "json_schema is too deep"})
+    fake_server.script = [Answer(), named, Answer(), Answer()]
+    replies = complete(fake_server, *[request()] * 3)
+    assert ["schema", "object", "schema"] == [reply.structured for reply in replies]
+
+
+def test_before_any_answer_a_rejection_waits_for_the_requests_that_are_under_way(fake_server: FakeServer) -> None:
+    def script(asked: Asked) -> Doing:
+        return REJECTED if asked.body["max_tokens"] == 77 else Answer(delay=0.3)
+
+    fake_server.script = script
+
+    async def use(backend: Backend) -> list[Any]:
+        calls = (backend.complete(request(max_tokens=limit)) for limit in (77, 99))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    rejected, answered = with_backend(fake_server, use)
+    assert (RejectedError, Reply) == (type(rejected), type(answered))
+
+
+@pytest.mark.parametrize("structured", ["text", "auto"])
+def test_where_every_request_under_way_is_rejected_the_run_stops(structured: str, fake_server: FakeServer) -> None:
+    fake_server.script = [REJECTED]
+
+    async def use(backend: Backend) -> list[Any]:
+        return await asyncio.gather(*[backend.complete(request()) for _ in range(3)], return_exceptions=True)
+
+    errors = with_backend(fake_server, use, structured=structured)
+    assert [ConfigurationError] * 3 == list(map(type, errors))
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(401, "No"), (402, "No"), (404, "The model m does not exist"), (403, "Key revoked")]
+)
+def test_trouble_of_key_money_and_model_stops_whatever_was_answered(
+    status: int, message: str, fake_server: FakeServer
+) -> None:
+    error = after_an_answer(fake_server, Status(status, {"error": message}))
+    assert isinstance(error, ConfigurationError)
+    assert 2 == len(fake_server.bodies)
 
 
 # Memory
@@ -292,7 +385,7 @@ def test_a_rejection_under_an_aged_memory_is_asked_once_more_and_then_stops(fake
     error = failure(fake_server, memory={"given_up": ["schema", "object"]})
     assert isinstance(error, ConfigurationError)
     kinds = [body.get("response_format", {}).get("type") for body in fake_server.bodies]
-    assert [None, "json_schema", "json_object", None] == kinds
+    assert [None, None, "json_schema", "json_object", None] == kinds
 
 
 def test_a_constraint_asked_for_by_name_is_tried_whatever_is_remembered(fake_server: FakeServer) -> None:
@@ -362,13 +455,13 @@ def test_nothing_is_retried_here(fake_server: FakeServer) -> None:
     assert 1 == len(fake_server.asked)
 
 
-def test_a_web_page_in_place_of_an_api_stops_before_the_first_answer_only(fake_server: FakeServer) -> None:
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_web_page_in_place_of_an_answer_is_an_unreadable_body(before: int, fake_server: FakeServer) -> None:
     page = Status(200, "<!DOCTYPE html><title>Welcome</title>")
-    fake_server.script = [page]
-    assert isinstance(failure(fake_server), ConfigurationError)
-    fake_server.asked.clear()
-    fake_server.script = [Answer(), page]
-    assert isinstance(failure(fake_server, request(), request()), TransientError)
+    fake_server.script = [*[Answer()] * before, page]
+    error = failure(fake_server, *[request()] * (before + 1))
+    assert isinstance(error, TransientError)
+    assert "body" == error.kind
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])

@@ -42,7 +42,7 @@ def raised(fault: Fault) -> AttuneBenchError:
         (400, '{"error": {"message": "API key not valid. Please pass a valid API key."}}', "key wanted"),
         (402, '{"error": {"message": "Insufficient credits"}}', "money"),
         (429, '{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}', "money"),
-        (429, '{"error": {"message": "Rate limit exceeded: free-models-per-day"}}', "money"),
+        (429, '{"error": {"message": "Rate limit exceeded: free-models-per-day"}}', "day"),
         (429, '{"error": {"message": "Rate limit reached on tokens per minute"}}', "rate"),
         (429, '{"error": {"message": "Too many tokens, please wait before trying again."}}', "rate"),
         (429, '{"error": {"message": "Request too large: Limit 6000, Requested 14368"}}', "too large"),
@@ -119,6 +119,7 @@ def test_what_the_line_does_falls_under_one_rule(fault: Fault, rule: str) -> Non
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_s_sentence_can_be_filled_in(rule: Rule) -> None:
     words = ("provider", "model", "url", "host", "status", "says", "after", "location", "key_state", "key_remedy")
+    words += ("after_the_day",)
     assert "{" not in rule.sentence.format_map(dict.fromkeys(words, "x"))
 
 
