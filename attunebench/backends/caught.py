@@ -100,8 +100,10 @@ def outcome_of_body(body: Any) -> Reply | Fault:
     body = completion_in(body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
-    reason = f'there was no choice in it; it begins "{tidy(json.dumps(body, ensure_ascii=False)[:_SHOWN])}"'
-    return read_completion(body) or Fault(line="body", message=reason)
+    if (reply := read_completion(body)) is not None:
+        return reply
+    begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
+    return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
 
 
 def fault_of_response(status: int, content: bytes) -> Fault:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.base import Request
 from attunebench.backends.caught import fault_of_error, kept_headers, located, outcome_of_body, without_key
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.negotiation import Terms, adapted, first_terms
+from attunebench.backends.negotiation import Terms, adapted, first_terms, guessed
 from attunebench.backends.wire import error_in, number, parse_body, says_something, tidy
 from attunebench.batches.requests import tag_of
-from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
+from attunebench.errors import AttuneBenchError, ConfigurationError, RejectedError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
 
 if TYPE_CHECKING:
@@ -137,12 +137,24 @@ def _flat(row: Mapping[str, Any]) -> Any:
     return {"choices": [{"message": {"content": row["generated_text"]}}], "usage": usage}
 
 
-def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | AttuneBenchError:
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A request was rejected without a reason that says more: whose fault that is, other requests' lines tell.
+
+    `constraint`: of the output, as the request had it. `guess`: the terms that may help, None where there are none.
+    """
+
+    error: RejectedError
+    constraint: str
+    guess: Terms | None
+
+
+def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | Rejection | AttuneBenchError:
     """What a line says of the request in `row`.
 
-    A reply; or the terms under which to ask again, where the server does not take a part of the request; or the error:
-    ItemError where the request can never be answered, TransientError where it may be asked again as it is,
-    ConfigurationError where something has to be mended first.
+    A reply; or the terms under which to ask again, where the server does not take a part of the request; or a
+    rejection; or the error: ItemError where the request can never be answered, TransientError where it may be asked
+    again as it is, ConfigurationError where something has to be mended first.
     """
     terms, request = _terms(row), _request(row)
     outcome = _read(line)
@@ -157,7 +169,12 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
         further = adapted(terms, request, fault)
     except ConfigurationError as error:
         return error
-    return error_for(fault, endpoint) if further is None else further
+    if further is not None:
+        return further
+    trouble = error_for(fault, endpoint)
+    if isinstance(trouble, RejectedError):
+        return Rejection(trouble, terms.rung, guessed(terms, fault, ()))
+    return trouble
 
 
 def _read(line: Line) -> Reply | Fault:

@@ -19,12 +19,19 @@ from pydantic import SecretStr
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
-from attunebench.batches.answers import Line, outcome_of_line, read_lines
+from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_lines
 from attunebench.batches.learning import Learning
 from attunebench.batches.records import records
 from attunebench.batches.requests import tag_of
 from attunebench.batches.table import Row, Table, table_path
-from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, TransientError
+from attunebench.errors import (
+    AttuneBenchError,
+    ConfigurationError,
+    DataError,
+    ItemError,
+    RejectedError,
+    TransientError,
+)
 from attunebench.protocol.calls import Usage
 
 if TYPE_CHECKING:
@@ -151,6 +158,8 @@ class Collector:
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
         self._writing: dict[str, asyncio.Task[None]] = {}
         self._hopeless: dict[str, tuple[str, ItemError]] = {}
+        self._rejected: dict[str, tuple[str, Rejection]] = {}
+        self._taken: dict[tuple[str, str, str], set[str]] = {}
         self._learning = Learning(journal)
 
     async def take(self, lines: Iterable[bytes]) -> Collected:
@@ -164,7 +173,8 @@ class Collector:
         return collected
 
     async def finish(self) -> Collected:
-        """After the last line: keep the errors for which no line had a reply, and what was learned of servers."""
+        """After the last line: keep the errors for which no line had a reply, settle whose fault rejections are, and
+        keep what was learned of servers."""
         self._collected = collected = Collected()
         for request_hash, (custom_id, error) in self._hopeless.items():
             if self._journal.state(request_hash) is not None:
@@ -177,6 +187,7 @@ class Collector:
                 await self._flush()
         await self._flush()
         self._hopeless.clear()
+        self._settle_rejections()
         self._learning.write()
         return collected
 
@@ -210,8 +221,10 @@ class Collector:
     def _take_answer(self, line: Line, row: Row) -> None:
         state = "reply" if row.request_hash in self._writing else self._journal.state(row.request_hash)
         outcome = outcome_of_line(line, row, self._endpoint(row)) if state != "reply" else None
-        if outcome is None or (state == "error" and isinstance(outcome, Terms | AttuneBenchError)):
+        if outcome is None or (state == "error" and isinstance(outcome, Terms | Rejection | AttuneBenchError)):
             self._collected.known += 1
+        elif isinstance(outcome, Rejection):
+            self._rejected.setdefault(row.request_hash, (row.custom_id, outcome))
         elif isinstance(outcome, Terms | AttuneBenchError):
             self._take_no_reply(row, outcome)
         else:
@@ -238,11 +251,31 @@ class Collector:
         if isinstance(why, Terms):
             self._collected.adapted += 1
             self._learning.rejected(row, why)
-        elif isinstance(why, TransientError):
+        elif isinstance(why, TransientError | RejectedError):
             _count(self._collected.later, str(why))
         else:
             assert isinstance(why, ConfigurationError), why
             _count(self._collected.stopped, str(why))
+
+    def _settle_rejections(self) -> None:
+        """Where this model has answered others a rejection is its request's own, which is asked again as it is. Where
+        several are rejected alike and none was answered with it, the constraint of their output may be to blame."""
+        alike = Counter(str(rejection.error) for _, rejection in self._rejected.values())
+        for request_hash, (custom_id, rejection) in self._rejected.items():
+            row = self._tables.find(custom_id)
+            if row is None or self._journal.state(request_hash) is not None:
+                continue
+            place = (row.provider, row.base_url, row.model)
+            if place not in self._taken:
+                self._taken[place] = self._journal.constraints_taken(*place)
+            taken = self._taken[place]
+            if rejection.guess is not None and rejection.constraint not in taken and alike[str(rejection.error)] > 1:
+                self._take_no_reply(row, rejection.guess)
+            else:
+                known = bool(taken) or rejection.guess is not None
+                self._take_no_reply(row, rejection.error if known else ConfigurationError(str(rejection.error)))
+        self._rejected.clear()
+        self._taken.clear()
 
     def _keep(self, row: Row, reply: Reply | None, error: ItemError | None) -> None:
         table = self._tables.of(tag_of(row.custom_id) or "")

@@ -21,7 +21,7 @@ from attunebench.backends.session import MOST_BYTES
 from attunebench.batches.collecting import Collected, Collector, Tables
 from attunebench.batches.service import NoSuchBatchError, TooLongError, unwritable
 from attunebench.batches.table import Row, read_rows, table_path
-from attunebench.errors import ConfigurationError
+from attunebench.errors import ConfigurationError, RejectedError
 from attunebench.journal import Journal
 from attunebench.text import printable
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_BATCHES = 3
 """How many batches may bring no answer to one request before it is given up."""
+MOST_REJECTIONS = 2
+"""How many of them may reject it, where the model answers others."""
 PATIENCE = 10
 """Looks at a batch that has ended and does not show all of its lines yet."""
 _NO_LINE = "the service has no line for it"
@@ -279,8 +281,9 @@ class Gathering:
                 continue
             self._batches[row.request_hash] += 1
             reasons[str(reason)] += 1
-            if self._batches[row.request_hash] >= MOST_BATCHES:
-                self.given_up[row.request_hash] = GivenUp(row, str(reason), MOST_BATCHES)
+            most = MOST_REJECTIONS if isinstance(reason, RejectedError) else MOST_BATCHES
+            if self._batches[row.request_hash] >= most:
+                self.given_up[row.request_hash] = GivenUp(row, str(reason), most)
         for reason, count in reasons.most_common(3):
             self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
 

@@ -78,7 +78,9 @@ def targets_of(settings: RunSettings, journal: Journal | None = None) -> list[Ta
             model=endpoint.model,
             parameters=settings.request_parameters,
         )
-        return Target(endpoint, hasher, first_terms(endpoint.provider, settings.structured, memory))
+        terms = first_terms(endpoint.provider, settings.structured, memory)
+        # A file's answers come in files, whatever the server wants of live requests.
+        return Target(endpoint, hasher, replace(terms, given_up=terms.given_up - {"stream"}))
 
     judges = [judge.model for judge in settings.judges]
     if len(set(judges)) < len(judges):

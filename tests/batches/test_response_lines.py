@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from attunebench.backends.base import Reply
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.batches.answers import outcome_of_line, read_line
+from attunebench.batches.answers import Rejection, outcome_of_line, read_line
 from attunebench.batches.table import Row
 from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
@@ -237,10 +237,10 @@ NUMBERS = ("num_input_tokens", "num_generated_tokens", "status_code", "usage")
 @given(st.dictionaries(st.sampled_from(KEYS + NUMBERS), JSON, max_size=5))
 def test_no_line_is_too_odd_to_be_a_reply_or_an_error(parts: dict[str, Any]) -> None:
     found = said(json.dumps({"custom_id": "x", **parts}).encode())
-    assert isinstance(found, Reply | Terms | AttuneBenchError)
+    assert isinstance(found, Reply | Terms | Rejection | AttuneBenchError)
 
 
 @given(st.dictionaries(st.sampled_from(("status_code", "body", "request_id")), JSON), JSON)
 def test_no_response_is_too_odd_to_be_a_reply_or_an_error(response: dict[str, Any], error: Any) -> None:
     found = said(json.dumps({"custom_id": "x", "response": response, "error": error}).encode())
-    assert isinstance(found, Reply | Terms | AttuneBenchError)
+    assert isinstance(found, Reply | Terms | Rejection | AttuneBenchError)

@@ -289,6 +289,55 @@ def test_a_refused_key_is_met_once_and_not_by_every_sample(evaluated, talks):
     assert len(asked) <= 5
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "calls", "refused"),
+    [
+        (400, "Content Exists Risk", 2, 1),
+        (400, "content_filter", 1, 1),
+        (422, "Range of input length: [1, 6144]", 2, 0),
+    ],
+)
+def test_moderation_and_length_cost_their_own_call_alone(evaluated, talks, status, message, calls, refused):
+    asked = []
+
+    def answer(prompt):
+        asked.append(prompt)
+        if prompt == asked[0]:
+            raise StatusError(status, message)
+        return said("words")
+
+    log = evaluated(mock(answer), {"limit": 1, "max_connections": 1}, conversations=str(talks), max_reasks=0)
+    assert "success" == log.status
+    counts = log.samples[0].store[STORE]["result"]["calls"]
+    assert (calls, refused) == (asked.count(asked[0]), counts["refused"])
+
+
+def test_a_rejection_without_a_reason_leaves_its_sample_unscored_and_no_other(evaluated, talks):
+    asked = []
+
+    def answer(prompt):
+        asked.append(prompt)
+        if prompt == asked[0]:
+            raise StatusError(422, "The gateway dislikes this")
+        return said("words")
+
+    of_inspect = {"max_samples": 1, "max_connections": 1, "fail_on_error": False}
+    log = evaluated(mock(answer), of_inspect, conversations=str(talks), max_reasks=0)
+    assert 1 == len([sample for sample in log.samples if sample.error])
+    assert 2 == asked.count(asked[0])
+
+
+def test_no_money_is_met_once_in_any_words(evaluated, talks):
+    asked = []
+
+    def answer(prompt):
+        asked.append(prompt)
+        raise StatusError(429, "Insufficient balance, please recharge")
+
+    log = evaluated(mock(answer), {"max_samples": 1}, conversations=str(talks))
+    assert 3 == len([sample for sample in log.samples if "was not asked" in sample.error.message])
+
+
 SCHEMAS = []
 
 

@@ -184,7 +184,7 @@ def test_a_longer_wait_than_two_minutes_is_capped_and_told_once() -> None:
     wait, warnings = on_a_line(story)
     assert wait == LONGEST_WAIT
     assert 1 == len(warnings)
-    assert "60 min" in warnings[0]
+    assert "3600 s" in warnings[0]
 
 
 def test_after_a_pause_calls_go_out_over_a_short_time_and_not_all_at_once() -> None:

@@ -265,7 +265,7 @@ ROWS = [
     ),
     stopped("25 quota", error(429, "You exceeded your quota", code="insufficient_quota"), "no money or quota left"),
     stopped("25 hard limit", error(429, "Limit", code="billing_hard_limit_reached"), "no money or quota left"),
-    stopped("25 per day", error(429, "Rate limit exceeded: free-models-per-day"), "no money or quota left"),
+    stopped("25 per day", error(429, "Rate limit exceeded: free-models-per-day"), "for today"),
     item(
         "26 too large",
         [error(429, "Request too large for m: Limit 6000, Requested 14368", {"retry-after": "1"})],

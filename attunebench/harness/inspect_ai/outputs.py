@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from attunebench.backends.base import Reply
+from attunebench.backends.faults import Fault, Rule, rule_for
 from attunebench.backends.negotiation import NOTES
 from attunebench.errors import ItemError, TransientError
 from attunebench.protocol.calls import Usage
@@ -31,6 +32,20 @@ def rejects_schema(error: BaseException) -> bool:
     """Whether a provider's error is about the schema that was sent along."""
     status = getattr(error, "status_code", None)
     return (status is None or status in _REJECTING) and _FORMAT.search(str(error)) is not None
+
+
+def rule_behind(error: BaseException) -> Rule:
+    """Whose fault a provider's error is, by the same table as in a run."""
+    status, code = getattr(error, "status_code", None), getattr(error, "code", None)
+    return rule_for(
+        Fault(
+            status=status if isinstance(status, int) else code if isinstance(code, int) else 0,
+            message=str(error),
+            code=code if isinstance(code, str) else "",
+            answered=True,
+            known=True,
+        )
+    )
 
 
 def read_output(output: Any, *, structured: str, schema_refused: bool = False) -> Reply:

@@ -30,12 +30,12 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
 from attunebench import api
-from attunebench.backends.base import Request
+from attunebench.backends.base import Reply, Request
 from attunebench.errors import ConfigurationError, ItemError
 from attunebench.harness.common import Session
 from attunebench.harness.inspect_ai.baselines import UNDER_WAY
 from attunebench.harness.inspect_ai.logs import STORE
-from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, takes_schema
+from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, rule_behind, takes_schema
 from attunebench.harness.inspect_ai.study import Choices, Study, model_named, study_of
 from attunebench.harness.inspect_ai.trouble import sentences
 from attunebench.journal import Entry
@@ -50,7 +50,8 @@ JUDGES = "judge"
 _logger = getLogger(__name__)
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _CONFIGURATION = frozenset((401, 402, 404))
-"""Statuses that no other prompt would cure: the key, the money, the model's name."""
+_STOPS = frozenset(("money", "day", "key wanted", "forbidden"))
+"""Statuses, and rules of the table of faults, that no other prompt would cure: the key, the money, the model's name."""
 _LINE = {"max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections"}
 _LINE |= {"cache", "cache_prompt", "batch", "fail_on_refusal", "max_tool_output"}
 _OURS = {"max_tokens", "temperature", "seed", "response_schema"}
@@ -179,7 +180,7 @@ class _Sample:
                 _logger.warning(f"No vote from {self.crew.models[asked.who]} on {asked.call.needs}: {error}")
             else:
                 self._failed = self._failed or error
-                if getattr(error, "status_code", None) in _CONFIGURATION:
+                if getattr(error, "status_code", None) in _CONFIGURATION or rule_behind(error).name in _STOPS:
                     self.asking.closed[str(self.crew.models[0])] = printable(str(error), 200)
             return
         self.entries[(entry.call_id, entry.ask)] = entry
@@ -202,27 +203,49 @@ class _Sample:
         )
         began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         name = asked.call.id if not asked.ask.number else f"{asked.call.id} (reask {asked.ask.number})"
-        refused = False
-        async with span(name):
-            model, messages = self.crew.models[asked.who], _messages(asked.ask.messages)
-            constrained = self._constrains(model)
-            try:
-                output = await self._generate(asked, messages, constrained)
-            except Exception as error:
-                if not (constrained and self.asking.study.choices.structured == "auto" and rejects_schema(error)):
-                    raise
-                self.asking.schemaless.add(str(model))
-                constrained, refused = False, True
-                output = await self._generate(asked, messages, constrained)
-        refused = refused or str(model) in self.asking.schemaless
-        structured = "schema" if constrained else "text"
         reply, trouble = None, None
+        async with span(name):
+            try:
+                reply = await self._reply(asked)
+            except ItemError as error:
+                trouble = error
+        seconds = reply.latency if reply is not None else None
+        return self.crew.session.entry(asked, reply, error=trouble, sent_at=began, seconds=seconds)
+
+    async def _reply(self, asked: Open) -> Reply:
+        """The reply to one ask; without a schema where the provider refuses that. Raises ItemError where there can be
+        none."""
+        model, messages = self.crew.models[asked.who], _messages(asked.ask.messages)
+        constrained, refused = self._constrains(model), False
         try:
-            reply = read_output(output, structured=structured, schema_refused=refused)
-        except ItemError as error:
-            trouble = error
-        session = self.crew.session
-        return session.entry(asked, reply, error=trouble, sent_at=began, seconds=output.time)
+            output = await self._output(asked, messages, constrained)
+        except Exception as error:
+            if not (constrained and self.asking.study.choices.structured == "auto" and rejects_schema(error)):
+                raise
+            self.asking.schemaless.add(str(model))
+            constrained, refused = False, True
+            output = await self._output(asked, messages, constrained)
+        refused = refused or str(model) in self.asking.schemaless
+        return read_output(output, structured="schema" if constrained else "text", schema_refused=refused)
+
+    async def _output(self, asked: Open, messages: list[ChatMessage], constrained: bool) -> ModelOutput:
+        """What Inspect's model says; an error that may be this request's own is heard twice before it counts."""
+        try:
+            return await self._generate(asked, messages, constrained)
+        except LimitExceededError:
+            raise
+        except Exception as error:
+            said = _behind(error)
+            if not rule_behind(said).doubtful or (constrained and rejects_schema(said)):
+                _raise_own(said)
+                raise
+        try:
+            return await self._generate(asked, messages, constrained)
+        except LimitExceededError:
+            raise
+        except Exception as error:
+            _raise_own(_behind(error))
+            raise
 
     def _constrains(self, model: Model) -> bool:
         wanted = self.asking.study.choices.structured
@@ -247,6 +270,13 @@ def _behind(trouble: Exception) -> Exception:
     tried = getattr(trouble, "last_attempt", None)
     met = tried.exception() if tried is not None else None
     return met if isinstance(met, Exception) else trouble
+
+
+def _raise_own(error: Exception) -> None:
+    """Raises ItemError where an error says that its request can never be answered, for its length or its contents."""
+    outcome = rule_behind(error).outcome
+    if outcome in ("item", "refused"):
+        raise ItemError(printable(str(error), 300), outcome="refused" if outcome == "refused" else "unreadable")
 
 
 def _messages(messages: Sequence[Message]) -> list[ChatMessage]:
