@@ -78,7 +78,7 @@ class TransientError(BackendError):
 class RejectedError(BackendError):
     """The server answers other calls and rejects this one, twice and unchanged, for a reason that says nothing.
 
-    Nobody knows whether the model is to blame, so the call is not scored; `tries` as in `TransientError`.
+    Nobody knows whether the model is to blame, so the call is not scored. `tries` as in `TransientError`.
     """
 
     def __init__(self, message: str) -> None:

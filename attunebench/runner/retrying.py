@@ -80,7 +80,7 @@ class Retrying:
         place in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
         place is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
         be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
-        RejectedError, ItemError and ConfigurationError at once.
+        RejectedError (with `tries` too), ItemError and ConfigurationError at once.
         """
         tries = _Tries(self, call, send, effort, cover, keep, tokens)
         retrying = AsyncRetrying(
@@ -93,8 +93,11 @@ class Retrying:
         )
         try:
             return await retrying(tries.once)
-        except (TransientError, RejectedError) as error:
+        except TransientError as error:
             error.tries = effort.requests
+            raise
+        except RejectedError as error:
+            error.tries = effort.requests + 1  # it was heard twice
             raise
 
 

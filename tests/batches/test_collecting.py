@@ -416,3 +416,40 @@ def test_a_limit_that_a_server_names_is_kept_for_that_request(
     planning()
     limits = [line["body"]["max_tokens"] for line in requests_in(tmp_path / "requests.jsonl")]
     assert (200, {4096}) == (limits[0], set(limits[1:]))
+
+
+def said_of_the_first(requests: list[dict[str, Any]], folder: Path, body: Any, status: int) -> CollectSummary:
+    """The first request's line says this, all others are answered."""
+    return collect(folder, [openai_line(requests[0], body, status=status), *map(openai_line, requests[1:])])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "refused"),
+    [
+        ({"error": {"message": "Content Exists Risk"}}, 400, 1),
+        ({"error": {"message": "Range of input length: [1, 6144]"}}, 400, 0),
+    ],
+)
+def test_moderation_and_length_are_final(
+    requests: list[dict[str, Any]], tmp_path: Path, body: Any, status: int, refused: int
+) -> None:
+    summary = said_of_the_first(requests, tmp_path, body, status)
+    assert (CONVERSATIONS, True) == (summary.written, summary.done)
+    assert refused == sum(result["calls"]["refused"] for result in results_of(tmp_path / "results").values())
+
+
+@pytest.mark.parametrize(
+    ("message", "later", "stopped"),
+    [("The gateway dislikes this", 1, 0), ("Insufficient balance (1008)", 0, 1), ("Rate limit: 3 / min", 1, 0)],
+)
+def test_a_rejected_request_is_asked_again_as_it_is_and_money_is_named(
+    requests: list[dict[str, Any]], planning: Planning, tmp_path: Path, message: str, later: int, stopped: int
+) -> None:
+    status = 429 if "Rate" in message else 422
+    summary = said_of_the_first(requests, tmp_path, {"error": {"message": message}}, status)
+    collected = summary.collected
+    assert (later, stopped, 0) == (collected.later.total(), collected.stopped.total(), collected.adapted)
+    assert CONVERSATIONS - 1 == summary.written
+    planning()
+    [again] = requests_in(tmp_path / "requests.jsonl")
+    assert requests[0]["body"] == again["body"]

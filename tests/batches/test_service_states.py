@@ -401,3 +401,60 @@ def _refused_once(method: str, path: str) -> Any:
     """A way to end a process while its batch is under way."""
     left = [Status(401, {"error": {"message": "no"}})]
     return lambda asked: left.pop() if left and (asked.method, asked.path) == (method, path) else None
+
+
+REJECTED = Status(422, {"error": {"message": "The gateway dislikes this"}})
+
+
+def one_line(says: Status) -> Any:
+    """One of the requests is answered so every time, all others well."""
+    singled: list[str] = []
+
+    def answer(asked: Asked) -> Said:
+        singled[:] = singled or [asked.prompt]
+        return says if asked.prompt == singled[0] else varied(asked)
+
+    return answer
+
+
+def test_a_request_that_is_rejected_twice_skips_its_conversation_and_no_other(larger: Path, tmp_path: Path) -> None:
+    with BatchServer(says=one_line(REJECTED)) as server:
+        run = run_by_batches(larger, settings_at(server.url, tmp_path / "results"))
+        assert [25, 1] == [len(made.lines) for made in server.made]
+        bodies = [line["body"] for made in server.made for line in made.lines]
+        assert all("response_format" in body for body in bodies)
+    assert (1, 4) == (len(run.summary.skipped), run.summary.written)
+    assert all("The gateway dislikes this" in reason for reason in run.summary.skipped.values())
+
+
+def test_requests_that_are_all_rejected_alike_are_asked_without_what_none_was_answered_with(
+    data: Path, tmp_path: Path
+) -> None:
+    def no_schemas(asked: Asked) -> Said:
+        return REJECTED if "response_format" in asked.body else varied(asked)
+
+    with BatchServer(says=no_schemas) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert [5, 5, 5] == [len(made.lines) for made in server.made]
+    assert 1 == run.summary.written
+
+
+def test_a_rejection_of_everything_stops(data: Path, tmp_path: Path) -> None:
+    with BatchServer(says=lambda _: REJECTED) as server, pytest.raises(ConfigurationError):
+        run_by_batches(data, settings_at(server.url, tmp_path / "results", structured="text"))
+
+
+@pytest.mark.parametrize(("message", "refused"), [("Content Exists Risk", 1), ("Range of input length: [1, 6144]", 0)])
+def test_moderation_and_length_cost_their_own_request_alone(
+    message: str, refused: int, data: Path, tmp_path: Path
+) -> None:
+    with BatchServer(says=one_line(Status(400, {"error": {"message": message}}))) as server:
+        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        assert [5] == [len(made.lines) for made in server.made]
+    assert (1, {}, refused) == (run.summary.written, run.summary.skipped, run.summary.unanswered.get("refused", 0))
+
+
+def test_no_money_in_a_line_stops_in_any_words(data: Path, tmp_path: Path) -> None:
+    gone = one_line(Status(500, {"error": {"message": "insufficient balance (1008)"}}))
+    with BatchServer(says=gone) as server, pytest.raises(ConfigurationError, match="no money"):
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"))

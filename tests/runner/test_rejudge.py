@@ -483,3 +483,40 @@ def test_a_copy_of_a_folder_without_its_journal_is_judged_all_the_same(
     run()
     shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("_calls*", ".*"))
     assert 2 * T == rejudge("judge", results=tmp_path / "copy").added
+
+
+def test_a_rejected_vote_is_owed_and_the_others_are_cast(
+    run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
+) -> None:
+    run()
+    prompts: list[str] = []
+
+    def script(asked: Asked) -> Doing:
+        if asked.prompt not in prompts:
+            prompts.append(asked.prompt)
+        return Status(422, {"error": "The gateway dislikes this"}) if prompts.index(asked.prompt) == 1 else Answer()
+
+    server.script = script
+    summary = rejudge("judge", concurrency=1)
+    assert (2 * T - 1, 1) == (summary.added, summary.run.votes_owed)
+    server.script = None
+    assert (1, 0) == ((again := rejudge("judge")).added, again.run.votes_owed)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Status(422, {"error": "The gateway dislikes this"}),
+        Status(429, {"error": "Insufficient balance"}),
+        Status(429, {"error": "Too many"}, {"retry-after": "40000"}),
+        Status(200, "nonsense"),
+    ],
+    ids=["rejected", "money", "a long wait", "unreadable"],
+)
+def test_a_judge_of_whom_nothing_can_be_had_ends_the_judging(
+    trouble: Status, run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
+) -> None:
+    run()
+    server.script = lambda _: trouble
+    with pytest.raises(ConfigurationError):
+        rejudge("judge", structured="text", max_tries=8)
