@@ -300,7 +300,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "larger limit",
-        lambda f: (f.reask > 0 or f.known) and _says(f, wording.names_limit, 400, 422),
+        lambda f: (f.reask > 0 or f.answered) and _says(f, wording.names_limit, 400, 422),
         "item",
         "{provider} takes no larger limit of tokens for {model}{says}",
     ),

@@ -48,13 +48,14 @@ _GONE = (
     rf"{_LACKING}|too low|exhaust|deplet|empty|negative|used up|run(s|ning)? out|ran out|exceed|expired?|overdue"
     r"|overdrawn|below|reached|unavailable|no (remaining|longer)|spent)"
 )
-_MONEY = r"(?<!thinking )(?<!reasoning )(?<!token )(balance|credits?|funds?|money|budget|wallet)"
+_NO_TOKENS = "".join(f"(?<!{word}[ -])" for word in ("thinking", "reasoning", "token", "context", "output"))
+_MONEY = rf"{_NO_TOKENS}(?<!load[ -])(balance|credits?|funds?|money|budget|wallet)\b"
 
 speaks_of_money: Meaning = _any(
     rf"\b{_LACKING}|low|out of|run out of|no|zero|lack of|exhausted|depleted|negative|over|available)"
     rf"[ _-]+(\w+[ _-]){{0,3}}{_MONEY}",
-    rf"\b{_MONEY}\b.{{0,50}}\b{_GONE}",
-    rf"\b{_GONE}.{{0,40}}\b(balance|funds|(?<!thinking )(?<!token )budget|wallet)\b",
+    rf"\b{_MONEY}.{{0,50}}\b{_GONE}",
+    rf"\b{_GONE}.{{0,40}}\b{_NO_TOKENS}(?<!load[ -])(balance|funds|budget|wallet)\b",
     r"requires more credits|(used|spent|consumed|depleted) (all|your).{0,40}credits",
     r"insufficient_?(user_?)?quota|insufficient_?balance|budget_?exceeded|max[_ ]budget|exceeded_?budget|wallet_empty",
     r"billing[_ ](hard[_ ])?limit|billing[_ ]?not[_ ]?active|not active, please check your billing",
@@ -107,21 +108,23 @@ speaks_of_long_input: Meaning = _any(
     r"context.?(length|window|size|limit)|max_?(seq|model|position)\w*_?len|maximum (model|sequence|prompt|input)",
     r"(range of|maximum|max|allowed) (the )?(input|prompt|context|sequence) (length|tokens?|size)|input length\b",
     r"reduce (the )?(length|size|number) of|(shorten|truncate) (the|your) (input|prompt|message|context)",
-    r"too many (input |prompt )?tokens|inputs?`? tokens \+ `?max_(new_)?tokens",
+    r"too many (input |prompt )?tokens|string_too_long|string should have at most",
+    r"inputs?`? tokens \+ `?max_(new_)?tokens",
     r"输入.{0,10}(过长|超长|超过|超出|长度)|上下文.{0,10}(过长|超|长度)|输入.{0,24}(之和|总和).{0,8}超",
     r"(超出|超过|超).{0,16}(长度|上下文|token)|(长度|tokens?).{0,8}(超出|超过|超限)",
 )
 """The input is longer than the model takes, alone or with the room that was asked for its answer."""
 
 _REFUSED = r"(flagged|rejected|blocked|refused|stopped|filtered|declined)"
-_UNSAFE = r"(flagged|inappropriate|sensitive|harmful|unsafe|violat\w*|prohibited|disallowed|not allowed by)"
+_UNSAFE = r"(flagged|inappropriate|sensitive|harmful|unsafe|prohibited|disallowed|not allowed by)"
 
 _speaks_of_safety: Meaning = _any(
-    r"content[_ -]?(filter|polic|moderation|management|safety|risk|restrict|violat|security|inspect|block|exists risk)",
-    r"data[_ ]?inspection|moderat(ion|ed)|safety_check|\bunsafe\b|guardrail|responsible ai|new_sensitive|prohibited",
+    r"content[_ -]?(filter|polic|moderation|management polic|safety|risk|restrict|violat|inspect|block|exists risk)",
+    r"data[_ ]?inspection|moderat(ion|ed)|safety_check|\bunsafe\b|guardrail|responsible ai|new_sensitive|prohibited[_ ]"
+    r"(content|use)",
     r"safety[_ -](check|system|filter|polic|setting|guideline|violation|reason|guard|risk)|safety_violation",
     r"\b(usage|acceptable use|community|content) (guideline|polic)",
-    rf"{_REFUSED}.{{0,60}}(content|safety|polic|moderation|harm|sensitive|inappropriate)",
+    rf"{_REFUSED}.{{0,60}}(content|safety|us(ag)?e polic|moderation|harm|sensitive|inappropriate)",
     rf"(content|prompt|input|text|request|message)s?\b.{{0,60}}\b{_UNSAFE}",
     r"(violat\w*|against|breach\w*).{0,40}(polic|guideline|terms|safety|rules)",
     r"sensitive (content|word|information|input)|harmful content|violen(t|ce)|self[-_ ]?harm|harassment|jailbreak",
@@ -133,7 +136,7 @@ _speaks_of_account: Meaning = _any(
     r"(suspend|disabl|bann|deactivat|terminat|flagged|block|restrict|clos|lock|frozen)",
     r"(suspend|disabl|bann|deactivat|terminat|block|restrict)\w*.{0,40}"
     r"\b(account|organi[sz]ation|project|api[ -]?key|your key)\b",
-    r"账(户|号).{0,10}(封禁|停用|冻结|禁用)",
+    r"(organi[sz]ation|account|team|workspace|project)('?s)? polic|账(户|号).{0,10}(封禁|停用|冻结|禁用)",
 )
 
 

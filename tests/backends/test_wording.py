@@ -283,6 +283,26 @@ def test_what_nobody_knows_stops_before_the_first_answer_and_skips_after_it(stat
         assert "skip" == rule_for(fault(status, body)).outcome
 
 
+@pytest.mark.parametrize(
+    ("status", "message", "rule"),
+    [
+        (503, "no healthy load balancer is available", "transient status"),
+        (400, "The thinking budget exceeds max_tokens", "limit"),
+        (400, "context budget exceeded by the prompt", "too long in other words"),
+        (422, "Request violates the JSON schema", "rejected call"),
+        (500, "Content management system error", "transient status"),
+        (403, "Access prohibited", "rejected call"),
+        (403, "This request violates your organization's policy", "forbidden"),
+        (403, "Request blocked by security policy", "rejected call"),
+        (400, "max_tokens is too large: 9999999", "limit"),
+        (429, "Rate limit: your budget of 60 requests per minute is safe", "rate"),
+    ],
+)
+def test_words_that_look_alike_mean_something_else(status: int, message: str, rule: str) -> None:
+    known = rule_for(located(fault(status, error(message)), ENDPOINT, answered=False, known=True, reask=0))
+    assert rule == known.name
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize(("status", "body"), STOPS, ids=_id)
 def test_key_account_and_model_always_stop(status: int, body: Any, known: bool) -> None:
