@@ -237,11 +237,19 @@ class Engine:
     async def _next(self) -> tuple[Job, Call] | None:
         """The next call to make: ready ones first, then those of a new job; None when there is nothing left."""
         while not (self.stopped or self._cancelled or self._halted):
-            if self._ready:
+            ready = len(self._ready)
+            if ready and not self._is_on_trust():
                 return self._ready.popleft()
             affordable = self._may_open(self._left)
             if affordable and (job := next(self._jobs, None)) is not None:
                 await self._begin(job)
+                if ready < len(self._ready):  # its first call, though others may be ready
+                    self._ready.rotate(-ready)
+                    item = self._ready.popleft()
+                    self._ready.rotate(ready)
+                    return item
+            elif ready:
+                return self._ready.popleft()
             elif self.open:
                 await self._sleep()
             else:
@@ -250,6 +258,12 @@ class Engine:
                 self._wake(len(self._idle))
                 return None
         return None
+
+    def _is_on_trust(self) -> bool:
+        """Whether the few calls that go before anything was answered are still to be found: each of a conversation of
+        its own, so that one that the server rejects is not the only one heard of."""
+        pace = self._model.pace if self._model is not None else None
+        return pace is not None and pace.cautious and len(self.open) < pace.limit
 
     async def _sleep(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -268,7 +282,9 @@ class Engine:
         self.open.add(job)
         self._left += len(job.calls)
         job.pending = len(job.calls) + 1
-        for call in job.calls:
+        # The longest chain is a draft and its judges, so drafts that are judged go first.
+        judged = {call.needs for call in job.calls}
+        for call in sorted(job.calls, key=lambda call: call.id not in judged):
             if call.needs is None:
                 self._ready.append((job, call))
             elif (draft := job.drafts.get(call.turn)) is not None:

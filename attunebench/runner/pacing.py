@@ -73,7 +73,7 @@ class Pace:
         self.model = model
         self.start_up = start_up
         self._reached = False
-        self._cautious = cautious
+        self.cautious = cautious
         self._unreadable = 0
         self.under_way = 0
         self._observer = observer
@@ -131,7 +131,7 @@ class Pace:
     @property
     def limit(self) -> int:
         """Calls that may be under way at once, from 1 to `ceiling`."""
-        return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self._cautious else self._limit.value
+        return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
     @property
     def ceiling(self) -> int:
@@ -141,7 +141,7 @@ class Pace:
     def is_unreadable(self) -> bool:
         """Count an answer that could not be read; whether these are all that may be bought before one is read."""
         self._unreadable += 1
-        return self._cautious and self._unreadable >= TRUSTED
+        return self.cautious and self._unreadable >= TRUSTED
 
     @property
     def waiting(self) -> int:
@@ -269,7 +269,7 @@ class Pace:
         if place.tokens != place.estimate:
             self._charge(0.0, place.tokens - place.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
-            self._cautious = self._cautious and error is not None
+            self.cautious = self.cautious and error is not None
             self._succeeded(now)
         elif isinstance(error, TransientError) and not place.excused:
             self._failed(place, error, probe, now)

@@ -76,13 +76,12 @@ def test_before_any_answer_an_unknown_rejection_stops(concurrency: str, command:
     assert "The gateway dislikes this" in ended.read
 
 
-def test_a_rejected_first_conversation_waits_for_the_answers_of_others(command: Command, tmp_path: Path) -> None:
-    """The answers come later than the rejection, of a call that is asked beside them."""
-    rules = (
-        {"match": {"kind": "review", "nth": list(range(9))}, "reply": DISLIKED},
-        {"reply": {"content": "{{ANSWER}}", "delay": 0.3}},
-    )
-    with recipe(*rules) as server:
+def test_a_conversation_that_is_rejected_first_waits_for_the_answers_to_others(
+    command: Command, tmp_path: Path
+) -> None:
+    """They come later, of calls under way beside it: the first calls of a run are of several conversations."""
+    first_in_order = {"match": {"text": "Sister rent promise always sleep tonight"}, "reply": DISLIKED}
+    with recipe(first_in_order, {"reply": {"content": "{{ANSWER}}", "delay": 0.1}}) as server:
         ended = command(server, "--concurrency", "4", data=DATA)
     assert (1, 2, 1) == (ended.status, written(tmp_path), len(skipped(tmp_path)))
 
