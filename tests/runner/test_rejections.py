@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from recipe_endings import CALLS
 from recipe_endings_servers import OWN
-from recipe_server import DATA, RecipeServer
+from recipe_server import DATA, RecipeServer, read_recipe
 
 from attunebench.runner import RunSummary, engine
 from attunebench.runner.pacing import TRUSTED
@@ -204,3 +204,11 @@ def test_a_server_that_refuses_every_connection_is_told_apart_from_an_outage(
     ended = command(gone)
     assert 1 == ended.status
     assert "attune-bench doctor" in ended.read
+
+
+def test_a_server_that_only_streams_is_asked_for_streams(command: Command, tmp_path: Path) -> None:
+    stream = next(iter(read_recipe("sse-chunks")["rules"]))["reply"]
+    refusal = read_recipe("sse-required-400")["rules"][0]["reply"]
+    with recipe({"match": {"has": "stream"}, "reply": stream}, {"reply": refusal}) as server:
+        ended = command(server, data=DATA)
+        assert (0, 3, CALLS + 1) == (ended.status, written(tmp_path), server.chats)

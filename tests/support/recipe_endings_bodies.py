@@ -45,9 +45,9 @@ ENDINGS: tuple[Ending, ...] = (
     ),
     Ending("http-charset-wrong", requests=3 * CALLS - 2 * DRAFTS, counts={"reasked": CALLS - DRAFTS},
            missing=ITEMS - DRAFTS, draft="Je suis désolé 心 🙂"),
-    # What the client does not take for HTTP, or cannot unpack, is the line's trouble: tried again, and never scored.
+    # What the client does not take for HTTP, or cannot unpack, is the line's trouble; five such bodies end the run.
     *(
-        Ending(recipe, status=1, results=0, skipped=3, requests=None)
+        Ending(recipe, status=2, results=0, requests=5)
         for recipe in ("http-encoding-zstd", "http-space-header")
     ),
 )  # fmt: skip
