@@ -14,6 +14,7 @@ from attunebench.batches.files import CollectSummary, Origin, PlanSummary, colle
 from attunebench.batches.requests import SERVICE, Limits
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
+from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
@@ -48,14 +49,22 @@ def plan_calls(
     *,
     judges: int = 0,
     panas_strategy: PanasStrategy = "absolute",
+    judge_scale: JudgeScale = JUDGE_SCALE,
     codebook: Codebook | Path | None = None,
 ) -> Iterator[Call]:
     """Every call of these conversations, conversation by conversation: (4 + judges)·turns + 1 each and mode at most.
 
     A judge's call lacks its draft until `attunebench.protocol.plan.with_draft` has put it in. Raises UsageError for
-    `blind_delta` with an omniscient mode, DataError for a codebook that cannot be read.
+    a blind strategy with an omniscient mode, DataError for a codebook that cannot be read.
     """
-    return _plan_calls(list(conversations), modes, _codebook(codebook), judges=judges, panas_strategy=panas_strategy)
+    return _plan_calls(
+        list(conversations),
+        modes,
+        _codebook(codebook),
+        judges=judges,
+        panas_strategy=panas_strategy,
+        judge_scale=judge_scale,
+    )
 
 
 def run(
@@ -199,6 +208,7 @@ def score(
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
     progress: Progress | None = None,
+    judge_scale: JudgeScale | None = None,
 ) -> Scores:
     """Score the result files under `results` on the conversations under `ground_truth`: what scores.json holds.
 
@@ -206,8 +216,10 @@ def score(
     bootstrap's. `rules` "released" computes what the released scorer does, for comparison with published numbers; the
     two are never mixed. Results that could not be scored are named in `left_out`. Write it with
     `attunebench.scores.write_scores`, show it with `attunebench.reports.render`. `bertscore` also compares drafts by
-    BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read. Raises
-    DataError: nothing to score, conversations that are not valid, no such model; UsageError: the extra is missing.
+    BERTScore (the extra of that name) and tells `progress` how many of how many texts the model has read.
+    `judge_scale`: the scale of the votes that count; without it, where a model's results hold votes on both, those on
+    the quality scale. Raises DataError: nothing to score, conversations that are not valid, no such model; UsageError:
+    the extra is missing.
     """
     return score_folders(
         results,
@@ -221,6 +233,7 @@ def score(
         now=now,
         bertscore=bertscore,
         progress=progress,
+        judge_scale=judge_scale,
     )
 
 
@@ -238,6 +251,7 @@ def score_to_file(
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
     progress: Progress | None = None,
+    judge_scale: JudgeScale | None = None,
     processes: int | None = 1,
 ) -> Scores:
     """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
@@ -259,6 +273,7 @@ def score_to_file(
         now=now,
         bertscore=bertscore,
         progress=progress,
+        judge_scale=judge_scale,
         processes=processes,
     )
 

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
+from typing_extensions import NotRequired
+
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
+from attunebench.judging import JudgeScale
 from attunebench.wholefile import replaces_a_file, whole_file
 
 SCHEMA_VERSION = "1.1"
@@ -208,7 +211,8 @@ class Coverage(TypedDict):
 
 
 class AggregateEntry(TypedDict):
-    """One (provider, model, mode). `composite_incomplete` counts conversations whose Composite lacks a term."""
+    """One (provider, model, mode). `composite_incomplete` counts conversations whose Composite lacks a term; `judges`:
+    judge → the scale of its votes that count."""
 
     provider: str
     em_model: str
@@ -216,6 +220,7 @@ class AggregateEntry(TypedDict):
     n_conversations: int
     n_participants: int
     composite_incomplete: int
+    judges: NotRequired[dict[str, JudgeScale]]
     metrics: dict[str, Aggregate]
     pooled: Pooled
     coverage: Coverage

@@ -20,6 +20,7 @@ from attunebench.analyses.testing import claimed as claimed
 from attunebench.analyses.testing import corrected_p as corrected_p
 from attunebench.analyses.testing import pair_tests as pair_tests
 from attunebench.analyses.testing import plain_correction as plain_correction
+from attunebench.judging import judges_named
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE as BASE_RATE
 from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
@@ -258,11 +259,11 @@ def judges_text(study: Study) -> str:
     judged: dict[tuple[str, ...], list[str]] = {}
     for group in study.groups:
         names = {
-            str(judge)
+            judge
             for entry in study.metadata[group.source].get("settings") or ()
             if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
             for variant in entry.get("variants") or ()
-            for judge in variant.get("judge_models") or ()
+            for judge in judges_named(variant)
         }
         judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
     if len(judged) == 1:

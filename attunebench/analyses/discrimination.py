@@ -13,6 +13,7 @@ from attunebench.analyses import common
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
 from attunebench.comparison import PairTable, pairs
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import zero_inflated
@@ -27,7 +28,6 @@ _SKILLS = {
     "response quality": ("draft_judge", "draft_binary_alignment"),
     "emotion labels": ("emotion_f1", "emotion_va"),
 }
-_JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def analyse(subject: Subject) -> Analysis:
         for metric_id, table in values.items()
     ]
     rows.sort(key=lambda row: row.strength, reverse=True)
-    judged = _JUDGED & set(values)
+    judged = JUDGED & set(values)
     return replace(
         begun,
         tables=(_table(rows, settings, common.sample_text(study)),),

@@ -10,10 +10,12 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.metrics.draft import JUDGED
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.rank_tests import spearman_interval
 from attunebench.statistics.variance import Component, VarianceComponents, variance_components
 from attunebench.study import Study
+from attunebench.study.compatibility import judges_differ
 
 METRICS = ("composite", "pairwise_accuracy")
 SOURCES = ("composite", *common.CANONICAL, "draft_judge")
@@ -28,6 +30,9 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing=common.NOTHING_SCORED)
     spread = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
     sources = common.defined_metrics(study, common.wanted_metrics(settings, SOURCES))
+    apart = [finding.sentence for finding in judges_differ(study, "draft_judge")] if "draft_judge" in sources else []
+    if apart:  # its variance would be the judges', not the models'
+        del sources["draft_judge"]
     if not spread:
         return replace(begun, missing="None of the metrics is defined for any conversation here.")
     sampling = Sampling.of(study, settings)
@@ -44,7 +49,8 @@ def analyse(subject: Subject) -> Analysis:
         cannot="What is neither the conversation's nor the model's is called rest: models being good at different "
         "conversations, and chance; without repeated runs of a conversation the two cannot be separated. Few models "
         "make the model's share itself uncertain, and its interval is over conversations alone.",
-        notes=(common.small_text(settings),),
+        warnings=tuple(f"Left out: {sentence}" for sentence in apart),
+        notes=(common.small_text(settings), *((common.judges_text(study),) if JUDGED & sources.keys() else ())),
     )
 
 

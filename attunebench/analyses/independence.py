@@ -22,6 +22,7 @@ from attunebench.statistics.correlation import FEWEST_MODELS
 from attunebench.statistics.rank_tests import least_spearman_p
 from attunebench.statistics.reliability import SplitHalf
 from attunebench.study import Study
+from attunebench.study.compatibility import judges_differ
 
 _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "recognition": ("emotion_f1", "emotion_va"),
@@ -42,6 +43,9 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing="A correlation over models needs three of them; fewer were scored here.")
     primary = common.defined_metrics(study, common.wanted_metrics(settings, common.CANONICAL))
     skills = _capabilities(study)
+    warnings = common.comparability(study, ("draft_judge",) if _JUDGED in skills else ())
+    if judges_differ(study, "draft_judge"):  # an order of models by different judges is none
+        skills.pop(_JUDGED, None)
     if len(primary) < 2 and len(skills) < 2:
         return replace(begun, missing="Fewer than two skills are defined for these results.")
     tables: list[Table] = []
@@ -64,7 +68,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot=f"{len(study.groups)} models are few for a correlation, and models of one family are no independent "
         "draws. A weak correlation is no proof of independence where a ranking is not reproducible; the corrected one "
         "is rough then, and can reach its bound of 1.",
-        warnings=common.comparability(study, ("draft_judge",) if _JUDGED in skills else ()),
+        warnings=warnings,
         notes=(common.small_text(settings), *((common.judges_text(study),) if _JUDGED in skills else ())),
     )
 

@@ -15,12 +15,12 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.comparison import Ranking, tiers_of
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.study import Study
 
 METRICS = ("composite", *common.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 _TAU = "kendall_tau"
-_JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
 BEST, LOWEST = "best", "lowest"
 
 
@@ -59,7 +59,7 @@ def analyse(subject: Subject) -> Analysis:
         warnings=common.comparability(study, metrics),
         notes=(
             common.small_text(settings),
-            *((common.judges_text(study),) if _JUDGED & set(metrics) else ()),
+            *((common.judges_text(study),) if JUDGED & set(metrics) else ()),
             common.ZERO_INFLATED_NOTE,
         ),
     )

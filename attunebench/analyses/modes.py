@@ -17,6 +17,7 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import MODES
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import (
     Floats,
@@ -32,7 +33,6 @@ from attunebench.study import Study
 
 METRICS = ("composite", *common.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 RANKED = ("composite", "pairwise_accuracy")
-_JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
 _SHIFT = 2
 """A model that moves so many ranks is named."""
 
@@ -73,7 +73,7 @@ def analyse(subject: Subject) -> Analysis:
         shows.append(_shows(pair, metrics, cells, ranks, settings))
     if not tables:
         return replace(begun, missing="None of the metrics is defined for any conversation in another mode.")
-    judged = any(column.id in _JUDGED for table in tables for column in table.columns)
+    judged = any(column.id in JUDGED for table in tables for column in table.columns)
     return replace(
         begun,
         tables=tuple(tables),
@@ -81,7 +81,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Where a mode covers few conversations, differences smaller than a few points cannot be seen and no "
         "difference found is not none there. A change of the draft's score is also one of its judge.",
         warnings=(
-            *common.comparability(_everyone(pairs), _JUDGED if judged else ()),
+            *common.comparability(_everyone(pairs), JUDGED if judged else ()),
             *dict.fromkeys(beyond),
         ),
         notes=(common.small_text(settings), *((common.judges_text(_everyone(pairs)),) if judged else ())),

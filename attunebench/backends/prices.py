@@ -50,6 +50,13 @@ class Prices:
         return prompt + usage.completion_tokens * self.completion + self.request
 
 
+def usd(value: float) -> str:
+    """ "$1.23"; sums below ten cents with more digits, rounded up so that something never looks like nothing."""
+    if value >= 0.1 or value == 0:
+        return f"${value:,.2f}"
+    return f"${math.ceil(value * 10_000 - 1e-6) / 10_000:.4f}"
+
+
 async def fetch_prices(endpoint: Endpoint) -> Prices | None:
     """The prices of the endpoint's model, asked of the server within `TIMEOUT` seconds; None where there are none."""
     from attunebench.backends.caught import CATCHABLE

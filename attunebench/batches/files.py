@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from attunebench.batches.planning import Planned, older_files, write_plan
 from attunebench.batches.requests import SERVICE, Limits, tag_of
 from attunebench.batches.responses import response_files, response_lines
 from attunebench.batches.rounds import Round, ToAsk, targets_of
-from attunebench.batches.table import Head, Row, Table, table_path, table_tags
+from attunebench.batches.table import Head, Row, Table, judges_asked, table_path, table_tags
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
@@ -30,6 +30,7 @@ from attunebench.journal import Journal, claim
 from attunebench.runner.budget import prices_for
 from attunebench.runner.events import Silent
 from attunebench.runner.files import prepare_folder
+from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class PlanSummary:
     older: Sequence[Path]
     problems: Sequence[str] = ()
     """Tables of earlier plans that are damaged, in words."""
+    notes: Sequence[str] = ()
+    """What the results folder has decided where the settings leave something open, in sentences."""
 
 
 @dataclass(slots=True)
@@ -123,7 +126,10 @@ def plan_requests(
     """
     targets_of(settings)
     prepare_folder(settings.output)
-    return asyncio.run(_plan(conversations, settings, codebook, target, origin, limits, new_only, quick_scores))
+    notes: list[str] = []
+    settings = settled(settings, notes.append, under_way=judges_asked(settings.output))
+    planned = _plan(conversations, settings, codebook, target, origin, limits, new_only, quick_scores)
+    return replace(asyncio.run(planned), notes=notes)
 
 
 async def _plan(
@@ -307,6 +313,7 @@ def _write_results(
     path = given or codebook_for(folder)
     book = load_codebook(path) if path else default_codebook()
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
+    settings = settled(settings, Silent().warned, under_way=judges_asked(results))
     with claim(results, settings.em.provider, settings.em.model, settings.modes), Journal.read(results) as journal:
         again = head.again
         round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)

@@ -69,14 +69,14 @@ def targets_of(settings: RunSettings, journal: Journal | None = None) -> list[Ta
     Raises UsageError and ConfigurationError for what has no address.
     """
 
-    def target(model: ModelSettings) -> Target:
+    def target(model: ModelSettings, *, judge: bool = False) -> Target:
         endpoint = unsent(model)
         memory = journal.terms(endpoint.provider, endpoint.base_url, endpoint.model) if journal is not None else None
         hasher = Hasher(
             provider=endpoint.provider,
             base_url=endpoint.base_url,
             model=endpoint.model,
-            parameters=settings.request_parameters,
+            parameters=settings.request_parameters(judge=judge),
         )
         terms = first_terms(endpoint.provider, settings.structured, memory)
         # A file's answers come in files, whatever the server wants of live requests.
@@ -85,7 +85,7 @@ def targets_of(settings: RunSettings, journal: Journal | None = None) -> list[Ta
     judges = [judge.model for judge in settings.judges]
     if len(set(judges)) < len(judges):
         raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
-    return [target(model) for model in (settings.em, *settings.judges)]
+    return [target(settings.em), *(target(judge, judge=True) for judge in settings.judges)]
 
 
 class Round:
@@ -122,7 +122,7 @@ class Round:
         skipped = SkippedFile(settings.output, em.provider, em.model, task.name)
         self.writing = Writing(results, settings, folder, skipped, observer, run_again=run_again)
         self._planner = Planner(settings, codebook, folder, task)
-        self._work = self._planner.survey(chosen)
+        self._work = self._planner.check(self._planner.survey(chosen))
 
     @property
     def todo(self) -> int:

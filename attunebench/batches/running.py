@@ -27,6 +27,7 @@ from attunebench.batches.planning import write_plan
 from attunebench.batches.rounds import Round, ToAsk, targets_of
 from attunebench.batches.service import RefusedError, Service, TooMuchError
 from attunebench.batches.summing import Sums
+from attunebench.batches.table import judges_asked
 from attunebench.batches.till import Till, discounted, usual_discount
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.eventloop import on_interruption
@@ -35,6 +36,7 @@ from attunebench.runner.budget import check_bound
 from attunebench.runner.files import prepare_folder
 from attunebench.runner.pricing import KnownPrices, prices_of
 from attunebench.runner.run import choose
+from attunebench.runner.scales import settled
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.text import printable
 
@@ -96,7 +98,9 @@ def run_batches(
     DataError and ConfigurationError; what was answered by then is kept.
     """
     refuse_what_does_not_fit(settings)
-    run = _Run(settings, codebook, options, task, watcher or SilentWatcher(), quick_scores, run_again)
+    watcher = watcher or SilentWatcher()
+    settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
+    run = _Run(settings, codebook, options, task, watcher, quick_scores, run_again)
     return eventloop.run(run.run(conversations, clock, interruptible))
 
 

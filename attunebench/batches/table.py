@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,14 @@ def table_path(folder: Path, tag: str) -> Path:
 def table_tags(folder: Path) -> list[str]:
     """The tags of the plans whose tables are in a folder."""
     return sorted(path.name.split(".")[1] for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
+
+
+def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
+    """(model, parameters) of each judge's request in the folder's tables; one that cannot be read is passed over."""
+    for tag in table_tags(folder):
+        with suppress(DataError):
+            rows = Table(table_path(folder, tag)).rows()
+            yield from {(row.model, row.parameters): None for row in rows if row.judge is not None}
 
 
 def read_head(path: Path) -> Head:

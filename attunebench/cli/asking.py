@@ -76,6 +76,16 @@ JudgePriceOutOption = Annotated[
         show_default="listed",
     ),
 ]
+JudgeScaleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-scale",
+        metavar="SCALE",
+        help="What a judge's 1 to 7 mean. quality: how good the draft is; relative: how it compares with the "
+        "human-edited reply, 4 being as good. Never averaged with each other.",
+        show_default="that of the votes in the results folder, else quality",
+    ),
+]
 CallTimeoutOption = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds for one try of a call.")]
 LimitOption = Annotated[
     int | None,

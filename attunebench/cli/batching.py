@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from attunebench import api
+from attunebench.backends.prices import usd
 from attunebench.batches.running import BatchOptions, BatchRun, batch_prices, refuse_what_does_not_fit, run_batches
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress.batches import batches_shown, described
-from attunebench.cli.progress.words import usd
 from attunebench.cli.running import leave, run_again, show_estimate
 from attunebench.codebook import Codebook, codebook_for
 from attunebench.runner import RunSettings, estimate_run, known_prices

@@ -22,6 +22,7 @@ from attunebench.cli.asking import (
     BaseUrlOption,
     JudgePriceInOption,
     JudgePriceOutOption,
+    JudgeScaleOption,
     LimitOption,
     MaxReasksOption,
     MaxTokensOption,
@@ -78,6 +79,7 @@ def plan(
     ] = None,
     judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
+    judge_scale: JudgeScaleOption = None,
     base_url: BaseUrlOption = None,
     price_in: PriceInOption = None,
     price_out: PriceOutOption = None,
@@ -87,7 +89,7 @@ def plan(
     order_seed: OrderSeedOption = 0,
     structured: StructuredOption = "auto",
     panas_strategy: Annotated[
-        str, typer.Option(help="The mood question: absolute, delta or blind_delta, as for `run`.")
+        str, typer.Option(help="The mood question: absolute, blind, delta or blind_delta, as for `run`.")
     ] = "absolute",
     temperature: TemperatureOption = 0.0,
     max_tokens: MaxTokensOption = 4096,
@@ -130,6 +132,7 @@ def plan(
         retry_unanswered=retry_unanswered,
         structured=structured,
         panas_strategy=panas_strategy,
+        judge_scale=judge_scale,
         temperature=temperature,
         max_tokens=max_tokens,
         seed=seed,
@@ -203,6 +206,7 @@ def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
     if summary.asked_before and not summary.left_out:
         lines.append("Have these answered once only: --new-only leaves out what an engine is still working on.")
     lines += [f"Attention: {printable(problem, 2000)}" for problem in summary.problems]
+    lines += map(printable, summary.notes)
     if summary.waiting:
         lines.append(f"{plural(summary.waiting, 'judge call')} will be planned when the drafts are collected.")
     lines += [f"{printable(str(path))} is of an earlier plan, not of this one." for path in summary.older]

@@ -37,7 +37,10 @@ def show(
     mode: Annotated[
         str, typer.Option("--mode", help="default, verbose, omniscient or verbose_omniscient.")
     ] = "default",
-    panas_strategy: Annotated[str, typer.Option(help="absolute, delta or blind_delta, as for `run`.")] = "absolute",
+    panas_strategy: Annotated[
+        str, typer.Option(help="absolute, blind, delta or blind_delta, as for `run`.")
+    ] = "absolute",
+    judge_scale: Annotated[str, typer.Option(help="quality or relative, as for `run`.")] = "quality",
     codebook: CodebookOption = None,
 ) -> None:
     """Print the messages of one call, under a line that names each message's role.
@@ -47,6 +50,7 @@ def show(
     """
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
+    from attunebench.judging import JudgeScale
     from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
@@ -59,6 +63,10 @@ def show(
     strategy = next((known for known in strategies if known == panas_strategy), None)
     if strategy is None:
         raise UsageError(f"There is no PANAS strategy {panas_strategy}; there are {', '.join(strategies)}.")
+    scales: tuple[JudgeScale, ...] = get_args(JudgeScale)
+    scale = next((known for known in scales if known == judge_scale), None)
+    if scale is None:
+        raise UsageError(f"There is no judge scale {judge_scale}; there are {', '.join(scales)}.")
     modes = parse_modes(mode)
     if len(modes) != 1:
         raise UsageError("One mode at a time can be shown.")
@@ -66,6 +74,6 @@ def show(
         raise UsageError(f"{conversation} is no conversation file; give one file, such as DIR/conversation_7.json.")
     (loaded,) = load_conversations(conversation)
     book = choose_codebook(conversation.parent, codebook)
-    text = show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy)
+    text = show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy, judge_scale=scale)
     # What a conversation holds must not steer a terminal; a file or a program gets it to the letter, by `color` too.
     typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)

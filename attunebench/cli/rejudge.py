@@ -27,6 +27,7 @@ from attunebench.cli.asking import (
     DryRunOption,
     JudgePriceInOption,
     JudgePriceOutOption,
+    JudgeScaleOption,
     MaxCostOption,
     MaxReasksOption,
     MaxTokensOption,
@@ -70,6 +71,7 @@ def rejudge(
             "--judge-api-key", "--api-key", help="The judges' key; wins over the environment, where it is safer."
         ),
     ] = None,
+    judge_scale: JudgeScaleOption = None,
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Ask nobody; tell what the votes that are there say.")
     ] = False,
@@ -97,7 +99,7 @@ def rejudge(
     order_seed: OrderSeedOption = 0,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Ask for votes of these judges that are there anew, and replace them."),
+        typer.Option("--replace", help="Ask for these judges' votes anew and replace those that are there."),
     ] = False,
     retry_unanswered: Annotated[
         bool, typer.Option("--retry-unanswered", help="Ask again for votes that lack something that was asked.")
@@ -152,6 +154,7 @@ def rejudge(
         judge_provider,
         judge_base_url,
         judge_api_key,
+        judge_scale=judge_scale,
         concurrency=concurrency,
         rpm=rpm,
         tpm=tpm,

@@ -28,6 +28,7 @@ from attunebench.cli.asking import (
     ExecutorOption,
     JudgePriceInOption,
     JudgePriceOutOption,
+    JudgeScaleOption,
     LimitOption,
     MaxCostOption,
     MaxReasksOption,
@@ -77,6 +78,7 @@ def run(
     judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
     judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
+    judge_scale: JudgeScaleOption = None,
     base_url: BaseUrlOption = None,
     api_key: ApiKeyOption = None,
     concurrency: ConcurrencyOption = 16,
@@ -98,8 +100,8 @@ def run(
     panas_strategy: Annotated[
         str,
         typer.Option(
-            help="The mood question. absolute: foresee the mood after the talk; delta: foresee its change; "
-            "blind_delta: its change, without being shown the mood before."
+            help="The mood question. absolute: predict the mood after the conversation; delta: predict its change; "
+            "blind and blind_delta: the same without being shown the mood before."
         ),
     ] = "absolute",
     temperature: TemperatureOption = 0.0,
@@ -152,6 +154,7 @@ def run(
         retry_unanswered=retry_unanswered,
         structured=structured,
         panas_strategy=panas_strategy,
+        judge_scale=judge_scale,
         temperature=temperature,
         max_tokens=max_tokens,
         seed=seed,

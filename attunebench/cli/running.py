@@ -16,11 +16,11 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench import api
+from attunebench.backends.prices import usd
 from attunebench.batches.ledger import Ledger
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
-from attunebench.cli.progress.words import usd
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
 from attunebench.errors import UsageError
@@ -178,6 +178,8 @@ def show_estimate(
     """Counts on stdout: a table that is also easy to cut. Prices are asked for unless they are given as `known`. `jobs`
     says what is counted."""
     known = known or known_prices(settings, judges_only=judges_only)
+    for note in estimate.notes:
+        _say(printable(note))
     typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
     typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
     rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]

@@ -59,6 +59,14 @@ def score(
         ),
     ] = "attunebench",
     skip_invalid: SkipInvalidOption = False,
+    judge_scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="quality|relative",
+            help="Count judges' votes on this scale alone; ratings on two scales are never averaged.",
+            show_default="quality where a model's results hold both",
+        ),
+    ] = None,
     bertscore: Annotated[
         bool, typer.Option("--bertscore", help="Also compare drafts by BERTScore; needs the extra `bertscore`.")
     ] = False,
@@ -88,6 +96,7 @@ def score(
     `attune-bench report` shows what it writes.
     """
     from attunebench import api
+    from attunebench.judging import JUDGE_SCALES
     from attunebench.reports.model import plural
     from attunebench.text import printable
 
@@ -98,6 +107,9 @@ def score(
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
     if rules not in ("attunebench", "released"):
         raise UsageError(f"There are no rules {rules}; there are `attunebench` and `released`.")
+    scale = next((known for known in JUDGE_SCALES if known == judge_scale), None)
+    if judge_scale is not None and scale is None:
+        raise UsageError(f"There is no judge scale {printable(judge_scale)}; there are {', '.join(JUDGE_SCALES)}.")
     wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
     comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
     with _told() as progress:
@@ -114,6 +126,7 @@ def score(
             processes=None,
             bertscore=comparing,
             progress=progress,
+            judge_scale=scale,
         )
     left_out = _tell(scores)
     _say(f"Scores of {plural(scores['metadata']['n_results'], 'result')} written to {output}.")
@@ -153,12 +166,15 @@ def _told() -> Iterator[Progress]:
 
 def _tell(scores: Scores) -> int:
     """Name on stderr what was not scored; how many results that are."""
+    from attunebench.reports.notes import votes_left_out
     from attunebench.text import printable
 
     left_out = scores["left_out"]
     if cut := scores["metadata"].get("bertscore", {}).get("texts_cut"):
         read = scores["metadata"]["bertscore"]
         _say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens alone.")
+    if sentence := votes_left_out(scores["metadata"]):
+        _say(sentence)
     for file in left_out["unreadable"]:
         _say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
     for result in left_out["not_in_ground_truth"]:

@@ -50,10 +50,14 @@ class Session:
         self._stamping = stamping(settings, codebook, task)
         # Addresses are the framework's business; the hash tells asks of one session apart.
         models = (settings.em, *settings.judges)
-        parameters = settings.request_parameters
         self._hashers = [
-            Hasher(provider=each.provider, base_url=each.base_url or "", model=each.model, parameters=parameters)
-            for each in models
+            Hasher(
+                provider=each.provider,
+                base_url=each.base_url or "",
+                model=each.model,
+                parameters=settings.request_parameters(judge=who > 0),
+            )
+            for who, each in enumerate(models)
         ]
 
     def walk(self, conversation: Conversation, mode: Mode, known: Known | None = None) -> Walk:

@@ -15,6 +15,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.journal import claim
+from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
 from attunebench.runner.files import (
@@ -28,11 +29,14 @@ from attunebench.runner.files import (
 )
 from attunebench.runner.results import now
 from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.stamps import judge_calls_key
 
 Key = tuple[Identity, "int | None"]
 """Whose result it is, and which epoch of it."""
 
-_OF_JUDGES = frozenset(("judge_models", "judge_usage", "judge_api_cost", "judge_calls_sha256", "rejudged", "scores"))
+_OF_JUDGES = frozenset(
+    ("judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *map(judge_calls_key, JUDGE_SCALES))
+)
 _VOTES = "em_draft_"
 _OF_THE_HOUR = frozenset(("run_timestamp", "duration_seconds", "attunebench_version"))
 

@@ -6,13 +6,14 @@ Owns which votes count. What is made of them is for `moves` and `agreeing`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.conversations.schema import Conversation
+from attunebench.judging import JUDGE_SCALES, JudgeScale
 from attunebench.metrics.draft import draft_binary_alignment, draft_judge
 from attunebench.metrics.means import mean_defined
 from attunebench.protocol.calls import RATINGS
@@ -28,12 +29,24 @@ METRICS = ("draft_judge", "draft_binary_alignment")
 
 @dataclass(frozen=True, slots=True)
 class CastTurn:
-    """The votes on one draft, judge → dimension → 1–7 and judge → question → yes/no, and what the person preferred."""
+    """The votes on one draft, judge → dimension → 1–7 and judge → question → yes/no, each judge's scale, and what the
+    person preferred."""
 
     has_draft: bool
     preferred: Mapping[str, str]
     ratings: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, Mapping[str, str]]
+    scales: Mapping[str, JudgeScale]
+
+    def on(self, scale: JudgeScale) -> CastTurn:
+        """The votes on one scale."""
+        mine = {judge for judge, named in self.scales.items() if named == scale}
+        return replace(
+            self,
+            ratings={judge: votes for judge, votes in self.ratings.items() if judge in mine},
+            answers={judge: votes for judge, votes in self.answers.items() if judge in mine},
+            scales=dict.fromkeys(mine, scale),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,26 @@ class Ballots:
             providers.setdefault(model, set()).add(provider)
         return tuple(
             model if len(providers[model]) == 1 else f"{model} ({provider})" for provider, model, _ in self.groups
+        )
+
+    @property
+    def scales(self) -> tuple[JudgeScale, ...]:
+        """The scales on which there are votes."""
+        there = {scale for cast in self.casts for turn in cast.turns for scale in turn.scales.values()}
+        return tuple(scale for scale in JUDGE_SCALES if scale in there)
+
+    def on(self, scale: JudgeScale) -> Ballots:
+        """The votes on one scale, and the judges that have some."""
+        turns = [tuple(turn.on(scale) for turn in cast.turns) for cast in self.casts]
+        voted = [frozenset(judge for turn in each for judge in turn.scales) for each in turns]
+        everybody = frozenset[str]().union(*voted)
+        return replace(
+            self,
+            judges=tuple(judge for judge in self.judges if judge in everybody),
+            casts=tuple(
+                replace(cast, judges=judges, turns=each)
+                for cast, judges, each in zip(self.casts, voted, turns, strict=True)
+            ),
         )
 
     def values(self, metric: str, judges: Sequence[str]) -> Floats:
@@ -195,7 +228,9 @@ def _turns(result: Result, conversation: Conversation) -> tuple[CastTurn, ...]:
         if not (recorded or has_draft):
             continue
         preferred = {j.question_id: str(j.preferred) for j in turn.judgements if j.preferred in ("yes", "no")}
-        turns.append(CastTurn(has_draft, preferred, ratings, answers))
+        voters = {**answer.judge_scores, **answer.judge_binary} if answer else {}
+        scales = {_named(judge, result): answer.scale(judge) for judge in voters} if answer else {}
+        turns.append(CastTurn(has_draft, preferred, ratings, answers, scales))
     return tuple(turns)
 
 

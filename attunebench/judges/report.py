@@ -24,6 +24,7 @@ from attunebench.judges.moves import (
     sampling_of,
     scores_table,
 )
+from attunebench.judging import JudgeScale
 from attunebench.metrics.registry import REGISTRY
 
 _NONE = "No draft in these results has a vote; `attune-bench rejudge --judge-model` asks for some."
@@ -41,9 +42,30 @@ def judge_report(
 
     `added`: judges that are new, so that scores are compared with those by the others; `before`: the votes as they
     were, where some were replaced. Of the settings level, resamples, seed, `by_participant` and `small` count.
+    Votes on different scales are reported apart: ratings on them are never averaged or compared.
     """
-    settings = settings or Settings()
-    return _moves(ballots, tuple(added), before, settings), _agreement(ballots, settings)
+    settings, scales, found = settings or Settings(), ballots.scales, list[Analysis]()
+    for scale in scales or (None,):
+        mine, earlier = ballots, before
+        if scale is not None:
+            mine, earlier = ballots.on(scale) if len(scales) > 1 else ballots, before and before.on(scale)
+        own = tuple(judge for judge in added if judge in mine.judges)
+        for analysis in (_moves(mine, own, earlier, settings), _agreement(mine, settings)):
+            found.append(_on_scale(analysis, scale, scales))
+    return tuple(found)
+
+
+def _on_scale(analysis: Analysis, scale: JudgeScale | None, scales: Sequence[JudgeScale]) -> Analysis:
+    """The analysis with its scale in the title, and a name of its own where there are votes on several."""
+    if scale is None:
+        return analysis
+    apart = "Votes on different scales are reported apart: they are never averaged or compared."
+    return replace(
+        analysis,
+        name=f"{analysis.name}-{scale}" if scale != scales[0] else analysis.name,
+        title=f"{analysis.title} ({scale} scale)",
+        notes=(*analysis.notes, *((apart,) if len(scales) > 1 else ())),
+    )
 
 
 def _moves(ballots: Ballots, added: tuple[str, ...], before: Ballots | None, settings: Settings) -> Analysis:

@@ -15,6 +15,16 @@ from attunebench.metrics.text import jaccard
 
 Votes = Mapping[str, Mapping[str, float]]
 YesNoVotes = Mapping[str, Mapping[str, str]]
+DIMENSIONS = {
+    "overall_score": ("overall", "How good a judge model finds the model's own reply as a whole."),
+    "emotional_appropriateness": (
+        "emotional appropriateness",
+        "How well, by a judge model, the model's own reply takes up the feelings.",
+    ),
+    "helpfulness": ("helpfulness", "How well, by a judge model, the model's own reply serves what the person needs."),
+    "tone_match": ("tone match", "How well, by a judge model, the tone of the model's own reply suits the person."),
+}
+"""What judges rate → its short name and meaning."""
 
 
 def draft_judge(has_draft: bool, votes: Votes) -> float | None:
@@ -27,6 +37,14 @@ def draft_judge(has_draft: bool, votes: Votes) -> float | None:
         return 0.0
     marks = [sum(given.values()) / len(given) for given in votes.values() if given]
     return (sum(marks) / len(marks) - 1) / 6 if marks else None
+
+
+def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
+    """Each of `DIMENSIONS` alone, as `draft_judge`: metric id → the judges' mean rating scaled to [0, 1]."""
+    return {
+        f"draft_judge_{name}": draft_judge(has_draft, {j: {name: v[name]} for j, v in votes.items() if name in v})
+        for name in DIMENSIONS
+    }
 
 
 def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes: YesNoVotes) -> float | None:
@@ -116,6 +134,16 @@ CARDS: tuple[Metric, ...] = (
         README,
         shown=True,
     ),
+    *(
+        _card(
+            f"draft_judge_{name}",
+            f"Draft judge, {short}",
+            meaning,
+            f"Mean over judges of {name} (1–7), then (x − 1)/6; no draft 0; undefined without a judge or a rating.",
+            README,
+        )
+        for name, (short, meaning) in DIMENSIONS.items()
+    ),
     _card(
         "draft_binary_alignment",
         "Draft alignment",
@@ -137,3 +165,6 @@ CARDS: tuple[Metric, ...] = (
         OURS,
     ),
 )
+
+JUDGED = frozenset(("draft_judge", "draft_binary_alignment", *(f"draft_judge_{name}" for name in DIMENSIONS)))
+"""Metrics that say as much about their judges as about the model."""

@@ -77,10 +77,11 @@ def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: f
 
 def _card(metric_id: str, label: str, meaning: str, definition: str, low: float, source: str) -> Metric:
     canonical = metric_id == "panas_baseline_adjusted"
+    beside = metric_id in ("panas_normalized", "panas_item_normalized")
     return Metric(
         id=metric_id,
         label=label,
-        group="conversation" if canonical else "diagnostic",
+        group="conversation" if canonical or beside else "diagnostic",
         status="canonical" if canonical else "diagnostic",
         level="conversation",
         low=low,

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from attunebench.conversations.schema import Conversation, Turn
+from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.protocol.calls import RATINGS, Kind, Mode, Record, Usage
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.post import post_block
@@ -129,15 +130,15 @@ def with_votes_of(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[
         same = old.get("em_drafted_response") == turn["em_drafted_response"]
         blocks = {
             name: {**((old.get(name) or {}) if same else {}), **turn[name]}
-            for name in ("em_draft_judge_scores_by_model", "em_draft_binary_assessment_by_model")
+            for name in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
         }
         first = judges[0] if judges else ""
         turns.append(
             {
                 **turn,
                 **blocks,
-                "em_draft_judge_scores": blocks["em_draft_judge_scores_by_model"].get(first, {}),
-                "em_draft_binary_assessment": blocks["em_draft_binary_assessment_by_model"].get(first, {}),
+                "em_draft_judge_scores": blocks[SCORES_BY_JUDGE].get(first, {}),
+                "em_draft_binary_assessment": blocks[BINARY_BY_JUDGE].get(first, {}),
             }
         )
     spent = {key: before[key] for key in ("judge_usage", "judge_api_cost") if key in before}
@@ -222,22 +223,24 @@ def _block(answered: Mapping[str, _T] | None, asked: bool) -> dict[str, _T] | No
 def _votes_block(
     turn: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], judges: Sequence[str]
 ) -> dict[str, Any]:
-    """The four judge fields of a turn: what it had, and the new votes. A judge that was asked and said nothing usable
-    has empty entries, so that its vote counts as cast and is not owed; no entry at all is a vote that is owed."""
-    scores = dict(turn.get("em_draft_judge_scores_by_model") or {})
-    binary = dict(turn.get("em_draft_binary_assessment_by_model") or {})
+    """The judge fields of a turn: what it had, and the new votes, each with its scale. A judge that was asked and said
+    nothing usable has empty entries, so that its vote counts as cast and is not owed; no entry at all is a vote that is
+    owed."""
+    scores, binary, scales = (dict(turn.get(key) or {}) for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE))
     for record in records:
         if record.call.judge is None:
             continue
         judge, values = judge_models[record.call.judge], record.answer.values
         scores[judge] = {key: values[key] for key in RATINGS if values.get(key) is not None}
         binary[judge] = dict(values.get("draft_binary_assessment") or {})
+        scales[judge] = record.call.asked.scale
     first = judges[0] if judges else ""
     return {
         "em_draft_judge_scores": scores.get(first, {}),
-        "em_draft_judge_scores_by_model": scores,
+        SCORES_BY_JUDGE: scores,
         "em_draft_binary_assessment": binary.get(first, {}),
-        "em_draft_binary_assessment_by_model": binary,
+        BINARY_BY_JUDGE: binary,
+        SCALE_BY_JUDGE: scales,
     }
 
 

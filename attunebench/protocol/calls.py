@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from attunebench.judging import UNNAMED_SCALE, JudgeScale
+
 if TYPE_CHECKING:
     from attunebench.conversations.traits import Trait
 
 Mode = Literal["default", "verbose", "omniscient", "verbose_omniscient"]
 Kind = Literal["draft", "judge", "review", "binary_hp", "pairwise", "post", "profile"]
-PanasStrategy = Literal["absolute", "delta", "blind_delta"]
+PanasStrategy = Literal["absolute", "blind", "delta", "blind_delta"]
+CHANGES: frozenset[PanasStrategy] = frozenset(("delta", "blind_delta"))
+"""The strategies that ask for the change of the mood, not for the mood afterwards."""
+BLIND: frozenset[PanasStrategy] = frozenset(("blind", "blind_delta"))
+"""The strategies that do not show the mood before the conversation."""
 Outcome = Literal["answered", "incomplete", "unreadable", "refused", "truncated"]
 YesNo = Literal["yes", "no"]
 
@@ -22,7 +28,7 @@ ALL_KINDS: tuple[Kind, ...] = get_args(Kind)
 KINDS: tuple[Kind, ...] = tuple(kind for kind in ALL_KINDS if kind != "profile")
 """The calls of the benchmark itself; `profile` belongs to a task of its own."""
 RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
-"""What a judge rates 1–7 where there is a reference."""
+"""What a judge rates 1–7: on the relative scale only where there is a reference."""
 PREDICTED_PROFILE = "predicted_profile"
 """The key under which a `profile` call is answered, and its result holds the answers."""
 
@@ -41,7 +47,7 @@ class Asked:
 
     `questions`: binary question IDs in the order shown (`review`, `binary_hp`, `judge`), with their shown texts.
     `comparisons`: index ("0" … "11") → the two reply labels behind A and B, e.g. ("Reply 2", "Reply 1") (`pairwise`).
-    `panas`: how `post` asks for the mood afterwards. `rated`: whether a `judge` has a reference to rate against.
+    `panas`: how `post` asks for the mood afterwards. `rated`: whether a `judge` rates the draft, and `scale` on what.
     `verbose`: whether reasoning is asked for beside the answer (it never counts as an item). `traits`: what a `profile`
     call asks for, with the answers that there are.
     """
@@ -51,6 +57,7 @@ class Asked:
     comparisons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     panas: PanasStrategy = "absolute"
     rated: bool = True
+    scale: JudgeScale = UNNAMED_SCALE
     verbose: bool = False
     traits: tuple[Trait, ...] = ()
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation, Demographics, Panas, ParticipantProfile, Turn
 from attunebench.prompts import fence, render
-from attunebench.protocol.calls import Asked, Message
+from attunebench.protocol.calls import BLIND, CHANGES, Asked, Message
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 
 _UNKNOWN = "unknown"
@@ -88,7 +88,7 @@ def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> s
     wide, mood = codebook.wide, conversation.pre_panas
     return render(
         "post",
-        {"verbose": asked.verbose, "change": asked.panas != "absolute", "totals": asked.panas != "blind_delta"},
+        {"verbose": asked.verbose, "change": asked.panas in CHANGES, "totals": asked.panas not in BLIND},
         positive=", ".join(codebook.panas_positive),
         negative=", ".join(codebook.panas_negative),
         positive_total=_number(mood.positive),
@@ -106,11 +106,22 @@ def post_step(conversation: Conversation, asked: Asked, codebook: Codebook) -> s
     )
 
 
+def has_reference(turn: Turn) -> bool:
+    """Whether a judge can be shown a reply that the HP edited."""
+    return bool(turn.human_edited and turn.human_edited.strip())
+
+
 def judge_step(turn: Turn, asked: Asked) -> str:
     """Asks a judge for ratings and for what a draft does; the draft itself is put in behind it."""
+    conditions = {
+        "reference": has_reference(turn),
+        "rated": asked.rated,
+        "relative": asked.scale == "relative",
+        "questions": bool(asked.questions),
+    }
     return render(
         "judge",
-        {"reference": asked.rated, "questions": bool(asked.questions)},
+        conditions,
         number=str(turn.number),
         reference=fence("reference", turn.human_edited or ""),
         questions=_listed(asked.questions),

@@ -13,9 +13,20 @@ from dataclasses import replace
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.errors import UsageError
+from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.prompts import fence, render
 from attunebench.protocol import messages as show
-from attunebench.protocol.calls import PREDICTED_PROFILE, Asked, Call, Kind, Message, Mode, PanasStrategy
+from attunebench.protocol.calls import (
+    BLIND,
+    CHANGES,
+    PREDICTED_PROFILE,
+    Asked,
+    Call,
+    Kind,
+    Message,
+    Mode,
+    PanasStrategy,
+)
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import schema_for
@@ -28,6 +39,7 @@ def plan_calls(
     *,
     judges: int = 0,
     panas_strategy: PanasStrategy = "absolute",
+    judge_scale: JudgeScale = JUDGE_SCALE,
 ) -> Iterator[Call]:
     """The calls of many conversations, mode by mode within each. Raises UsageError before the first call."""
     for mode in modes:
@@ -36,7 +48,9 @@ def plan_calls(
         call
         for conversation in conversations
         for mode in modes
-        for call in plan_conversation(conversation, mode, codebook, judges=judges, panas_strategy=panas_strategy)
+        for call in plan_conversation(
+            conversation, mode, codebook, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale
+        )
     )
 
 
@@ -47,15 +61,16 @@ def plan_conversation(
     *,
     judges: int = 0,
     panas_strategy: PanasStrategy = "absolute",
+    judge_scale: JudgeScale = JUDGE_SCALE,
 ) -> tuple[Call, ...]:
     """All calls of one conversation in one mode, turn by turn, `post` last: (4 + judges)·T + 1 at most.
 
     Left out: `binary_hp` of a turn without applicable questions, `pairwise` of a turn without comparisons that can be
-    asked (both replies have a text), judges of a turn that has neither a reference nor questions. Raises UsageError
-    for `blind_delta` with an omniscient mode, which would show what that strategy hides.
+    asked (both replies have a text), judges on the relative scale of a turn that has neither a reference nor questions.
+    Raises UsageError for a blind strategy with an omniscient mode, which would show what that strategy hides.
     """
     _check(mode, panas_strategy)
-    return tuple(_Planner(conversation, mode, codebook, judges, panas_strategy).calls())
+    return tuple(_Planner(conversation, mode, codebook, judges, panas_strategy, judge_scale).calls())
 
 
 def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> tuple[str, ...]:
@@ -100,10 +115,11 @@ def reask(call: Call, missing: Sequence[str]) -> tuple[Message, ...]:
 
 
 def _check(mode: Mode, panas_strategy: PanasStrategy) -> None:
-    if panas_strategy == "blind_delta" and is_omniscient(mode):
+    if panas_strategy in BLIND and is_omniscient(mode):
+        seeing = "delta" if panas_strategy in CHANGES else "absolute"
         raise UsageError(
-            f"The PANAS strategy blind_delta hides the mood before the conversation, which the mode {mode} shows; "
-            "choose delta, or a mode without background."
+            f"The PANAS strategy {panas_strategy} hides the mood before the conversation, which the mode {mode} shows; "
+            f"choose {seeing}, or a mode without background."
         )
 
 
@@ -111,13 +127,20 @@ class _Planner:
     """The calls of one conversation in one mode, with the transcript rendered once."""
 
     def __init__(
-        self, conversation: Conversation, mode: Mode, codebook: Codebook, judges: int, panas: PanasStrategy
+        self,
+        conversation: Conversation,
+        mode: Mode,
+        codebook: Codebook,
+        judges: int,
+        panas: PanasStrategy,
+        scale: JudgeScale,
     ) -> None:
         self._conversation = conversation
         self._mode = mode
         self._codebook = codebook
         self._judges = judges
         self._panas = panas
+        self._scale = scale
         self._verbose = is_verbose(mode)
         known = show.background(conversation, codebook) if is_omniscient(mode) else None
         self._thread = show.Thread(conversation, background=known)
@@ -164,7 +187,8 @@ class _Planner:
         asked = Asked(
             "judge",
             questions=self._questions(turn, observer=True),
-            rated=bool(turn.human_edited and turn.human_edited.strip()),
+            rated=self._scale == "quality" or show.has_reference(turn),
+            scale=self._scale,
         )
         if not (self._judges and (asked.rated or asked.questions)):
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations.schema import Conversation, Panas
-from attunebench.protocol.calls import PanasStrategy, Record
+from attunebench.protocol.calls import BLIND, CHANGES, PanasStrategy, Record
 
 _ITEM = (1, 7)
 _TOTAL = (10, 70)
@@ -22,14 +22,14 @@ def post_block(conversation: Conversation, record: Record) -> dict[str, Any]:
     strategy: PanasStrategy = record.call.asked.panas
     values = record.answer.values
     wide = values.get("conversation_wide") or {}
-    change = None if strategy == "absolute" else _items(values.get("predicted_panas_delta"))
+    change = _items(values.get("predicted_panas_delta")) if strategy in CHANGES else None
     if change is None:
         predicted = predicted_state(_items(values.get("predicted_post_panas")))
     else:
         predicted = changed_state(conversation.pre_panas, change)
     return {
         "panas_strategy": strategy,
-        "pre_panas_shown": None if strategy == "blind_delta" else _totals_shown(conversation.pre_panas),
+        "pre_panas_shown": None if strategy in BLIND else _totals_shown(conversation.pre_panas),
         "predicted_post_panas": predicted,
         "predicted_panas_delta": None if change is None else {"items": change},
         "predicted_conversation_wide": {

@@ -12,7 +12,7 @@ from typing import Any
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.traits import CANNOT_TELL, Trait
-from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
 
 _Schema = dict[str, Any]
 _INTEGER: _Schema = {"type": "integer"}
@@ -73,7 +73,7 @@ def _schema(
 
 
 def _post(panas: PanasStrategy, codebook: Codebook) -> dict[str, _Schema]:
-    mood = "predicted_post_panas" if panas == "absolute" else "predicted_panas_delta"
+    mood = "predicted_panas_delta" if panas in CHANGES else "predicted_post_panas"
     return {
         mood: _object({"items": _map(codebook.panas, _INTEGER)}),
         "conversation_wide": _object(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
+from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.protocol.calls import Call, Kind, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.protocol.profile import plan_profile
@@ -20,6 +21,7 @@ def show_prompt(
     codebook: Codebook,
     *,
     panas_strategy: PanasStrategy = "absolute",
+    judge_scale: JudgeScale = JUDGE_SCALE,
     draft: str = DRAFT_STAND_IN,
 ) -> str:
     """The messages of one call, each under a line that names its role.
@@ -34,7 +36,9 @@ def show_prompt(
         asked = "A turn must be named" if turn is None else f"There is no turn {turn} in {conversation.conversation_id}"
         raise UsageError(f"{asked}; its turns are {', '.join(map(str, numbers))}.")
     number = 0 if kind == "post" else turn
-    calls = plan_conversation(conversation, mode, codebook, judges=1, panas_strategy=panas_strategy)
+    calls = plan_conversation(
+        conversation, mode, codebook, judges=1, panas_strategy=panas_strategy, judge_scale=judge_scale
+    )
     call = next((call for call in calls if call.kind == kind and call.turn == number), None)
     if call is None:
         raise UsageError(f"Turn {turn} of {conversation.conversation_id} has nothing for {kind} to ask.")

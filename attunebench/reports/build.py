@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
@@ -42,8 +43,8 @@ def build_report(
 ) -> Report:
     """The report of a scores dict.
 
-    `metrics` restricts it to these ids, whatever their status; `show_all` adds the draft metrics and the diagnostics;
-    `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations;
+    `metrics` restricts it to these ids, whatever their status; `show_all` adds the other draft metrics and the
+    diagnostics; `by="branch"` groups by the branches of emotional intelligence in place of turns and conversations;
     `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
     UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
     """
@@ -112,6 +113,12 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
     )
 
 
+def _judged(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
+    """The judges' scores, as soon as there are any."""
+    section = _section("draft", [card for card in cards if card.id in JUDGED], groups, keep_empty=False)
+    return replace(section, title="Drafted replies, as judged") if section.rows else section
+
+
 def _place(card: Metric) -> str:
     return "turn" if stands_beside(card) else card.group
 
@@ -122,7 +129,7 @@ def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, kee
     shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
     absent = [row.label for row in rows if row not in shown and not REGISTRY[row.id].optional]
     remarks = [f"Not measured here: {', '.join(absent)}."] if absent else []
-    if name == "draft" and any(row.measured for row in shown):
+    if any(row.measured and row.id in JUDGED for row in shown):
         remarks.insert(0, notes.judges_of(groups))
     if name == "pillar":
         modes = notes.other_modes(groups)

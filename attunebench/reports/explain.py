@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric, metric
 from attunebench.reports.rows import explain_pooled
 
@@ -91,8 +92,8 @@ def _reading(card: Metric) -> str:
         parts.append("Each turn is scored, a conversation is the mean of its turns, a model the mean of conversations.")
     else:
         parts.append("Each conversation is scored once, a model is the mean of its conversations.")
-    if card.group == "draft" and card.status == "alongside":
-        parts.append("It depends on the judge model: compare only values by the same judge.")
+    if card.id in JUDGED:
+        parts.append("It depends on the judge model: compare only values by the same judge on the same scale.")
     return " ".join(parts)
 
 

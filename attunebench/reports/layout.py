@@ -88,7 +88,7 @@ def of_one_group(section: Section, clean: Clean, *, explained: bool) -> Grid:
     """Metrics down the side; value, interval, n and chance level beside them; with `explained` id and meaning too."""
     cells = [(row, row.cells[0]) for row in section.rows]
     columns = [
-        Column("Metric", tuple(row.label for row in section.rows), key=True),
+        Column("Metric", tuple(row.heading for row in section.rows), key=True),
         Column("Value", tuple(row.value_text(cell) for row, cell in cells), right=True),
         Column("95 % interval", tuple(row.interval_text(cell) for row, cell in cells)),
         Column("n", tuple(str(cell.n) if cell.mean is not None else "" for _, cell in cells), right=True),
@@ -104,7 +104,7 @@ def of_one_group(section: Section, clean: Clean, *, explained: bool) -> Grid:
 def by_metric(section: Section, groups: Sequence[Group], clean: Clean, *, widest_label: int | None = None) -> Grid:
     """Metrics down the side and a column for each group."""
     remarks = [_n_remark(row, groups) for row in section.rows]
-    labels = tuple(f"{row.label}{remark}" for row, remark in zip(section.rows, remarks, strict=True))
+    labels = tuple(f"{row.heading}{remark}" for row, remark in zip(section.rows, remarks, strict=True))
     columns = [Column("Metric", labels, key=True, limit=widest_label)]
     for index, group in enumerate(groups):
         cells = [(row, row.cells[index], group) for row in section.rows]
@@ -177,7 +177,7 @@ def _metric_column(row: Row, groups: Sequence[Group], references: Sequence[Refer
     parts += [_parts(row, cell, reference, remark) for cell, reference in zip(row.beside, references, strict=True)]
     if with_chance:
         parts.append((row.chance_text, "", ""))
-    return Column(f"{row.label}{remark}", _aligned(parts))
+    return Column(f"{row.heading}{remark}", _aligned(parts))
 
 
 def _n_remark(row: Row, groups: Sequence[Group]) -> str:

@@ -137,6 +137,11 @@ class Row:
     """A cell for each reference of the section."""
 
     @property
+    def heading(self) -> str:
+        """The label, and the direction where it is not the usual one."""
+        return f"{self.label} (lower is better)" if self.higher_is_better is False else self.label
+
+    @property
     def measured(self) -> bool:
         return any(cell.mean is not None for cell in self.cells)
 

@@ -41,6 +41,7 @@ def warnings_of(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[str
         _demonstration(metadata),
         _uncovered(groups),
         _left_out(mapping(scores.get("left_out"))),
+        votes_left_out(metadata),
         *servers.warnings_of(groups),
         *(_mixed(groups, key, what) for key, what in _MUST_AGREE.items()),
         _no_primary(groups),
@@ -86,7 +87,7 @@ def judges_of(groups: Iterable[Group]) -> str:
         judges = next(iter(by_judges))
         return f"Judged by {', '.join(judges)}." if judges else "The scores do not say who judged."
     parts = [f"{', '.join(judges) or 'no judge named'} for {_names(who)}" for judges, who in by_judges.items()]
-    return f"DIFFERENT JUDGES, so these numbers are not comparable with each other: {'; '.join(parts)}."
+    return f"DIFFERENT JUDGES OR SCALES, so these numbers are not comparable with each other: {'; '.join(parts)}."
 
 
 def other_modes(groups: Iterable[Group]) -> str | None:
@@ -146,6 +147,23 @@ def _left_out(left_out: Mapping[str, Any]) -> str | None:
             more = f" and {len(files) - _NAMED_AT_MOST} more" if len(files) > _NAMED_AT_MOST else ""
             parts.append(f"{what} ({', '.join(files[:_NAMED_AT_MOST])}{more})")
     return f"Left out of the scores: {'; '.join(parts)}." if parts else None
+
+
+def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
+    """That some votes do not count: ratings on different scales are never averaged."""
+    entries = metadata.get("votes_left_out")
+    parts = [
+        f"{entry.get('em_model')} ({entry.get('mode')}) {entry.get('judge_scale')} scale, in "
+        f"{plural(int(entry.get('n_results') or 0), 'result')}"
+        for entry in map(mapping, entries if isinstance(entries, list) else ())
+    ]
+    if not parts:
+        return None
+    more = f" and {len(parts) - _NAMED_AT_MOST} more" if len(parts) > _NAMED_AT_MOST else ""
+    return (
+        "Judges' votes on two scales are never averaged, so some are left out (`attune-bench score --judge-scale` "
+        f"chooses the scale): {'; '.join(parts[:_NAMED_AT_MOST])}{more}."
+    )
 
 
 def _files(entry: Any) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from attunebench.constants import MODES
 from attunebench.errors import DataError
+from attunebench.judging import judges_named
 from attunebench.published import BY_SE
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference
 
@@ -190,5 +191,5 @@ def _settings_entry(metadata: Mapping[str, Any], key: _Key) -> Mapping[str, Any]
 
 def _judges(metadata: Mapping[str, Any], settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The group's own judges where its settings say, else those of all scores."""
-    own = [judge for variant in settings for judge in strings(variant.get("judge_models"))]
+    own = [judge for variant in settings for judge in judges_named(variant)]
     return tuple(dict.fromkeys(own)) or strings(metadata.get("judges"))

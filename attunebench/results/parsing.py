@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS
 from attunebench.conversations.traits import PROFILE_TASK
+from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, scale_of
 from attunebench.results import values
 from attunebench.results.schema import (
     Observed,
@@ -167,8 +168,9 @@ def _turn(turn: Mapping[str, Any], number: int) -> ResultTurn:
         binary_hp_hp=_yes_no(turn.get("em_binary_human_prediction_hp")),
         pairwise=_choices(turn.get("em_pairwise_selections"), values.LETTERS, values.letter),
         assignment=values.block(turn.get("pairwise_assignment")),
-        judge_scores=_by_judge(turn, "em_draft_judge_scores_by_model", "em_draft_judge_scores", _ratings),
-        judge_binary=_by_judge(turn, "em_draft_binary_assessment_by_model", "em_draft_binary_assessment", _yes_no),
+        judge_scores=_by_judge(turn, SCORES_BY_JUDGE, "em_draft_judge_scores", _ratings),
+        judge_binary=_by_judge(turn, BINARY_BY_JUDGE, "em_draft_binary_assessment", _yes_no),
+        judge_scales=_map(turn.get(SCALE_BY_JUDGE), scale_of),
         unknown_tags=_unknown_tags(turn.get("em_emotion_tags")),
         first_ratings=_ratings(turn.get("em_draft_judge_scores")),
         first_assessment=_first_assessment(turn),

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attunebench.judging import UNNAMED_SCALE, JudgeScale
+
 BINARY_BLOCKS = {
     "binary_om": "em_binary_om_assessment",
     "binary_hp": "em_binary_human_prediction",
@@ -54,6 +56,12 @@ class ResultTurn:
     """The first judge's dimensions, from the field of the single judge alone."""
     first_assessment: Mapping[str, str] | None = None
     """The first judge's yes/no about the draft, from the field of the single judge alone; None where it made none."""
+    judge_scales: Mapping[str, JudgeScale] = field(default_factory=dict)
+    """Judge model → the scale that its vote names."""
+
+    def scale(self, judge: str) -> JudgeScale:
+        """The scale of a judge's vote."""
+        return self.judge_scales.get(judge, UNNAMED_SCALE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,8 @@ class Result:
     """The digest of the conversation's file as it was run."""
     asked_sha256: str | None = None
     """`Conversation.asked_sha256` of the conversation as it was run."""
+    votes_left_out: tuple[JudgeScale, ...] = ()
+    """Scales on which the file holds votes that are not among those of the turns."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""

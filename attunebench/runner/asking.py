@@ -79,7 +79,7 @@ class Asker:
         self.who = who
         self.touch = touch
         self.retrying = Retrying(pace, settings, observer)
-        self.hash = hasher(backend, settings)
+        self.hash = hasher(backend, settings, judge=who > 0)
         self._told: set[str] = set()
         self._remembered = backend.learned()
 
@@ -293,11 +293,11 @@ class _Clock:
         return asyncio.get_running_loop().time() - self._began if self._began is not None else 0.0
 
 
-def hasher(backend: Backend, settings: RunSettings) -> Hasher:
-    """Hashes the requests of a run to one model."""
+def hasher(backend: Backend, settings: RunSettings, *, judge: bool) -> Hasher:
+    """Hashes the requests of a run to one model, the evaluated one or a judge."""
     return Hasher(
         provider=backend.provider,
         base_url=backend.base_url,
         model=backend.model,
-        parameters=settings.request_parameters,
+        parameters=settings.request_parameters(judge=judge),
     )

@@ -104,7 +104,7 @@ class Crew:
         """Hashes the requests to the evaluated model."""
         backend = self.backends[0]
         assert backend is not None, "the evaluated model is not asked"
-        return hasher(backend, self._settings)
+        return hasher(backend, self._settings, judge=False)
 
     async def set_prices(self) -> None:
         """Learn what those who are asked cost. Raises what `check_bound` and `prices_of` raise."""
@@ -113,6 +113,13 @@ class Crew:
             known = replace(known, prices=[Prices(0.0, 0.0), *known.prices[1:]])
         check_bound(self._settings, known.prices)
         self.prices = known
+
+    async def listed_prices(self) -> KnownPrices:
+        """What those who are asked cost, for a sum that is only shown. A server of the user's own bills nobody, and is
+        not asked."""
+        billing = [None if each is None or each.provider == "local" else each for each in self.backends]
+        known = await prices_of(self._settings, billing)
+        return known if self.backends[0] else replace(known, prices=[Prices(0.0, 0.0), *known.prices[1:]])
 
     @property
     def spent(self) -> float:

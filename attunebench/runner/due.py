@@ -5,6 +5,7 @@ Plans, and keeps no prompt: a file is read again when its turn comes. Asks and w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
+from attunebench.judging import JudgeScale
 from attunebench.protocol.plan import with_draft
+from attunebench.runner.estimate import Counted
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pages import Candidate, Page, Reader
 from attunebench.runner.settings import RunSettings
@@ -30,8 +33,9 @@ class Desk:
     """What there is to judge: the candidates in the order of a run, read one by one.
 
     `todo`: those with votes to ask for, or whose judges the file does not name yet; `complete` counts the others.
-    `left`: file → why it is left as it is. `without_draft`, `other_turns`: file → its turns without a draft, and those
-    that the conversation does not have.
+    `rescaled`: scale → votes of these judges on it, which is not the one they are asked for; `anew`: the calls that put
+    votes in their place. `left`: file → why it is left as it is. `without_draft`, `other_turns`: file → its turns
+    without a draft, and those that the conversation does not have.
     """
 
     def __init__(
@@ -44,11 +48,13 @@ class Desk:
         self.judges = tuple(judge.model for judge in settings.judges)
         self.todo: list[Candidate] = []
         self.complete = 0
+        self.rescaled: Counter[JudgeScale] = Counter()
+        self.anew = Counted()
         self.left: dict[str, str] = {}
         self.without_draft: dict[str, tuple[int, ...]] = {}
         self.other_turns: dict[str, tuple[int, ...]] = {}
         self._settings = settings
-        self._reader = Reader(conversations, codebook, len(self.judges))
+        self._reader = Reader(conversations, codebook, len(self.judges), settings.scale)
         self._candidates = self._ordered(candidates, conversations)
 
     def survey(self, seen: Callable[[Sequence[Call]], None]) -> None:
@@ -61,11 +67,20 @@ class Desk:
                 if turns:
                     noted[candidate.name] = turns
             due = self.due(page)
+            self._compare_scales(page)
             if due or not set(self.judges) <= set(page.sheet.judges):
                 self.todo.append(candidate)
                 seen(due)
             else:
                 self.complete += 1
+
+    def _compare_scales(self, page: Page) -> None:
+        asked = {(self.judges[call.judge or 0], call.turn): call for call in page.calls}
+        for (judge, turn), call in asked.items():
+            scale = page.sheet.scale(judge, turn)
+            if scale not in (None, self._settings.scale) and turn in page.sheet.drafts:
+                self.rescaled[scale] += 1
+                self.anew.add([replace(with_draft(call, page.sheet.drafts[turn]), needs=None)])
 
     def page(self, candidate: Candidate) -> Page | None:
         """The file as it is now, or None (and noted) where it is left as it is."""

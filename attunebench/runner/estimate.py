@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attunebench.backends.prices import Prices
+from attunebench.backends.prices import Prices, usd
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.order import stratified_order
+from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import part_of
 from attunebench.runner.task import BENCHMARK, Task
@@ -97,6 +98,17 @@ class Counted:
             worst += prompts * WORST + calls * max_tokens * known.completion
         return expected, worst
 
+    def in_words(self, prices: Sequence[Prices | None] = (), max_tokens: int = 0) -> str:
+        """ "40 calls would be new (40 judge), about 61,000 prompt tokens, about $0.12 …", "" where there are none."""
+        calls = sum(each.calls for each in self.kinds())
+        if not calls:
+            return ""
+        kinds = ", ".join(f"{each.calls:,} {each.kind}" for each in self.kinds())
+        known = self.price(prices, max_tokens)
+        cost = "cost unknown (no prices)" if known is None else f"about {usd(known[0])}, {usd(known[1])} at worst"
+        new = f"{calls:,} {'call' if calls == 1 else 'calls'} would be new ({kinds})"
+        return f"{new}: about {self.prompt_tokens:,} prompt tokens, {cost}."
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -105,6 +117,8 @@ class Estimate:
     jobs: int
     complete: int
     counted: Counted
+    notes: tuple[str, ...] = ()
+    """What the results folder has decided where the settings leave something open, in sentences."""
 
     @property
     def kinds(self) -> tuple[KindEstimate, ...]:
@@ -122,11 +136,15 @@ def estimate_run(
 
     What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
     """
+    notes: list[str] = []
+    settings = settled(settings, notes.append)
     folder = ResultFolder(settings.output, task.identity_of, task.result_name)
     planner = Planner(settings, codebook, folder, task)
     counted = Counted()
     chosen = stratified_order(conversations, settings.order_seed)[: settings.limit]
     if settings.shard:
         chosen = part_of(chosen, settings.shard, settings.output, note=False)
-    work = planner.survey(chosen, counted.add)
-    return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted)
+    refused = Counted()
+    work = planner.survey(chosen, counted.add, refused.add)
+    planner.check(work, refused.in_words())
+    return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted, notes=tuple(notes))

@@ -42,29 +42,29 @@ class Novelty:
         self._empty = journal.count() == 0
         self._groups: dict[tuple[str, ...], _Group] = {}
 
-    def add(self, calls: Iterable[Call]) -> None:
-        """Look these up."""
-        for call in calls:
-            if not self._empty and call.judge is None:
-                self._look_up(call)
+    def add(self, calls: Iterable[Call]) -> list[Call]:
+        """Look these up; those come back of which the journal has no reply, as far as that is known."""
+        return [call for call in calls if self._empty or call.judge is not None or not self._look_up(call)]
 
     def sentences(self) -> list[str]:
         """Why calls are new that the journal has under another hash, the most frequent reason first."""
         groups = sorted(self._groups.items(), key=lambda item: -item[1].calls)
         return [_sentence(group, reasons) for reasons, group in groups]
 
-    def _look_up(self, call: Call) -> None:
+    def _look_up(self, call: Call) -> bool:
         hashed = self._hasher(call, call.messages, 0)
         known = list(self._journal.select(_KNOWN, (call.id, self._hasher.model)))
         if any(row[0] == hashed.request for row in known):
             self.journalled += 1
-        elif known:
+            return True
+        if known:
             # Of several that are like it, the one that differs least says most plainly what was changed.
             reasons = min((self._differences(hashed, row) for row in reversed(known)), key=len)
             group = self._groups.setdefault(reasons, _Group())
             group.calls += 1
             if call.kind not in group.kinds:
                 group.kinds.append(call.kind)
+        return False
 
     def _differences(self, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
         _, prompt, schema, parameters, provider, base_url = row

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.jsonfile import MAX_BYTES, parse_json
+from attunebench.judging import JudgeScale
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.modes import MODES
@@ -121,12 +122,15 @@ def _refuse_unknown(models: Iterable[str], candidates: Sequence[Candidate]) -> N
 
 
 class Reader:
-    """Reads candidates as pages. `judges` is their number: every judge is asked the same."""
+    """Reads candidates as pages. `judges` is their number: every judge is asked the same, on this `scale`."""
 
-    def __init__(self, conversations: Iterable[Conversation], codebook: Codebook, judges: int) -> None:
+    def __init__(
+        self, conversations: Iterable[Conversation], codebook: Codebook, judges: int, scale: JudgeScale
+    ) -> None:
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
         self._codebook = codebook
         self._judges = judges
+        self._scale = scale
         self._prompt_set = prompt_set_sha256()
         self._plan = lru_cache(_PLANS)(self._planned)
 
@@ -156,7 +160,12 @@ class Reader:
         """The judge calls of a conversation, the digest of all others, and that of one judge's."""
         try:
             plan = plan_conversation(
-                self._conversations[conversation_id], mode, self._codebook, judges=self._judges, panas_strategy=strategy
+                self._conversations[conversation_id],
+                mode,
+                self._codebook,
+                judges=self._judges,
+                panas_strategy=strategy,
+                judge_scale=self._scale,
             )
         except AttuneBenchError as error:
             raise ValueError(str(error).rstrip(".")) from None
@@ -169,7 +178,7 @@ def _strategy(data: Mapping[str, Any]) -> PanasStrategy:
     """How a result asked for the mood afterwards, which judges never see; needed to know its calls again."""
     parameters = data.get("parameters")
     stated = parameters.get("panas_strategy") if isinstance(parameters, dict) else None
-    return cast(PanasStrategy, stated) if stated in ("delta", "blind_delta") else "absolute"
+    return cast(PanasStrategy, stated) if stated in get_args(PanasStrategy) else "absolute"
 
 
 def _bytes(path: Path) -> bytes:

@@ -31,10 +31,13 @@ from attunebench.runner.engine import Engine, Job
 from attunebench.runner.estimate import Counted, Estimate
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.pages import Page, find_candidates
+from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.sheets import Marked, applied, marked
 from attunebench.runner.splice import Path as Place
 from attunebench.runner.splice import spliced
+from attunebench.runner.stamps import judge_calls_key
 from attunebench.runner.totals import Totals, counted
 from attunebench.wholefile import whole_file
 
@@ -59,15 +62,17 @@ class RejudgeSummary:
     """How judging again ended. `run` has the counts that every run has; a job is one result file.
 
     `added` counts votes where there was none, `replaced` those in place of an older one, of which `changed` say
-    something else; `kept` older ones whose judge had no usable answer this time. `left`: file → why it was left as it
-    is. `without_draft`, `other_turns`: file → its turns without a draft, and those that the conversation does not have.
-    `foreign`: results that hold votes of other judge prompts too, or of unknown ones.
+    something else and `rescaled` replace one on another scale; `kept` older ones whose judge had no usable answer this
+    time. `left`: file → why it was left as it is. `without_draft`, `other_turns`: file → its turns without a draft, and
+    those that the conversation does not have. `foreign`: results that hold votes of other judge prompts too, or of
+    unknown ones.
     """
 
     run: RunSummary
     added: int = 0
     replaced: int = 0
     changed: int = 0
+    rescaled: int = 0
     kept: int = 0
     left: dict[str, str] = field(default_factory=dict)
     without_draft: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -109,10 +114,12 @@ def estimate_rejudge(
     modes: Sequence[str] = (),
 ) -> Estimate:
     """The votes that would be asked; what the journal has is counted too. Opens, sends and writes nothing."""
+    notes: list[str] = []
+    settings = settled(settings, notes.append, within=True)
     candidates, _ = find_candidates(settings.output, models, modes)
     desk, counted = Desk(candidates, conversations, settings, codebook), Counted()
     desk.survey(counted.add)
-    return Estimate(jobs=len(desk.todo), complete=desk.complete, counted=counted)
+    return Estimate(jobs=len(desk.todo), complete=desk.complete, counted=counted, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,7 @@ class _Rejudge:
         self._totals = Totals()
         self._counted = Counted()
         self._open: dict[Job, _Open] = {}
-        self._marks = {"added": 0, "replaced": 0, "changed": 0, "kept": 0}
+        self._marks = {"added": 0, "replaced": 0, "changed": 0, "rescaled": 0, "kept": 0}
         self._journalled = self._foreign = self._ended = 0
 
     async def run(
@@ -146,8 +153,9 @@ class _Rejudge:
         modes: Sequence[str],
         interruptible: bool,
     ) -> RejudgeSummary:
-        started, settings = time.monotonic(), self._settings
-        _check_judges([judge.model for judge in settings.judges])
+        started = time.monotonic()
+        _check_judges([judge.model for judge in self._settings.judges])
+        self._settings = settings = settled(self._settings, self._observer.warned, within=True)
         self._crew = crew = Crew(settings, self._codebook, self._observer, judges_only=True)
         candidates, left = find_candidates(settings.output, models, modes)
         _check_writable(settings.output)
@@ -155,11 +163,13 @@ class _Rejudge:
             for folder, (provider, model, mode) in sorted({(each.path.parent, each.claim) for each in candidates}):
                 stack.enter_context(claim(folder, provider, model, [mode]))
             await crew.settle_in(stack, settings.output)
-            hashers = [hasher(backend, settings) for backend in crew.backends if backend is not None]
+            hashers = [hasher(backend, settings, judge=True) for backend in crew.backends if backend is not None]
             self._bought = Bought(crew.journal, hashers)
             self._desk = desk = Desk(candidates, conversations, settings, self._codebook)
             desk.left.update(left)
             desk.survey(self._seen)
+            if desk.rescaled and not settings.replace:
+                raise DataError(self._refusal(await crew.listed_prices()))
             if desk.todo:
                 await crew.set_prices()
             engine = crew.engine(self._jobs(), self._done)
@@ -168,6 +178,17 @@ class _Rejudge:
         summary = self._summary(engine, time.monotonic() - started)
         self._observer.finished(summary.run)
         return summary
+
+    def _refusal(self, known: KnownPrices) -> str:
+        """That votes on another scale would be replaced, and what that would cost."""
+        desk, settings = self._desk, self._settings
+        cost = desk.anew.in_words(known.prices, settings.max_tokens)
+        there = " and ".join(sorted(desk.rescaled))
+        return (
+            f"{settings.output} holds {sum(desk.rescaled.values()):,} votes of {', '.join(desk.judges)} on the {there} "
+            f"scale. {cost} --replace replaces them by votes on the {settings.scale} scale, and --judge-scale {there} "
+            "keeps them."
+        )
 
     def _seen(self, calls: Sequence[Call]) -> None:
         placed, free = self._bought.placed(calls)
@@ -215,10 +236,11 @@ class _Rejudge:
     def _changes(self, page: Page, marks: Marked, asked: int) -> dict[Place, Mapping[str, Any]]:
         """What is to change in the file: the votes, and what follows from them."""
         data, sheet, top = page.sheet.data, page.sheet, dict(marks.changes.get((), {}))
-        everybody = sum(sheet.vote(judge, turn) is not None for judge in sheet.voters for turn in sheet.votes)
-        if data.get("judge_calls_sha256") != page.judge_calls_sha256 and page.judge_calls_sha256 is not None:
-            if everybody == marks.replaced:  # none is left that was asked otherwise
-                top["judge_calls_sha256"] = page.judge_calls_sha256
+        scale, key = self._settings.scale, judge_calls_key(self._settings.scale)
+        alike = sum(sheet.scale(judge, turn) == scale for judge in sheet.voters for turn in sheet.votes)
+        if data.get(key) != page.judge_calls_sha256 and page.judge_calls_sha256 is not None:
+            if alike == marks.replaced - marks.rescaled:  # none is left that was asked otherwise
+                top[key] = page.judge_calls_sha256
             else:
                 self._foreign += 1
         earlier = data.get("rejudged")
@@ -231,6 +253,7 @@ class _Rejudge:
     def _note(self, marks: Marked, asked: int) -> dict[str, Any]:
         """How these votes were made, for the file."""
         parameters = {name: value for name, value in self._settings.parameters.items() if name != "panas_strategy"}
+        parameters["judge_scale"] = self._settings.scale
         return {
             "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "attunebench_version": __version__,
@@ -258,10 +281,17 @@ class _Rejudge:
             price=counted.price(crew.prices.prices, settings.max_tokens) if costs else None,
             price_source=crew.prices.source,
             journalled=self._journalled,
-            notes=crew.payers,
+            notes=[*self._replacing(), *crew.payers],
             headline=f"{votes} of {', '.join(desk.judges)} to ask for, on the drafts of {results} in {settings.output} "
             f"({desk.order}); {desk.complete} complete",
         )
+
+    def _replacing(self) -> list[str]:
+        """That votes on another scale are about to be replaced."""
+        return [
+            f"{count:,} of these votes replace votes on the {scale} scale."
+            for scale, count in self._desk.rescaled.items()
+        ]
 
     def _summary(self, engine: Engine, seconds: float) -> RejudgeSummary:
         for job in engine.open:  # what was answered of the results that a stop has left unfinished

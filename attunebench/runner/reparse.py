@@ -21,13 +21,15 @@ from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, DataError
 from attunebench.journal import Hasher, Journal, claim
 from attunebench.journal.hashes import prompt_digest, schema_digest
+from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, scale_of
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.assemble import RunFacts, add_votes, assemble
-from attunebench.protocol.plan import plan_conversation, with_draft
+from attunebench.protocol.plan import with_draft
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
 from attunebench.runner.replay import Fold, folded
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.stamps import Stamp, calls_sha256, differences, found_in
+from attunebench.runner.task import BENCHMARK
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -47,7 +49,7 @@ _OF_REPLIES = (
     "api_cost",
     "duration_seconds",
 )
-_VOTES = ("em_draft_judge_scores_by_model", "em_draft_binary_assessment_by_model")
+_VOTES = (SCORES_BY_JUDGE, BINARY_BY_JUDGE)
 _TURN_KEYS = {
     "draft": ("em_drafted_response", "response_reasoning"),
     "review": (
@@ -175,39 +177,38 @@ class _Reparser:
         if conversation is None:
             raise _Left("its conversation is not among those given")
         settings = _settings(result, identity)
-        plan = self._plan(result, conversation, settings)
-        own = [call for call in plan if call.judge is None]
+        own = self._plan(result, conversation, settings)
         chains = self._chains_of(own, settings)
         folds = {call.id: self._fold(call, chains[call.id], settings) for call in own}
         records = {name: fold.record() for name, fold in folds.items()}
         fresh = assemble(conversation, settings.modes[0], records, _facts(settings))
         turns, dropped = _turns(result["turns"], fresh["turns"])
         again = {**result, **{name: fresh[name] for name in _OF_REPLIES}, "turns": turns}
-        votes = list(self._votes(again, plan, settings))
+        votes = [
+            fold
+            for scale in dict.fromkeys(scale for votes in found_in(again).voted.values() for scale in votes.values())
+            for fold in self._votes(again, conversation, settings.model_copy(update={"judge_scale": scale}))
+        ]
         voted = add_votes(again, (fold.record() for fold in votes), result.get("judge_models") or [])
         asked_again = sum(fold.next() is not None for fold in (*folds.values(), *votes))
         # As it would be read from its file again. What the judges took is what it was: reading takes nothing.
-        again = json.loads(json.dumps({**again, "turns": voted["turns"]}))
+        turns = [_with_scales_of(old, new) for old, new in zip(turns, voted["turns"], strict=True)]
+        again = json.loads(json.dumps({**again, "turns": turns}))
         return _Again(again, asked_again, dropped)
 
     def _plan(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings) -> tuple[Call, ...]:
         """Today's calls of a result, if they are those that it was made with. Raises _Left."""
         try:
-            plan = plan_conversation(
-                conversation,
-                settings.modes[0],
-                self._codebook,
-                judges=len(result.get("judge_models") or ()),
-                panas_strategy=settings.panas_strategy,
-            )
+            plan = BENCHMARK.plan(conversation, settings.modes[0], self._codebook, settings)
         except AttuneBenchError as error:
             raise _Left(str(error)) from error
         today = Stamp(
             parameters=settings.parameters,
             prompt_set_sha256=self._prompt_set,
             codebook_sha256=self._codebook.sha256,
-            calls_sha256=calls_sha256(call for call in plan if call.judge is None),
+            calls_sha256=calls_sha256(plan),
             judge_calls_sha256=None,
+            judge_scale=settings.scale,
         )
         if named := differences(found_in(result), today, judged=False):
             raise _Left(f"it was made with other {', '.join(named)}")
@@ -232,7 +233,9 @@ class _Reparser:
 
     def _chains(self, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], list[Entry]]:
         """(provider, address) → the replies to this very call, in the order of their asks."""
-        parameters = Hasher(provider="", base_url="", model="", parameters=settings.request_parameters).parameters
+        parameters = Hasher(
+            provider="", base_url="", model="", parameters=settings.request_parameters(judge=call.judge is not None)
+        ).parameters
         entries = self._journal.entries(_OF_A_CALL, (call.id, model, parameters))
         by_address: dict[tuple[str, str], list[Entry]] = {}
         for entry in sorted(entries, key=lambda entry: (entry.sent_at, entry.ask)):
@@ -245,9 +248,13 @@ class _Reparser:
             if (chain[0].prompt_sha256, chain[0].schema_sha256) == asked
         }
 
-    def _votes(self, result: Mapping[str, Any], plan: Sequence[Call], settings: RunSettings) -> Iterator[Fold]:
-        """The votes that both the result and the journal have, each as a call of its judge's place in the result."""
+    def _votes(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings) -> Iterator[Fold]:
+        """The votes on the settings' scale that both the result and the journal have, each as a call of its judge's
+        place in the result."""
         judges = result.get("judge_models") or ()
+        named = [ModelSettings(provider="results", model=judge) for judge in judges]
+        told = settings.model_copy(update={"judges": tuple(named)})
+        plan = BENCHMARK.plan(conversation, settings.modes[0], self._codebook, told)
         for turn in result["turns"]:
             draft, votes = turn.get("em_drafted_response"), turn.get(_VOTES[0]) or {}
             planned = [call for call in plan if call.judge is not None and call.turn == turn["turnNumber"]]
@@ -256,7 +263,8 @@ class _Reparser:
                 judge = judges[call.judge or 0]
                 # Judges are asked the same, and one may have had another place in the run that asked it.
                 chains = [chain for each in calls for chain in self._chains(each, settings, judge).values()]
-                if judge in votes and chains:
+                on_scale = scale_of((turn.get(SCALE_BY_JUDGE) or {}).get(judge)) == settings.scale
+                if judge in votes and on_scale and chains:
                     yield self._fold(call, max(chains, key=lambda chain: chain[0].sent_at), settings)
 
     def _fold(self, call: Call, chain: Sequence[Entry], settings: RunSettings) -> Fold:
@@ -312,9 +320,15 @@ def _turns(before: Sequence[Mapping[str, Any]], fresh: Sequence[Mapping[str, Any
         turn = {**old, **{name: new[name] for kind, names in _TURN_KEYS.items() if kind != "judge" for name in names}}
         if turn["em_drafted_response"] != old.get("em_drafted_response"):
             dropped += len(old.get(_VOTES[0]) or {})
-            turn |= {name: {} for name in _VOTES}
+            turn |= {name: {} for name in (*_VOTES, SCALE_BY_JUDGE)}
         turns.append(turn)
     return turns, dropped
+
+
+def _with_scales_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The turn as it was read again, its votes' scales as they were stated: reading moves no vote to another scale."""
+    stated = {SCALE_BY_JUDGE: old[SCALE_BY_JUDGE]} if SCALE_BY_JUDGE in old else {}
+    return {name: value for name, value in new.items() if name != SCALE_BY_JUDGE} | stated
 
 
 def _count(changed: Changed, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -23,6 +23,7 @@ from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.novelty import Novelty
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.results import QuickScores, Results, Writing
+from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
@@ -72,16 +73,21 @@ def choose(conversations: Sequence[Conversation], settings: RunSettings) -> Sequ
 
 
 class _Seen:
-    """What the survey's calls come to: how much they are, and which of them are new."""
+    """What the survey's calls come to: how much they are, and which of them are new; those to make apart from those
+    that results of other settings would take."""
 
     def __init__(self, journal: Journal | None, hash_: Hasher) -> None:
         self.counted = Counted()
+        self.refused = Counted()
         self.novelty = Novelty(journal, hash_) if journal is not None else None
 
     def add(self, calls: Sequence[Call]) -> None:
         self.counted.add(calls)
         if self.novelty is not None:
             self.novelty.add(calls)
+
+    def refuse(self, calls: Sequence[Call]) -> None:
+        self.refused.add(calls if self.novelty is None else self.novelty.add(calls))
 
 
 class _Run:
@@ -109,7 +115,8 @@ class _Run:
         self._n_all = 0
 
     async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
-        settings, task, started = self._settings, self._task, time.monotonic()
+        self._settings = settings = settled(self._settings, self._observer.warned)
+        task, started = self._task, time.monotonic()
         judges = [judge.model for judge in settings.judges]
         if len(set(judges)) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
@@ -128,11 +135,19 @@ class _Run:
             self._writing = self._writing_into(self._folder)
             planner = Planner(settings, self._codebook, self._folder, task)
             seen = _Seen(crew.journal, crew.hasher())
-            work = planner.survey(self._chosen, seen.add)
+            work = planner.survey(self._chosen, seen.add, seen.refuse)
+            if work.differing:
+                planner.check(work, await self._news_of(seen))
             stopped = await self._have_done(planner, work, seen, interruptible)
         summary = self._summary(work, stopped, time.monotonic() - started)
         self._observer.finished(summary)
         return summary
+
+    async def _news_of(self, seen: _Seen) -> str:
+        """What making results anew would ask and cost, and why, in sentences."""
+        known = await self._crew.listed_prices()
+        said = seen.refused.in_words(known.prices, self._settings.max_tokens)
+        return " ".join(filter(None, (said, *(seen.novelty.sentences() if seen.novelty else ()))))
 
     def _identities(self) -> list[Identity]:
         """The results of all parts of a run in its order; none where there is one process for all of it."""

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from attunebench.errors import UsageError
+from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
 from attunebench.protocol.calls import Mode, PanasStrategy
 
 Structured = Literal["auto", "schema", "object", "text"]
@@ -74,6 +75,8 @@ class RunSettings(BaseModel):
     output: Path = Path("results")
     """Folder of the result files."""
     panas_strategy: PanasStrategy = "absolute"
+    judge_scale: JudgeScale | None = None
+    """What judges rate on; None: the scale of the votes that the output folder holds, else quality."""
     temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """None leaves it to the server."""
     max_tokens: int = Field(default=4096, gt=0, le=1_000_000_000)
@@ -128,6 +131,14 @@ class RunSettings(BaseModel):
         }
 
     @property
-    def request_parameters(self) -> dict[str, Any]:
-        """The part of `parameters` that changes a single request beside its prompt: what the journal tells it by."""
-        return {name: self.parameters[name] for name in ("temperature", "max_tokens", "structured", "seed")}
+    def scale(self) -> JudgeScale:
+        """The judges' scale, where `runner.scales` has settled it or nobody has to."""
+        return self.judge_scale or JUDGE_SCALE
+
+    def request_parameters(self, *, judge: bool = False) -> dict[str, Any]:
+        """The part of `parameters` that changes a single request beside its prompt: what the journal tells it by.
+
+        A judge's request names its scale, unless that is the one of requests that name none.
+        """
+        named = {name: self.parameters[name] for name in ("temperature", "max_tokens", "structured", "seed")}
+        return {**named, "judge_scale": self.scale} if judge and self.scale != UNNAMED_SCALE else named

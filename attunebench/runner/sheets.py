@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
+from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, JudgeScale, scale_of
 from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.calls import RATINGS, Call, Record
 from attunebench.results.parsing import UNNAMED_JUDGE, parse_result
@@ -18,7 +19,7 @@ from attunebench.results.schema import Result
 from attunebench.runner.splice import Path
 
 SCORES, BINARY = "em_draft_judge_scores", "em_draft_binary_assessment"
-BY_MODEL = {SCORES: f"{SCORES}_by_model", BINARY: f"{BINARY}_by_model"}
+BY_MODEL = {SCORES: SCORES_BY_JUDGE, BINARY: BINARY_BY_JUDGE}
 DRAFT = "em_drafted_response"
 
 
@@ -27,14 +28,16 @@ class Sheet:
     """What judges need of a result file.
 
     `drafts`: turn → its draft; `votes`: turn → key of `BY_MODEL` → judge → its entry, those of an unnamed or single
-    judge among them. `judges`: those that the file names, else those that voted, in its order. `recorded`: whether the
-    file holds drafts at all, so that one that is missing was not given.
+    judge among them; `scales`: turn → judge → the scale that its vote names. `judges`: those that the file names, else
+    those that voted, in its order. `recorded`: whether the file holds drafts at all, so that one that is missing was
+    not given.
     """
 
     data: Mapping[str, Any]
     result: Result
     drafts: Mapping[int, str]
     votes: Mapping[int, Mapping[str, Mapping[str, Any]]]
+    scales: Mapping[int, Mapping[str, Any]]
     judges: tuple[str, ...]
     recorded: bool
 
@@ -43,6 +46,10 @@ class Sheet:
         blocks = self.votes.get(turn, {})
         entries = tuple(blocks[key].get(judge) for key in BY_MODEL) if blocks else (None, None)
         return None if entries == (None, None) else (entries[0] or {}, entries[1] or {})
+
+    def scale(self, judge: str, turn: int) -> JudgeScale | None:
+        """The scale of a judge's vote in a turn; None where it has not voted."""
+        return None if self.vote(judge, turn) is None else scale_of(self.scales[turn].get(judge))
 
     @property
     def voters(self) -> set[str]:
@@ -65,6 +72,7 @@ def sheet_of(data: Mapping[str, Any], source_file: str = "") -> Sheet:
         result=result,
         drafts={turn.number: turns[turn.number][DRAFT] for turn in result.turns if turn.draft is not None},
         votes=votes,
+        scales={number: turn.get(SCALE_BY_JUDGE) or {} for number, turn in turns.items()},
         judges=tuple(dict.fromkeys(named or voted)),
         recorded=DRAFT in result.measured,
     )
@@ -72,7 +80,7 @@ def sheet_of(data: Mapping[str, Any], source_file: str = "") -> Sheet:
 
 def _is_whole(data: Mapping[str, Any]) -> bool:
     judges, usage = data.get("judge_models"), data.get("judge_usage")
-    blocks = [turn.get(key) for turn in data["turns"] for key in (*BY_MODEL, *BY_MODEL.values())]
+    blocks = [turn.get(key) for turn in data["turns"] for key in (*BY_MODEL, *BY_MODEL.values(), SCALE_BY_JUDGE)]
     return (
         (judges is None or (isinstance(judges, list) and all(isinstance(judge, str) for judge in judges)))
         and (usage is None or (isinstance(usage, dict) and all(type(n) in (int, NoneType) for n in usage.values())))
@@ -124,8 +132,8 @@ class Marked:
     """What new votes come to. `changes`: object in the file → key → value, for `splice`; nothing where all stays.
 
     `data` is the result with them. `added` counts votes where there was none, `replaced` those in place of an older
-    one, `changed` the replaced ones that say something else, and `kept` older ones that stay since the new answer could
-    not be used.
+    one, of which `changed` say something else and `rescaled` replace one on another scale; `kept` older ones stay since
+    the new answer could not be used.
     """
 
     changes: Mapping[Path, Mapping[str, Any]]
@@ -133,6 +141,7 @@ class Marked:
     added: int = 0
     replaced: int = 0
     changed: int = 0
+    rescaled: int = 0
     kept: int = 0
 
 
@@ -146,11 +155,12 @@ def marked(
     """
     taken: list[Record] = []
     spent: list[Record] = []
-    replaced = changed = kept = 0
+    replaced = changed = rescaled = kept = 0
     for record in records:
         judge = judges[record.call.judge or 0]
         before, now = sheet.vote(judge, record.call.turn), _vote_of(record)
-        same = before is not None and before == now
+        other = before is not None and sheet.scale(judge, record.call.turn) != record.call.asked.scale
+        same = before == now and not other
         if not (same and record.call.id in free):
             spent.append(record)
         if before is None:
@@ -158,12 +168,13 @@ def marked(
         elif not any(now) and any(before):
             kept += 1
         else:
-            replaced, changed = replaced + 1, changed + (not same)
+            replaced, changed, rescaled = replaced + 1, changed + (not same), rescaled + other
             taken += [] if same else [record]
     whole = _with_spending(sheet, taken, spent, judges)
     changes = _changes(sheet, whole, {(record.call.turn, judges[record.call.judge or 0]) for record in taken})
     data = applied(sheet.data, changes)
-    return Marked(changes, data, added=len(taken) - changed, replaced=replaced, changed=changed, kept=kept)
+    added = len(taken) - changed
+    return Marked(changes, data, added, replaced=replaced, changed=changed, rescaled=rescaled, kept=kept)
 
 
 def _vote_of(record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -194,7 +205,7 @@ def _changes(sheet: Sheet, whole: Mapping[str, Any], taken: set[tuple[int, str]]
     changes: dict[Path, dict[str, Any]] = {}
     for place, (number, old, new) in enumerate(zip(sheet.votes, sheet.data["turns"], whole["turns"], strict=True)):
         voted = {judge for turn, judge in taken if turn == number}
-        keys = [*BY_MODEL.values(), *(BY_MODEL if first in voted else ())] if voted else []
+        keys = [*BY_MODEL.values(), SCALE_BY_JUDGE, *(BY_MODEL if first in voted else ())] if voted else []
         values = {key: new[key] for key in sorted(keys) if key not in old or old[key] != new[key]}
         if values:
             changes["turns", place] = values

@@ -14,6 +14,15 @@ from typing import Any
 
 import attunebench
 from attunebench.journal import call_digest
+from attunebench.judging import (
+    BINARY_BY_JUDGE,
+    JUDGE_SCALES,
+    SCALE_BY_JUDGE,
+    SCORES_BY_JUDGE,
+    UNNAMED_SCALE,
+    JudgeScale,
+    scale_of,
+)
 from attunebench.protocol.calls import Call
 
 
@@ -27,6 +36,7 @@ class Stamp:
     calls_sha256: str
     judge_calls_sha256: str | None
     """None where the run has no judges."""
+    judge_scale: JudgeScale
     plan_sha256: str = ""
     """Of what the calls are made of (`Planning`), by which equal calls are known without being made."""
 
@@ -56,12 +66,14 @@ class Stamping:
         prompt_set_sha256: str,
         codebook_sha256: str,
         judged: bool,
+        judge_scale: JudgeScale,
     ) -> None:
         self.planning = Planning(prompt_set_sha256, codebook_sha256, *others)
         self._parameters = parameters
         self._prompt_set = prompt_set_sha256
         self._codebook = codebook_sha256
         self._judged = judged
+        self._judge_scale = judge_scale
 
     def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
         """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
@@ -81,6 +93,7 @@ class Stamping:
             codebook_sha256=self._codebook,
             calls_sha256=calls,
             judge_calls_sha256=judges,
+            judge_scale=self._judge_scale,
             plan_sha256=self.planning(source_sha256),
         )
 
@@ -104,27 +117,31 @@ def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
     """A result with the hashes by which a later run knows it again."""
     marks = {"calls_sha256": stamp.calls_sha256, "plan_sha256": stamp.plan_sha256}
     if stamp.judge_calls_sha256 is not None:
-        marks["judge_calls_sha256"] = stamp.judge_calls_sha256
+        marks[judge_calls_key(stamp.judge_scale)] = stamp.judge_calls_sha256
     return {**result, **marks}
+
+
+def judge_calls_key(scale: JudgeScale) -> str:
+    """The key under which a result states the digest of what judges were asked on this scale."""
+    return "judge_calls_sha256" if scale == UNNAMED_SCALE else f"judge_calls_sha256_{scale}"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a later run has to know of a result that is there; a folder of them is held without their texts.
 
-    `voted`: judge → the turns with a vote; `drafted`: the turns with a draft. `whole` is False for a file that somebody
-    has edited into a shape that votes cannot be added to. `answered`: whether every item was.
+    `voted`: judge → turn with a vote → its scale; `drafted`: the turns with a draft. `whole` is False for a file that
+    somebody has edited into a shape that votes cannot be added to. `answered`: whether every item was.
     """
 
     parameters: Mapping[str, Any]
     prompt_set_sha256: Any
     codebook_sha256: Any
     calls_sha256: Any
-    judge_calls_sha256: Any
+    judge_calls_sha256: Mapping[JudgeScale, Any]
     plan_sha256: Any
-    judged: bool
     drafted: frozenset[int]
-    voted: Mapping[str, frozenset[int]]
+    voted: Mapping[str, Mapping[int, JudgeScale]]
     whole: bool
     answered: bool
 
@@ -134,24 +151,23 @@ def found_in(result: Mapping[str, Any]) -> Found:
     whole = _is_whole(result)
     parameters, calls = result.get("parameters"), result.get("calls")
     drafted: set[int] = set()
-    voted: dict[str, set[int]] = {}
+    voted: dict[str, dict[int, JudgeScale]] = {}
     for turn in (result.get("turns") or ()) if whole else ():
         if turn.get("em_drafted_response") is not None:
             drafted.add(turn["turnNumber"])
-        votes = turn.get("em_draft_judge_scores_by_model") or {}
-        for judge in {**votes, **(turn.get("em_draft_binary_assessment_by_model") or {})}:
-            voted.setdefault(judge, set()).add(turn["turnNumber"])
+        scales = turn.get(SCALE_BY_JUDGE) or {}
+        for judge in {**(turn.get(SCORES_BY_JUDGE) or {}), **(turn.get(BINARY_BY_JUDGE) or {})}:
+            voted.setdefault(judge, {})[turn["turnNumber"]] = scale_of(scales.get(judge))
     counts = calls if isinstance(calls, Mapping) else {}
     return Found(
         parameters=parameters if isinstance(parameters, Mapping) else {},
         prompt_set_sha256=result.get("prompt_set_sha256"),
         codebook_sha256=result.get("codebook_sha256"),
         calls_sha256=result.get("calls_sha256"),
-        judge_calls_sha256=result.get("judge_calls_sha256"),
+        judge_calls_sha256={scale: result.get(judge_calls_key(scale)) for scale in JUDGE_SCALES},
         plan_sha256=result.get("plan_sha256"),
-        judged=bool(result.get("judge_models")),
         drafted=frozenset(drafted),
-        voted={judge: frozenset(turns) for judge, turns in voted.items()},
+        voted=voted,
         whole=whole,
         answered=counts.get("answered_items") == counts.get("expected_items"),
     )
@@ -160,7 +176,8 @@ def found_in(result: Mapping[str, Any]) -> Found:
 def differences(found: Found, wanted: Stamp, *, judged: bool) -> list[str]:
     """The settings in which an existing result differs from what this run would make, each with both values.
 
-    Empty means that the result is this run's own. Votes matter only where the run has judges and the file has votes.
+    Empty means that the result is this run's own, but for votes on another scale (`other_scale`). Votes matter only
+    where the run has judges and the file has votes on its scale.
     """
     if not found.whole:
         return ["turns (damaged in the file)"]
@@ -172,9 +189,17 @@ def differences(found: Found, wanted: Stamp, *, judged: bool) -> list[str]:
     ]
     if found.calls_sha256 != wanted.calls_sha256:
         named += _why_calls_differ(found, wanted)
-    if judged and found.judged and found.judge_calls_sha256 != wanted.judge_calls_sha256:
+    scale = wanted.judge_scale
+    on_scale = any(scale in votes.values() for votes in found.voted.values())
+    if judged and on_scale and found.judge_calls_sha256[scale] != wanted.judge_calls_sha256:
         named.append("judge prompts or reference replies")
     return named
+
+
+def other_scale(found: Found, judges: Sequence[str], wanted: JudgeScale) -> str | None:
+    """That votes of these judges are on another scale than is wanted, as `differences` would say it."""
+    others = {scale for judge in judges for scale in found.voted.get(judge, {}).values()} - {wanted}
+    return f"judge scale ({', '.join(sorted(others))} there, {wanted} now)" if others else None
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:
@@ -193,7 +218,7 @@ def _is_whole(found: Mapping[str, Any]) -> bool:
 
 def _is_whole_turn(turn: Mapping[str, Any]) -> bool:
     draft = turn.get("em_drafted_response")
-    votes = [turn.get(f"em_draft_{what}_by_model") for what in ("judge_scores", "binary_assessment")]
+    votes = [turn.get(key) for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE)]
     return (
         type(turn.get("turnNumber")) is int
         and (draft is None or isinstance(draft, str))
@@ -212,10 +237,12 @@ def _why_calls_differ(found: Found, wanted: Stamp) -> list[str]:
     return named or ["conversation texts"]
 
 
-def missing_votes(found: Found, judges: Sequence[str], turns: Iterable[int]) -> dict[str, set[int]]:
-    """Judge → the turns whose vote is still owed: of `turns`, those with a draft and without an entry of this judge."""
+def missing_votes(found: Found, judges: Sequence[str], turns: Iterable[int], scale: JudgeScale) -> dict[str, set[int]]:
+    """Judge → the turns whose vote is still owed: of `turns`, those with a draft and without an entry of this judge on
+    this scale."""
     asked = found.drafted.intersection(turns)
-    owed = {judge: set(asked - found.voted.get(judge, frozenset())) for judge in judges}
+    votes = {judge: found.voted.get(judge, {}) for judge in judges}
+    owed = {judge: {turn for turn in asked if votes[judge].get(turn) != scale} for judge in judges}
     return {judge: numbers for judge, numbers in owed.items() if numbers}
 
 

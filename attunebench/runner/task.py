@@ -70,8 +70,14 @@ class Benchmark:
     def plan(
         self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
     ) -> tuple[Call, ...]:
-        judges = len(settings.judges)
-        return plan_conversation(conversation, mode, codebook, judges=judges, panas_strategy=settings.panas_strategy)
+        return plan_conversation(
+            conversation,
+            mode,
+            codebook,
+            judges=len(settings.judges),
+            panas_strategy=settings.panas_strategy,
+            judge_scale=settings.scale,
+        )
 
     def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
         return plan_warnings(conversations, codebook)

@@ -6,7 +6,7 @@ Plans every conversation once to compare hashes, keeps no prompt, and plans a co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
@@ -15,7 +15,7 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.runner.engine import Job
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import Found, Stamp, Stamping, differences, missing_votes
+from attunebench.runner.stamps import Found, Stamp, Stamping, differences, missing_votes, other_scale
 from attunebench.runner.task import Task
 
 
@@ -34,10 +34,14 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that a run has to do, and how many (conversation, mode) pairs were complete before."""
+    """All that a run has to do, and how many (conversation, mode) pairs were complete before.
+
+    `differing`: setting → results that were made with another one, so that nothing may be done without `replace`.
+    """
 
     todos: tuple[Todo, ...]
     complete: int
+    differing: Mapping[str, int] = field(default_factory=dict)
 
 
 def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
@@ -49,6 +53,7 @@ def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
         prompt_set_sha256=task.prompt_set_sha256,
         codebook_sha256=codebook.sha256,
         judged=bool(settings.judges),
+        judge_scale=settings.scale,
     )
 
 
@@ -64,12 +69,13 @@ class Planner:
         self._stamping = stamping(settings, codebook, task)
 
     def survey(
-        self, conversations: Sequence[Conversation], seen: Callable[[Sequence[Call]], None] = lambda _: None
+        self,
+        conversations: Sequence[Conversation],
+        seen: Callable[[Sequence[Call]], None] = lambda _: None,
+        refused: Callable[[Sequence[Call]], None] = lambda _: None,
     ) -> Work:
-        """What is to do, in the order given; `seen` is handed the calls of each job that is.
-
-        Raises DataError where results were made with other settings.
-        """
+        """What is to do, in the order given; `seen` is handed the calls of each job that is, and `refused` those that
+        `replace` would make of results with other settings."""
         todos: list[Todo] = []
         differing: dict[str, int] = {}
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
@@ -81,23 +87,31 @@ class Planner:
             calls: Sequence[Call] = self.calls(conversation, mode)
             stamp = self._stamping(calls, conversation.source_sha256)
             named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
+            rescaled = other_scale(existing, self._judges, self._settings.scale) if existing else None
             again, owed = False, None
-            if named and not self._settings.replace:
-                differing.update({name: differing.get(name, 0) + 1 for name in named})
-                continue
             if existing is not None and not named:
                 again = self._settings.retry_unanswered and not existing.answered
                 judging = (call.turn for call in calls if call.kind == "judge")
-                owed = None if again else missing_votes(existing, self._judges, judging)
+                owed = None if again else missing_votes(existing, self._judges, judging, self._settings.scale)
                 if not (again or owed):
                     continue
             if owed is not None:
                 calls = self._votes(calls, owed)
+            if (named or rescaled) and not self._settings.replace:
+                for name in filter(None, (*named, rescaled)):
+                    differing[name] = differing.get(name, 0) + 1
+                refused(calls)
+                continue
             seen(calls)
             todos.append(Todo(conversation, mode, stamp, len(calls), owed, again))
-        if differing:
-            raise DataError(self._refusal(differing))
-        return Work(tuple(todos), complete=len(pairs) - len(todos))
+        return Work(tuple(todos), len(pairs) - len(todos), differing)
+
+    def check(self, work: Work, details: str = "") -> Work:
+        """The work; raises DataError where results were made with other settings. `details`: sentences about the
+        calls that are new."""
+        if work.differing:
+            raise DataError(self._refusal(work.differing, details))
+        return work
 
     def jobs(self, todos: Iterable[Todo]) -> Iterator[Job]:
         """The jobs, each planned when it is taken."""
@@ -135,9 +149,9 @@ class Planner:
         em = self._settings.em
         return self._folder.find((conversation.conversation_id, em.provider, em.model, mode))
 
-    def _refusal(self, differing: Mapping[str, int]) -> str:
+    def _refusal(self, differing: Mapping[str, int], details: str) -> str:
         names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in differing.items())
         return (
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
-            f"{names}. Use another results folder, or --replace to make them anew."
+            f"{names}.{f' {details}' if details else ''} Use another results folder, or --replace to make them anew."
         )

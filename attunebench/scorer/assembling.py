@@ -30,6 +30,7 @@ from attunebench.scorer.kept import Kept
 from attunebench.scorer.references import references
 from attunebench.scorer.sample import sample_of
 from attunebench.scorer.truth import Truth, prepare
+from attunebench.scorer.votes import LeftOut, of_one_scale
 from attunebench.scores import Aggregate, AggregateEntry, Coverage, GroundTruthEntry, Scores, new_scores
 
 Estimate = Callable[[Sequence["Columns | None"]], Iterable[dict[str, Aggregate]]]
@@ -137,6 +138,7 @@ class _Gathered:
     observed: dict[Group, ObservedCounts] = field(default_factory=dict)
     orders: dict[Group, dict[str, RunOrder | None]] = field(default_factory=dict)
     judges: dict[str, None] = field(default_factory=dict)
+    votes_left_out: list[LeftOut] = field(default_factory=list)
     duplicates: tuple[Duplicate, ...] = ()
 
 
@@ -149,6 +151,8 @@ def _gather(truths: Mapping[str, Truth], found: Iterable[Kept | Unknown]) -> _Ga
         gathered.kept.append(result)
         gathered.observed.setdefault(result.group, ObservedCounts()).add(result.observed)
         gathered.orders.setdefault(result.group, {})[result.conversation_id] = result.run_order
+    gathered.kept, gathered.votes_left_out = of_one_scale(gathered.kept)
+    for result in gathered.kept:
         variants = gathered.settings.setdefault(result.group, {})
         text = json.dumps(result.settings, sort_keys=True)
         variants[text] = (result.settings, variants.get(text, ({}, 0))[1] + 1)
@@ -201,6 +205,7 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
             "unit": "participant" if resampling.by_participant else "conversation",
         },
         "sources": list(ground.sources),
+        "votes_left_out": [left.as_json() for left in gathered.votes_left_out],
     }
 
 

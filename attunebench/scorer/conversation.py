@@ -19,6 +19,7 @@ from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
+from attunebench.results.votes import on_one_scale
 from attunebench.scorer.alignment import aligned
 from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.closeness import DraftScores
@@ -71,8 +72,9 @@ class ConversationScore:
 
 
 def score_conversation(conversation: Conversation, result: Result) -> ConversationScore:
-    """All metrics of one result; MismatchError, a ValueError, where the result answers another conversation."""
-    return score_prepared(prepare(conversation), result)
+    """All metrics of one result, of its votes those on one scale; MismatchError, a ValueError, where the result answers
+    another conversation."""
+    return score_prepared(prepare(conversation), on_one_scale(result))
 
 
 def score_prepared(truth: Truth, result: Result, drafts: DraftScores | None = None) -> ConversationScore:
@@ -177,6 +179,7 @@ def _draft_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Value
     has_draft = answer.draft is not None if recorded else bool(answer.judge_scores or answer.judge_binary)
     if result.judges and (recorded or has_draft):
         values["draft_judge"] = draft.draft_judge(has_draft, answer.judge_scores)
+        values.update(draft.parts(has_draft, answer.judge_scores))
         values["draft_binary_alignment"] = draft.draft_binary_alignment(has_draft, truth.preferred, answer.judge_binary)
     if recorded:
         words = None if answer.draft is None else tokens(answer.draft)

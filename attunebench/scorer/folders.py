@@ -11,6 +11,7 @@ from pathlib import Path
 
 from attunebench.conversations.loading import ConversationSet, load_conversations
 from attunebench.errors import DataError, UsageError
+from attunebench.judging import JudgeScale
 from attunebench.metrics.registry import Rules
 from attunebench.results.reading import Findings, read_result, read_results, result_files
 from attunebench.results.schema import Result
@@ -38,13 +39,14 @@ def score_folders(
     now: datetime | None = None,
     bertscore: BertScoreSettings | None = None,
     progress: Progress | None = None,
+    judge_scale: JudgeScale | None = None,
 ) -> Scores:
     """Score the result files under one folder on the conversations under another.
 
     `skip_invalid` leaves out conversation files that are invalid and names them in `left_out`; otherwise they are a
     DataError, as is a folder in which nothing can be scored. `now` is the time that `metadata.created` states.
     `bertscore` also compares drafts by BERTScore, with the model of these settings, and tells `progress` of it; raises
-    UsageError or DataError where that model is not to be had, before anything is scored.
+    UsageError or DataError where that model is not to be had, before anything is scored. `judge_scale` as for `score`.
     """
     _require_bertscore(bertscore, rules)
     truth = load_conversations(ground_truth, skip_invalid=skip_invalid)
@@ -61,6 +63,7 @@ def score_folders(
             rules=rules,
             skipped=findings.skipped,
             drafts=drafts,
+            judge_scale=judge_scale,
         )
     return _finished(scores, results, ground_truth, truth, findings, now)
 
@@ -80,6 +83,7 @@ def score_to_file(
     bertscore: BertScoreSettings | None = None,
     progress: Progress | None = None,
     processes: int | None = 1,
+    judge_scale: JudgeScale | None = None,
 ) -> Scores:
     """As `score_folders` and `scores.write_scores`, for any number of files: the same file, at less time and memory.
 
@@ -97,7 +101,8 @@ def score_to_file(
     ground = Ground.of(truth.conversations, rules)
     count = processes_for(len(files)) if processes is None else processes
     drafts = _drafts(truth, files, bertscore, progress)
-    with _no_collection(), Scorers(Task(ground.truths, resampling, drafts), count) as scorers:
+    task = Task(ground.truths, resampling, drafts, judge_scale)
+    with _no_collection(), Scorers(task, count) as scorers:
         found = _found(scorers.score(files), findings)
         facts = None if drafts is None else drafts.facts
         scores, kept = assemble(ground, found, findings.skipped, resampling, scorers.estimate, facts)

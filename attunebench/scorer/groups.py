@@ -122,6 +122,7 @@ def aggregate_group(
         "n_conversations": len(complete),
         "n_participants": len({found.participant_id for found in kept if found.participant_id is not None}),
         "composite_incomplete": sum(not whole for whole in complete.values()),
+        "judges": {judge: scale for found in kept for judge, scale in found.settings.get("judge_scales", {}).items()},
         "metrics": metrics,
         "pooled": pooled_json(pooled_of(_rows(kept)) if kept else dict.fromkeys(BINARY_BLOCKS), rules),
         "coverage": coverage,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.constants import BINARY_CATEGORY
+from attunebench.judging import JudgeScale
 from attunebench.metrics.binary import UNCATEGORISED, Confusion
 from attunebench.results.schema import BINARY_BLOCKS, Observed, Result, RunOrder
 from attunebench.scorer.conversation import ConversationScore, Pooled
@@ -51,6 +52,7 @@ class Kept:
     judges: tuple[str, ...]
     outdated: bool
     """Whether the conversation may have had other texts when it was run."""
+    votes_left_out: tuple[JudgeScale, ...] = ()
 
     @property
     def conversation_id(self) -> str:
@@ -75,6 +77,7 @@ def keep(found: ConversationScore, result: Result, entry: ConversationEntry | st
         run_order=result.run_order,
         judges=result.judges,
         outdated=outdated,
+        votes_left_out=result.votes_left_out,
     )
 
 

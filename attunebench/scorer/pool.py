@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attunebench.judging import JudgeScale
 from attunebench.results.reading import PassedOver, Unreadable, read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Unknown
@@ -47,11 +48,13 @@ _AHEAD = 3
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process needs: the labels, how intervals are made, and the BERTScores where they were asked for."""
+    """What every process needs: the labels, how intervals are made, the BERTScores where they were asked for, and the
+    scale of the votes that count."""
 
     truths: Mapping[str, Truth]
     resampling: Resampling
     drafts: DraftScores | None = None
+    judge_scale: JudgeScale | None = None
 
 
 def processes_for(files: int) -> int:
@@ -175,7 +178,7 @@ def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
 
 def _outcome(task: Task, path: Path, name: str) -> Outcome:
     found = read_result(path, name)
-    return score_one(task.truths, found, line_of, task.drafts) if isinstance(found, Result) else found
+    return score_one(task.truths, found, line_of, task.drafts, task.judge_scale) if isinstance(found, Result) else found
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:

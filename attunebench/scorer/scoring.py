@@ -7,9 +7,11 @@ from typing import Literal, cast, get_args
 
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
+from attunebench.judging import JudgeScale
 from attunebench.metrics.registry import Rules
 from attunebench.results.reading import Skipped
 from attunebench.results.schema import Result
+from attunebench.results.votes import on_one_scale
 from attunebench.scorer.alignment import MismatchError, may_be_outdated
 from attunebench.scorer.assembling import Ground, Unknown, assemble
 from attunebench.scorer.closeness import DraftScores
@@ -34,6 +36,7 @@ def score(
     rules: Rules = "attunebench",
     skipped: Iterable[Skipped] = (),
     drafts: DraftScores | None = None,
+    judge_scale: JudgeScale | None = None,
 ) -> Scores:
     """Score results on the conversations of the same ids.
 
@@ -41,14 +44,15 @@ def score(
     `cluster="participant"`; with `ci="bca"` they are corrected for bias and skewness where that is defined. Results of
     other conversations, answers to other turns, texts or comparisons, and results that share conversation, provider,
     model, mode and epoch are not scored but named in `left_out`. `skipped`, what runs could not finish, enters coverage
-    alone and may be filled while `results` is read.
-    `drafts` are the BERTScores of the results' drafts, where they were asked for.
-    `rules` "released" computes what the released scorer does, for comparison with published numbers.
+    alone and may be filled while `results` is read. `drafts` are the BERTScores of the results' drafts, where they were
+    asked for. `judge_scale`: the scale of the votes that count; without it, where a model's results hold votes on both,
+    those on the quality scale. `rules` "released" computes what the released scorer does, for comparison with published
+    numbers.
     UsageError for a seed, number of resamples, cluster, ci or rules that do not exist.
     """
     resampling = resampling_of(seed, resamples, cluster, ci, rules)
     ground = Ground.of(conversations, rules)
-    found = (score_one(ground.truths, result, entry_of, drafts) for result in results)
+    found = (score_one(ground.truths, result, entry_of, drafts, judge_scale) for result in results)
     scores, kept = assemble(ground, found, skipped, resampling, bertscore=None if drafts is None else drafts.facts)
     scores["conversations"] = [cast(ConversationEntry, one.entry) for one in kept]
     return scores
@@ -74,11 +78,13 @@ def score_one(
     result: Result,
     form: Callable[[ConversationScore], ConversationEntry | str],
     drafts: DraftScores | None = None,
+    judge_scale: JudgeScale | None = None,
 ) -> Kept | Unknown:
-    """What is kept of a result; `form` makes its entry, or the text of it."""
+    """What is kept of a result; `form` makes its entry, or the text of it. `judge_scale` as for `score`."""
     truth = truths.get(result.conversation_id)
     if truth is None:
         return Unknown(result.source_file, result.conversation_id)
+    result = on_one_scale(result, judge_scale)
     try:
         found = score_prepared(truth, result, drafts)
     except MismatchError as error:

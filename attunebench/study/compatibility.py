@@ -13,15 +13,14 @@ from typing import Any, Literal
 import numpy as np
 
 from attunebench.errors import DataError
+from attunebench.judging import judges_named
 from attunebench.metrics import bertscore
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
 from attunebench.study.schema import Group, Study
 from attunebench.text import printable
-
-JUDGED = frozenset(("draft_judge", "draft_binary_alignment"))
-"""Metrics that say as much about their judges as about the model."""
 
 _BERTSCORES = frozenset(card.id for card in bertscore.CARDS)
 """Metrics that say as much about the language model that compared the drafts."""
@@ -52,7 +51,7 @@ def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...
     found = [
         *_labels(study),
         *_definitions(study),
-        *(finding for metric_id in metric_ids if metric_id in JUDGED for finding in _judges(study, metric_id)),
+        *(finding for metric_id in metric_ids if metric_id in JUDGED for finding in judges_differ(study, metric_id)),
         *(finding for metric_id in metric_ids if metric_id in _BERTSCORES for finding in _comparers(study, metric_id)),
         *(finding for key, what in _SETTINGS.items() for finding in _setting(study, key, what)),
         *_mixed(study),
@@ -151,7 +150,8 @@ def _definitions(study: Study) -> list[Finding]:
 # Settings: of the groups
 
 
-def _judges(study: Study, metric_id: str) -> list[Finding]:
+def judges_differ(study: Study, metric_id: str) -> list[Finding]:
+    """That a judged metric comes from different judges, or from different scales, where it does."""
     judged = [not np.isnan(column).all() for column in study.values(metric_id).T]
     groups = [group for group, known in zip(study.groups, judged, strict=True) if known]
     by_judges = _gathered(groups, lambda group: [", ".join(map(str, _judges_of(study, group))) or "no judge named"])
@@ -159,7 +159,11 @@ def _judges(study: Study, metric_id: str) -> list[Finding]:
         return []
     parts = "; ".join(f"{judges} for {_names(study, who)}" for judges, who in by_judges.items())
     return [
-        Finding("refuse", f"{metric_id} comes from different judges: {parts}. Judge all drafts with the same ones.")
+        Finding(
+            "refuse",
+            f"{metric_id} comes from different judges or scales: {parts}. Have the same judges rate all drafts on one "
+            "scale (`attune-bench rejudge`).",
+        )
     ]
 
 
@@ -321,7 +325,7 @@ def _values_of(study: Study, group: Group, key: str) -> tuple[str, ...]:
 
 
 def _judges_of(study: Study, group: Group) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(judge for v in _variants(study, group) for judge in v.get("judge_models") or ()))
+    return tuple(dict.fromkeys(judge for variant in _variants(study, group) for judge in judges_named(variant)))
 
 
 def _reported(study: Study, group: Group) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from attunebench.analyses import common
 from attunebench.analyses.model import Cell, Column, Table, text
 from attunebench.analyses.stats.one import One
+from attunebench.judging import judges_named
 from attunebench.text import printable
 
 _REASONS = {
@@ -128,7 +129,7 @@ def settings_table(one: One) -> Table | None:
 def _settings_of(variant: Mapping[str, Any]) -> list[tuple[str, str]]:
     found: dict[str, Any] = {key: variant[key] for key in _SETTINGS if variant.get(key) is not None}
     found |= {str(name): value for name, value in (variant.get("parameters") or {}).items()}
-    found["judges"] = ", ".join(map(str, variant.get("judge_models") or ())) or "none"
+    found["judges"] = ", ".join(judges_named(variant)) or "none"
     return [(printable(name, _LONGEST), _spelled(name, value)) for name, value in found.items()]
 
 

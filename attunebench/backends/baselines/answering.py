@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.base import Reply
 from attunebench.backends.prices import Prices
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE
-from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
@@ -79,7 +79,7 @@ class Baseline(ABC):
 
     @abstractmethod
     def rating(self, scene: Scene, name: str) -> int:
-        """A judge's rating of a draft against the reference, 1–7."""
+        """A judge's rating of a draft, 1–7."""
 
     @abstractmethod
     def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
@@ -124,9 +124,9 @@ class Baseline(ABC):
         }
 
     def _panas(self, scene: Scene) -> dict[str, Any]:
-        if scene.asked.panas == "absolute":
-            return {"predicted_post_panas": {"items": self.mood(scene)}}
-        return {"predicted_panas_delta": {"items": self.mood_change(scene)}}
+        if scene.asked.panas in CHANGES:
+            return {"predicted_panas_delta": {"items": self.mood_change(scene)}}
+        return {"predicted_post_panas": {"items": self.mood(scene)}}
 
 
 def mood_levels(panas: Panas) -> dict[str, float]:

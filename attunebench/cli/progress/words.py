@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from attunebench.backends.prices import usd
 from attunebench.reports.model import plural
 from attunebench.text import printable
 
@@ -33,13 +34,6 @@ def amount(tokens: int) -> str:
     if tokens < 1000:
         return str(tokens)
     return f"{tokens / 1000:.1f}k" if tokens < 999_950 else f"{tokens / 1_000_000:.2f}M"
-
-
-def usd(value: float) -> str:
-    """ "$1.23"; sums below ten cents with more digits, rounded up so that something never looks like nothing."""
-    if value >= 0.1 or value == 0:
-        return f"${value:,.2f}"
-    return f"${math.ceil(value * 10_000 - 1e-6) / 10_000:.4f}"
 
 
 def rate(per_second: float) -> str:

@@ -18,6 +18,7 @@ from attunebench.conversations import Conversation, load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.common import Session
+from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.protocol.calls import Mode, PanasStrategy
 from attunebench.protocol.modes import parse_modes
 from attunebench.protocol.plan import plan_conversation, plan_warnings
@@ -35,6 +36,7 @@ class Choices:
     conversations: str | None = None
     modes: tuple[Mode, ...] = ("default",)
     panas_strategy: PanasStrategy = "absolute"
+    judge_scale: JudgeScale = JUDGE_SCALE
     max_reasks: int = 2
     structured: Structured = "auto"
     order_seed: int = 0
@@ -74,6 +76,7 @@ class Choices:
                 judges=tuple(judges),
                 modes=self.modes,
                 panas_strategy=self.panas_strategy,
+                judge_scale=self.judge_scale,
                 max_reasks=self.max_reasks,
                 structured=self.structured,
                 order_seed=self.order_seed,

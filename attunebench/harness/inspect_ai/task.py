@@ -19,6 +19,7 @@ from attunebench.harness.inspect_ai.scoring import attunebench_scorer, summary
 from attunebench.harness.inspect_ai.solving import attunebench_solver
 from attunebench.harness.inspect_ai.study import Choices, Study, study_of
 from attunebench.harness.inspect_ai.trouble import sentences
+from attunebench.judging import JUDGE_SCALE
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
 from attunebench.runner.settings import ModelSettings, RunSettings
@@ -31,6 +32,7 @@ def attunebench(
     conversations: str | None = None,
     modes: str | list[str] = "default",
     panas_strategy: str = "absolute",
+    judge_scale: str = JUDGE_SCALE,
     max_reasks: int = 2,
     structured: str = "auto",
     temperature: float | None = 0.0,
@@ -44,7 +46,8 @@ def attunebench(
     Args:
         conversations: Folder of the conversation files; the bundled demonstration without it.
         modes: default, verbose, omniscient, verbose_omniscient, all, or several with commas; a sample for each.
-        panas_strategy: The mood question: absolute, delta or blind_delta.
+        panas_strategy: The mood question: absolute, blind, delta or blind_delta.
+        judge_scale: What a judge's 1 to 7 mean: quality, or relative to the human-edited reply (4 = as good).
         max_reasks: How often an unusable reply is asked for again.
         structured: How answers are held to their format: schema, text, or auto (a schema where it is taken).
         temperature: Sampling temperature where `--temperature` does not say otherwise; null leaves it to the provider.
@@ -58,6 +61,7 @@ def attunebench(
             conversations=conversations,
             modes=modes,
             panas_strategy=panas_strategy,
+            judge_scale=judge_scale,
             max_reasks=max_reasks,
             structured=structured,
             order_seed=order_seed,

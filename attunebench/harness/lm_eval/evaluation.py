@@ -19,6 +19,7 @@ from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import UsageError
 from attunebench.harness.common import Session, scores_of
 from attunebench.harness.lm_eval.options import Options
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.plan import plan_conversation
@@ -29,9 +30,7 @@ from attunebench.scores import AggregateEntry
 PROVIDER = "lm-eval"
 """The provider that results name: what was asked how is the framework's knowledge."""
 METRICS = tuple(
-    card
-    for card in cards_of("attunebench").values()
-    if not card.optional and card.id not in ("draft_judge", "draft_binary_alignment")
+    card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED
 )
 """What can be measured without a judge and without another model, in the registry's order."""
 _EXAMPLE = "synthetic-demo"

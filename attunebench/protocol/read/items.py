@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attunebench.codebook import Codebook, default_codebook
-from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
 
 BINARY_MAPS = ("binary_om_assessment", "binary_human_prediction")
 JUDGE_MAP = "draft_binary_assessment"
@@ -23,7 +23,7 @@ Path = tuple[str, ...]
 
 def mood_key(asked: Asked) -> str:
     """The key under which `post` gives the mood afterwards."""
-    return "predicted_post_panas" if asked.panas == "absolute" else "predicted_panas_delta"
+    return "predicted_panas_delta" if asked.panas in CHANGES else "predicted_post_panas"
 
 
 def paths(asked: Asked, codebook: Codebook) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench.codebook import Codebook
-from attunebench.protocol.calls import PREDICTED_PROFILE, RATINGS, Asked
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked
 from attunebench.protocol.read import items as names_of
 from attunebench.protocol.read import names, values
 from attunebench.protocol.read.decode import Obj, is_cut
@@ -109,7 +109,7 @@ def review(reading: Reading) -> dict[str, Any]:
 
 
 def judge(reading: Reading) -> dict[str, Any]:
-    """The ratings 1–7, where there is a reference, and the map about the draft."""
+    """The ratings 1–7, where they are asked for, and the map about the draft."""
     answer: dict[str, Any] = {}
     if reading.asked.rated:
         for key in RATINGS:
@@ -139,10 +139,10 @@ def pairwise(reading: Reading) -> dict[str, Any]:
 
 def post(reading: Reading) -> dict[str, Any]:
     """The mood afterwards, item by item, and the answers about the whole talk."""
-    low, high = (1, 7) if reading.asked.panas == "absolute" else (-6, 6)
+    low, high = (-6, 6) if reading.asked.panas in CHANGES else (1, 7)
     key = names_of.mood_key(reading.asked)
     panas = reading.codebook.panas
-    other = "predictedpanasdelta" if reading.asked.panas == "absolute" else "predictedpostpanas"
+    other = "predictedpostpanas" if reading.asked.panas in CHANGES else "predictedpanasdelta"
     own = _unless_other(reading.groups, key_name(key), other)
     mood = inside_or_flat(_opened(inside_or_flat(own, key_name(key))), "items")
     predicted = reading.choices(mood, names.words(panas), panas, lambda _, raw: values.number(raw, low, high))

@@ -26,6 +26,7 @@ from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.judged import judged_table
 from attunebench.scores import Scores
 from attunebench.study import Study, make_study
 from attunebench.text import clean, visible
@@ -79,6 +80,7 @@ def render_html(
     names = {label: name for label, (name, _) in looks.items()}
     boards = overview.boards(study, settings, drills, names)
     made = [_shown(analyse(name, Subject(study, settings)), drills, names) for name in analyses]
+    judged = judged_table(report.groups)
     profiled = profiles.profiles(study, settings, drills, names)
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
     metrics = _metrics(drills)
@@ -87,6 +89,7 @@ def render_html(
         "report": report,
         "study": study,
         "boards": boards,
+        "judged": judged and tables.shown_table(judged, drills, names, "t"),
         "analyses": made,
         "profiles": profiled,
         "stops": stops,

@@ -5,7 +5,7 @@ Values are those of the scores' aggregates. Draws nothing, ranks nothing that is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.model import Cell, Column, Drill, Settings
 from attunebench.constants import BINARY_QUESTION_TEXT
+from attunebench.judging import judges_named
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.analyses.words import Words, words_of
 from attunebench.reports.html.charts import axis_over
@@ -95,10 +97,15 @@ def _profile(
     first = groups[0]
     sections: dict[str, list[Measure]] = {}
     for card in REGISTRY.values():
-        if card.status != "diagnostic" and card.group in _HEADS:
+        if card.group in _HEADS and (card.group != "draft" or card.id in JUDGED):
             measure = _measure(study, card, groups, ranked, drills)
             if any(words.value != "–" for words, _, _ in measure.by_mode):
-                sections.setdefault(_HEADS[card.group], []).append(measure)
+                head = (
+                    f"{_HEADS['draft']}, judged by {_judges(study, groups)}"
+                    if card.id in JUDGED
+                    else _HEADS[card.group]
+                )
+                sections.setdefault(head, []).append(measure)
     return Profile(
         anchor=anchor,
         label=first.label,
@@ -196,6 +203,18 @@ def _farthest(listed: Sequence[tuple[float, Strand]]) -> tuple[Strand, ...]:
     return (*above, *below)
 
 
+def _variants(study: Study, group: Group) -> Iterator[Mapping[str, Any]]:
+    """The distinct settings of a group's results."""
+    for settings in study.metadata[group.source].get("settings") or ():
+        if (settings.get("provider"), settings.get("em_model"), settings.get("mode")) == group.key:
+            yield from settings.get("variants") or ()
+
+
+def _judges(study: Study, groups: Iterable[Group]) -> str:
+    named = (judge for group in groups for variant in _variants(study, group) for judge in judges_named(variant))
+    return ", ".join(dict.fromkeys(named)) or "nobody named"
+
+
 def _facts(study: Study, group: Group, *, several: bool) -> Iterable[tuple[str, str]]:
     """Coverage, answers, and how the results were made, as far as the scores say."""
     entry = study.aggregates.get(group.key, {})
@@ -205,10 +224,8 @@ def _facts(study: Study, group: Group, *, several: bool) -> Iterable[tuple[str, 
         f"Conversations{suffix}",
         f"{coverage.get('scored', entry.get('n_conversations', '–'))} scored of " + str(coverage.get("expected", "–")),
     )
-    for settings in study.metadata[group.source].get("settings") or ():
-        if (settings.get("provider"), settings.get("em_model"), settings.get("mode")) == group.key:
-            for variant in settings.get("variants") or ():
-                yield f"Settings{suffix}", _variant(variant)
+    for variant in _variants(study, group):
+        yield f"Settings{suffix}", _variant(variant)
 
 
 def _variant(variant: Mapping[str, Any]) -> str:
@@ -216,7 +233,9 @@ def _variant(variant: Mapping[str, Any]) -> str:
     for key, value in sorted(variant.items()):
         if key == "parameters" and isinstance(value, Mapping):
             parts += [f"{name} {value[name]}" for name in sorted(value) if value[name] not in (None, [], {}, "")]
-        elif key != "n_results" and value not in (None, [], {}, ""):
+        elif key == "judge_models":
+            parts.append(f"judges {', '.join(judges_named(variant)) or 'none'}")
+        elif key not in ("n_results", "judge_scales") and value not in (None, [], {}, ""):
             text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
             parts.append(f"{key} {text[:12] if key.endswith('sha256') else text}")
     return " · ".join(parts)

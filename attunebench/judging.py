@@ -1,0 +1,43 @@
+"""The scales on which judges rate drafts from 1 to 7, and the keys under which a turn of a result holds their votes.
+
+Ratings on different scales are never averaged. Knows no prompt and no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+JudgeScale = Literal["quality", "relative"]
+"""What 1–7 mean: the quality of the draft, or the draft against the human-edited reply (4 = as good)."""
+JUDGE_SCALES: tuple[JudgeScale, ...] = get_args(JudgeScale)
+JUDGE_SCALE: JudgeScale = "quality"
+"""The scale where nothing is said."""
+UNNAMED_SCALE: JudgeScale = "relative"
+"""The scale of votes and requests that name none: they are older than the other one."""
+
+SCORES_BY_JUDGE = "em_draft_judge_scores_by_model"
+BINARY_BY_JUDGE = "em_draft_binary_assessment_by_model"
+SCALE_BY_JUDGE = "em_draft_judge_scale_by_model"
+"""judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
+
+
+def scale_of(named: Any) -> JudgeScale:
+    """The scale that a vote or request names."""
+    return next((scale for scale in JUDGE_SCALES if scale == named), UNNAMED_SCALE)
+
+
+def judge_label(judge: str, scale: JudgeScale) -> str:
+    """A judge as it is named beside a score: "gpt-x (quality scale)"."""
+    return f"{judge} ({scale} scale)"
+
+
+def judges_named(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The judges of results with these settings of a scores file, each with its scale; those that were set and have not
+    voted by name alone."""
+    named = settings.get("judge_models")
+    judges = [str(judge) for judge in named] if isinstance(named, list) else []
+    scales = settings.get("judge_scales")
+    if not isinstance(scales, Mapping):  # written before there were two scales
+        return tuple(judge_label(judge, UNNAMED_SCALE) for judge in judges)
+    return tuple(judge_label(str(judge), scale_of(scale)) for judge, scale in scales.items()) or tuple(judges)

@@ -1,0 +1,84 @@
+"""On which scale a run's judges rate where nobody says so: on that of the votes that its folder holds already.
+
+Votes are paid for, so a command that was right before there were two scales asks for nothing anew. Reads results, the
+journal and, from callers that have them, requests under way; asks and writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from attunebench.journal import Journal
+from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
+from attunebench.results.parsing import UNNAMED_JUDGE, parse_result
+from attunebench.runner.files import identity_of, read_object
+from attunebench.runner.settings import RunSettings
+
+Vote = tuple[str, JudgeScale]
+"""(judge, scale)"""
+_ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
+
+
+def settled(
+    settings: RunSettings,
+    told: Callable[[str], None],
+    *,
+    within: bool = False,
+    under_way: Iterable[tuple[str, str]] = (),
+) -> RunSettings:
+    """The settings with the scale of their judges; `told` hears in a sentence of one that the folder decides.
+
+    What the named judges have voted on counts first, then the votes of others, which these are to stand beside.
+    `within`: results in folders within the output folder count too. `under_way`: model and parameters (JSON) of judges'
+    requests that may be answered yet. Raises DataError for a journal that cannot be used.
+    """
+    if not settings.judges or settings.judge_scale is not None:
+        return settings
+    names = frozenset(judge.model for judge in settings.judges)
+    scale, others = None, None
+    for judge, found in _votes(settings.output, within, under_way):
+        if judge in names:
+            scale = found
+            break
+        others = others or found
+    scale = scale or others
+    if scale is not None and scale != JUDGE_SCALE:
+        told(
+            f"Judges rate on the {scale} scale, as for the votes that {settings.output} holds; --judge-scale "
+            f"{JUDGE_SCALE} asks for votes on the {JUDGE_SCALE} scale."
+        )
+    return settings.model_copy(update={"judge_scale": scale or JUDGE_SCALE})
+
+
+def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[Vote]:
+    """Every judge that has voted, with the scale: in results, then in the journal, then what is under way."""
+    for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
+        yield from dict.fromkeys(_votes_in(path))
+    if folder.is_dir():
+        with Journal.read(folder) as journal:
+            yield from (_vote(*row) for row in journal.select(_ASKED))
+    yield from (_vote(*row) for row in under_way)
+
+
+def _votes_in(path: Path) -> Iterator[Vote]:
+    data = read_object(path)
+    if data is None or identity_of(data) is None:
+        return
+    try:
+        result = parse_result(data)
+    except ValueError:
+        return
+    for turn in result.turns:
+        for judge in dict.fromkeys((*turn.judge_scores, *turn.judge_binary)):
+            named = result.judges[0] if judge == UNNAMED_JUDGE and result.judges else judge
+            yield named, turn.scale(judge)
+
+
+def _vote(model: str, parameters: str) -> Vote:
+    try:
+        stated = json.loads(parameters)
+    except ValueError:
+        stated = None
+    return model, scale_of(stated.get("judge_scale") if isinstance(stated, dict) else None)
