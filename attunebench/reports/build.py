@@ -96,8 +96,10 @@ def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, 
     for name, members in placed.items():
         if name in _ALWAYS or show_all or narrowed:
             sections.append(_section(name, members, groups, keep_empty=narrowed))
-            if name == "turn" and not narrowed:
-                sections.append(_pooled(groups, show_all))
+        elif name == "draft":
+            sections.append(_judged(members, groups))
+        if name == "turn" and not narrowed:
+            sections.append(_pooled(groups, show_all))
     return sections
 
 

@@ -59,7 +59,7 @@ def answers(
     }
 
 
-@pytest.mark.parametrize("panas", ["absolute", "delta", "blind_delta"])
+@pytest.mark.parametrize("panas", ["absolute", "blind", "delta", "blind_delta"])
 @pytest.mark.parametrize("mode", ["default", "verbose"])
 @pytest.mark.parametrize("name", BASELINES)
 def test_every_item_of_every_call_is_answered(name: str, mode: Mode, panas: PanasStrategy) -> None:

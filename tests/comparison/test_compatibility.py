@@ -75,7 +75,9 @@ JUDGES = {"a": {"judge_models": ["one"]}, "b": {"judge_models": ["two"]}}
 def test_other_judges_forbid_comparing_what_they_judged_and_nothing_else() -> None:
     study = study_of(part("a", "b", metric="draft_judge", settings=JUDGES))
     assert () == findings(study, ("composite",))
-    with pytest.raises(DataError, match=r"draft_judge comes from different judges: one for a; two for b.*--force"):
+    with pytest.raises(
+        DataError, match=r"draft_judge.* one \(relative scale\) for a; two \(relative scale\) for b.*--force"
+    ):
         warnings_or_refusal(study, ("draft_judge",))
     assert "NOT COMPARABLE" in warnings_or_refusal(study, ("draft_judge",), force=True)[0]
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from attunebench.errors import DataError, UsageError
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.reports import Report, build_report
 from attunebench.reports.model import number, percent
@@ -25,7 +26,21 @@ def _titles(report: Report) -> list[str]:
 
 def test_composite_comes_first_then_turns_then_the_conversation(make_scores: MakeScores) -> None:
     titles = ["Composite and pillars", "Turn by turn", "Turn by turn: yes/no answers pooled", "Conversation-wide"]
-    assert titles == _titles(build_report(make_scores()))
+    assert titles == _titles(build_report(make_scores()))[:4]
+
+
+def test_judged_numbers_stand_in_the_default_report_with_their_judge_and_scale(make_scores: MakeScores) -> None:
+    judged = build_report(make_scores()).sections[-1]
+    assert {"draft_judge", "draft_judge_helpfulness", "draft_binary_alignment"} <= {row.id for row in judged.rows}
+    assert {row.id for row in judged.rows} <= JUDGED
+    assert "Judged by judge-1 (relative scale)." in judged.notes
+
+
+def test_what_the_study_prints_beside_its_scores_stands_in_the_default_report(make_scores: MakeScores) -> None:
+    rows = {row.id: row for section in build_report(make_scores()).sections for row in section.rows}
+    assert {"emotion_intensity_mae", "panas_normalized", "panas_item_normalized"} <= set(rows)
+    assert rows["emotion_intensity_mae"].heading != rows["emotion_intensity_mae"].label
+    assert rows["panas_normalized"].heading == rows["panas_normalized"].label
 
 
 def test_drafts_and_diagnostics_are_shown_on_request(make_scores: MakeScores) -> None:
@@ -43,8 +58,10 @@ def test_every_canonical_metric_is_shown_by_default(make_scores: MakeScores) -> 
 
 
 def test_emotion_averages_stand_beside_their_tagged_form_and_the_neutral_share(make_scores: MakeScores) -> None:
-    expected = ["emotion_f1", "emotion_f1_tagged", "emotion_va", "emotion_va_tagged", "neutral_turn_share"]
-    assert expected == [row.id for row in build_report(make_scores()).sections[1].rows][:5]
+    expected = ["emotion_f1", "emotion_f1_tagged", "emotion_va", "emotion_va_tagged"]
+    shown = [row.id for row in build_report(make_scores()).sections[1].rows]
+    assert expected == shown[:4]
+    assert "neutral_turn_share" in shown
 
 
 def test_the_primary_mode_leads_and_composites_fall_within_a_mode(make_scores: MakeScores) -> None:
@@ -157,7 +174,7 @@ def test_groups_of_different_conversations_are_said_to_be(make_scores: MakeScore
 def test_the_judge_is_named_wherever_its_score_stands(make_scores: MakeScores, by: Any) -> None:
     report = build_report(make_scores(), show_all=True, by=by)
     where = [section for section in report.sections if any(row.id == "draft_judge" for row in section.rows)]
-    assert [True] == ["Judged by judge-1." in section.notes for section in where]
+    assert [True] == ["Judged by judge-1 (relative scale)." in section.notes for section in where]
 
 
 def test_different_judges_are_loud(make_scores: MakeScores) -> None:

@@ -111,7 +111,7 @@ def test_a_draft_is_judged_before_what_is_not_in_the_line_yet(
 def test_votes_on_other_prompts_are_not_mixed_with_new_ones(run: Callable[..., RunSummary], tmp_path: Path) -> None:
     run(judges=("judge",), limit=1)
     (path,) = (tmp_path / "results").glob("*.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"judge_calls_sha256": "of an older version"}))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"judge_calls_sha256_quality": "of an older version"}))
     with pytest.raises(DataError, match=r"judge prompts or reference replies, in 1 result\."):
         run(judges=("judge",), limit=1)
     assert 1 == run(limit=1).complete_before

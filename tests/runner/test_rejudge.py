@@ -27,9 +27,14 @@ T = 3
 Run = Callable[..., RunSummary]
 Rejudge = Callable[..., RejudgeSummary]
 VOTES = frozenset(
-    f"em_draft_{what}{suffix}" for what in ("judge_scores", "binary_assessment") for suffix in ("", "_by_model")
+    (
+        *(f"em_draft_{what}{suffix}" for what in ("judge_scores", "binary_assessment") for suffix in ("", "_by_model")),
+        "em_draft_judge_scale_by_model",
+    )
 )
-JUDGES_OWN = frozenset(("judge_models", "judge_usage", "judge_api_cost", "judge_calls_sha256", "scores", "rejudged"))
+JUDGES_OWN = frozenset(
+    ("judge_models", "judge_usage", "judge_api_cost", "judge_calls_sha256_quality", "scores", "rejudged")
+)
 
 
 @pytest.fixture

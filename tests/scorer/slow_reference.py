@@ -184,6 +184,9 @@ def overlap(one, other):
     return len(one & other) / len(one | other) if one | other else 1.0
 
 
+RATED = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+
+
 def drafts(turn, answer, result, recorded):
     labels = turn["annotations"]
     draft = (answer.get("em_drafted_response") or "").strip() or None
@@ -203,10 +206,14 @@ def drafts(turn, answer, result, recorded):
     has_draft = draft is not None if recorded else bool(any(map(valid_marks, marks.values())) or any(votes.values()))
     if judged and not has_draft and recorded:
         values["draft_judge"] = 0.0
+        values |= {f"draft_judge_{name}": 0.0 for name in RATED}
         values["draft_binary_alignment"] = 0.0 if wishes else None
     elif judged and has_draft:
         whole = mean([mean(valid_marks(given)) for given in marks.values()])
         values["draft_judge"] = None if whole is None else (whole - 1) / 6
+        for name in RATED:
+            rated = mean([mean(valid_marks({name: given[name]})) for given in marks.values() if name in given])
+            values[f"draft_judge_{name}"] = None if rated is None else (rated - 1) / 6
         shares = []
         for given in votes.values():
             met = [given[q] == wish for q, wish in wishes.items() if given.get(q) in ("yes", "no")]

@@ -13,6 +13,7 @@ from result_factory import BINARY_KEYS, FLIP, TURN_KEYS, noisy_result, oracle_re
 from attunebench.constants import PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations.reading import read_conversation
 from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.protocol.calls import RATINGS
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_conversation
 
@@ -251,6 +252,7 @@ def test_every_metric_of_the_registry_is_computed_somewhere():
     for seed in range(6):
         raw = make_conversation(seed)
         result = {**oracle_result(raw), "calls": counted["calls"]}
+        result["turns"][0]["em_draft_judge_scores_by_model"] = {"judge-1": dict.fromkeys(RATINGS, 5)}
         found |= {k: v for k, v in scored(raw, result).metrics.items() if v is not None}
     assert {metric_id for metric_id, card in cards_of("attunebench").items() if not card.optional} == set(found)
     assert (0.9, 2 / 26, 1 / 26) == (found["answered_rate"], found["refusal_rate"], found["mended_rate"])

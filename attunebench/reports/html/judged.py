@@ -44,13 +44,7 @@ def _row(group: Group, metric_ids: Sequence[str]) -> tuple[Cell, ...]:
         text("; ".join(group.judges) or "not named"),
         Cell(cells[0].n),
         *(
-            Cell(
-                cell.mean,
-                cell.ci_low,
-                cell.ci_high,
-                n=cell.n,
-                drill=Drill(group=key, metric=metric_id) if cell.mean is not None else None,
-            )
+            Cell(cell.mean, cell.ci_low, cell.ci_high, n=cell.n, drill=Drill(key, metric_id) if cell.n else None)
             for cell, metric_id in zip(cells, metric_ids, strict=True)
         ),
     )

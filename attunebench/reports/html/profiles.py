@@ -100,12 +100,8 @@ def _profile(
         if card.group in _HEADS and (card.group != "draft" or card.id in JUDGED):
             measure = _measure(study, card, groups, ranked, drills)
             if any(words.value != "–" for words, _, _ in measure.by_mode):
-                head = (
-                    f"{_HEADS['draft']}, judged by {_judges(study, groups)}"
-                    if card.id in JUDGED
-                    else _HEADS[card.group]
-                )
-                sections.setdefault(head, []).append(measure)
+                judged = f", judged by {_judges(study, groups)}" if card.id in JUDGED else ""
+                sections.setdefault(f"{_HEADS[card.group]}{judged}", []).append(measure)
     return Profile(
         anchor=anchor,
         label=first.label,

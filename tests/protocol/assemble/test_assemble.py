@@ -39,7 +39,7 @@ TURN_KEYS = {
     *("em_binary_om_assessment_hp", "em_binary_human_prediction_hp", "binary_hp_reasoning"),
     *("reply_labels", "pairwise_assignment", "em_pairwise_selections", "pairwise_reasoning"),
     *("em_draft_judge_scores", "em_draft_judge_scores_by_model"),
-    *("em_draft_binary_assessment", "em_draft_binary_assessment_by_model"),
+    *("em_draft_binary_assessment", "em_draft_binary_assessment_by_model", "em_draft_judge_scale_by_model"),
 }
 POST_KEYS = {
     *("panas_strategy", "pre_panas_shown", "predicted_post_panas", "predicted_panas_delta"),

@@ -9,7 +9,7 @@ import pytest
 from talks import talk
 
 from attunebench.codebook import default_codebook
-from attunebench.protocol.calls import PanasStrategy
+from attunebench.protocol.calls import BLIND, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation
 
@@ -24,9 +24,9 @@ def nodes(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from nodes(schema["items"])
 
 
-@pytest.mark.parametrize("strategy", ["absolute", "delta", "blind_delta"])
+@pytest.mark.parametrize("strategy", ["absolute", "blind", "delta", "blind_delta"])
 def test_objects_are_closed_and_all_their_keys_required(strategy: PanasStrategy) -> None:
-    for mode in MODES if strategy != "blind_delta" else MODES[:2]:
+    for mode in MODES[:2] if strategy in BLIND else MODES:
         for call in plan_conversation(talk(), mode, CODEBOOK, judges=1, panas_strategy=strategy):
             for node in nodes(call.schema):
                 if node["type"] == "object":

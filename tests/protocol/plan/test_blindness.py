@@ -17,12 +17,12 @@ from talks import parsed
 
 from attunebench.codebook import default_codebook
 from attunebench.constants import BINARY_CATEGORY, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_NEGATIVE, Q3_OPTIONS
-from attunebench.protocol.calls import KINDS, PanasStrategy
+from attunebench.protocol.calls import BLIND, KINDS, PanasStrategy
 from attunebench.protocol.modes import MODES, is_omniscient
 from attunebench.protocol.plan import plan_conversation
 
 CODEBOOK = default_codebook()
-STRATEGIES: tuple[PanasStrategy, ...] = ("absolute", "blind_delta")
+STRATEGIES: tuple[PanasStrategy, ...] = ("absolute", "blind", "blind_delta")
 EM_KINDS = {kind for kind in KINDS if kind != "judge"}
 Path = tuple[str | int, ...]
 
@@ -101,7 +101,7 @@ def prompts(raw: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
         (strategy, mode, call.id): call.messages
         for strategy in STRATEGIES
         for mode in MODES
-        if not (strategy == "blind_delta" and is_omniscient(mode))
+        if not (strategy in BLIND and is_omniscient(mode))
         for call in plan_conversation(conversation, mode, CODEBOOK, judges=1, panas_strategy=strategy)
     }
 
@@ -118,7 +118,7 @@ def may_move(path: Path, strategy: str, mode: str) -> set[str]:
     background = path[0] == "prePanas" or (path[0] == "participant_profile" and path[-1] not in IN_NO_BACKGROUND)
     if mode.endswith("omniscient") and background:
         return EM_KINDS
-    return NOWHERE if path[0] == "prePanas" and strategy == "blind_delta" else kinds
+    return NOWHERE if path[0] == "prePanas" and strategy in BLIND else kinds
 
 
 RAW = make_conversation(11, 2)

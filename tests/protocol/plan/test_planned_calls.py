@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from factory import make_conversation
 from hypothesis import given, settings
@@ -9,11 +11,14 @@ from hypothesis import strategies as st
 from talks import parsed, small_file, talk
 
 from attunebench.codebook import default_codebook
+from attunebench.conversations import load_conversations
+from attunebench.conversations.bundled import demo_folder
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
-from attunebench.protocol.calls import Call, Mode
+from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_calls, plan_conversation, plan_warnings, with_draft
+from attunebench.runner.stamps import calls_sha256
 
 CODEBOOK = default_codebook()
 
@@ -68,11 +73,13 @@ def test_a_turn_without_comparisons_has_no_pairwise_call() -> None:
     assert (1, "pairwise") not in planned(parsed(raw))
 
 
-def test_a_judge_without_reference_answers_questions_only() -> None:
+def test_a_judge_without_reference_answers_questions_only_on_the_relative_scale() -> None:
     raw = small_file()
     conversation = parsed(raw)
     turn = conversation.turns[0].model_copy(update={"human_edited": None})
-    judge = planned(conversation.model_copy(update={"turns": (turn,)}))[1, "judge"]
+    bare = conversation.model_copy(update={"turns": (turn,)})
+    calls = plan_conversation(bare, "default", CODEBOOK, judges=1, judge_scale="relative")
+    judge = next(call for call in calls if call.kind == "judge")
     assert not judge.asked.rated
     assert ["draft_binary_assessment"] == judge.schema["required"]
     assert "reference" not in judge.messages[1].content
@@ -81,7 +88,33 @@ def test_a_judge_without_reference_answers_questions_only() -> None:
 def test_a_judge_without_anything_to_ask_is_not_asked() -> None:
     conversation = parsed(small_file())
     turn = conversation.turns[0].model_copy(update={"human_edited": None, "judgements": ()})
-    assert (1, "judge") not in planned(conversation.model_copy(update={"turns": (turn,)}))
+    bare = conversation.model_copy(update={"turns": (turn,)})
+    calls = plan_conversation(bare, "default", CODEBOOK, judges=1, judge_scale="relative")
+    assert "judge" not in {call.kind for call in calls}
+
+
+def test_quality_is_rated_with_and_without_an_example_of_a_good_reply() -> None:
+    conversation = parsed(small_file())
+    turn = conversation.turns[0]
+    bare = turn.model_copy(update={"human_edited": None, "judgements": ()})
+    shown, unshown = (planned(conversation.model_copy(update={"turns": (each,)}))[1, "judge"] for each in (turn, bare))
+    assert list(RATINGS) == [key for key in shown.schema["required"] if key in RATINGS] == unshown.schema["required"]
+    assert ("quality", "quality") == (shown.asked.scale, unshown.asked.scale)
+    assert turn.human_edited in text(shown)
+    assert "<reference>" not in text(unshown)
+
+
+def test_the_relative_scale_asks_to_the_letter_what_was_asked_before_there_was_another() -> None:
+    """The digest is that of the code before: votes that were paid for then are found again."""
+    calls = [
+        call
+        for conversation in load_conversations(demo_folder()).conversations
+        for mode in ("default", "verbose")
+        for call in plan_conversation(conversation, mode, CODEBOOK, judges=2, judge_scale="relative")
+        if call.kind == "judge"
+    ]
+    assert 256 == len(calls)
+    assert "8da2e50c598e91ac6d2f0d3a954b1345e6326a599f540c9f39d8c1af863dfd4a" == calls_sha256(calls)
 
 
 def test_a_comparison_with_a_reply_that_has_no_text_is_left_out_and_said() -> None:
@@ -185,23 +218,24 @@ def test_no_candidate_is_named_by_its_origin() -> None:
 
 
 @pytest.mark.parametrize("mode", ["omniscient", "verbose_omniscient"])
-def test_blind_change_does_not_go_with_background(mode: Mode) -> None:
-    with pytest.raises(UsageError, match="blind_delta"):
-        plan_conversation(talk(), mode, CODEBOOK, panas_strategy="blind_delta")
-    with pytest.raises(UsageError, match="blind_delta"):
-        plan_calls([], [mode], CODEBOOK, panas_strategy="blind_delta")
+@pytest.mark.parametrize("strategy", ["blind", "blind_delta"])
+def test_a_blind_strategy_does_not_go_with_background(strategy: PanasStrategy, mode: Mode) -> None:
+    with pytest.raises(UsageError, match=strategy):
+        plan_conversation(talk(), mode, CODEBOOK, panas_strategy=strategy)
+    with pytest.raises(UsageError, match=strategy):
+        plan_calls([], [mode], CODEBOOK, panas_strategy=strategy)
 
 
 def test_the_strategy_decides_whether_totals_are_shown_and_what_is_asked() -> None:
     conversation = parsed(small_file())
     posts = {
         strategy: plan_conversation(conversation, "default", CODEBOOK, panas_strategy=strategy)[-1]
-        for strategy in ("absolute", "delta", "blind_delta")
+        for strategy in get_args(PanasStrategy)
     }
-    assert {"absolute": True, "delta": True, "blind_delta": False} == {
+    assert {"absolute": True, "blind": False, "delta": True, "blind_delta": False} == {
         strategy: "positive 31, negative 24" in text(post) for strategy, post in posts.items()
     }
-    assert {"absolute": False, "delta": True, "blind_delta": True} == {
+    assert {"absolute": False, "blind": False, "delta": True, "blind_delta": True} == {
         strategy: "predicted_panas_delta" in post.schema["required"] for strategy, post in posts.items()
     }
     assert all(item in text(post) for post in posts.values() for item in CODEBOOK.panas)
