@@ -118,7 +118,9 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
 def _judged(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
     """The judges' scores, as soon as there are any."""
     section = _section("draft", [card for card in cards if card.id in JUDGED], groups, keep_empty=False)
-    return replace(section, title="Drafted replies, as judged") if section.rows else section
+    if not section.rows:
+        return section
+    return replace(section, title="Drafted replies, as judged", notes=(*section.notes, notes.judged_n(groups)))
 
 
 def _place(card: Metric) -> str:

@@ -90,6 +90,14 @@ def judges_of(groups: Iterable[Group]) -> str:
     return f"DIFFERENT JUDGES OR SCALES, so these numbers are not comparable with each other: {'; '.join(parts)}."
 
 
+def judged_n(groups: Iterable[Group]) -> str:
+    """Over how many conversations each group's judged scores are."""
+    counts = {group.name: group.values["draft_judge"].n for group in groups if "draft_judge" in group.values}
+    if len(set(counts.values())) == 1:
+        return f"n: {plural(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
+    return f"n, conversations: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
+
+
 def other_modes(groups: Iterable[Group]) -> str | None:
     """That modes beside the primary one are not ranked with it; None without both."""
     modes = dict.fromkeys(group.mode for group in groups)

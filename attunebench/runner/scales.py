@@ -16,8 +16,10 @@ from attunebench.results.parsing import UNNAMED_JUDGE, parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
-Vote = tuple[str, JudgeScale]
-"""(judge, scale)"""
+Vote = tuple[str, str, JudgeScale]
+"""(evaluated model, judge, scale)"""
+_ANY = ""
+"""The evaluated model of votes that do not say it."""
 _ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
 
@@ -30,20 +32,21 @@ def settled(
 ) -> RunSettings:
     """The settings with the scale of their judges; `told` hears in a sentence of one that the folder decides.
 
-    What the named judges have voted on counts first, then the votes of others, which these are to stand beside.
+    The named judges' votes on drafts of the evaluated model count first, then their other votes, then those of other
+    judges, which theirs are to stand beside.
     `within`: results in folders within the output folder count too. `under_way`: model and parameters (JSON) of judges'
     requests that may be answered yet. Raises DataError for a journal that cannot be used.
     """
     if not settings.judges or settings.judge_scale is not None:
         return settings
     names = frozenset(judge.model for judge in settings.judges)
-    scale, others = None, None
-    for judge, found in _votes(settings.output, within, under_way):
-        if judge in names:
-            scale = found
+    found: dict[int, JudgeScale] = {}
+    for model, judge, named in _votes(settings.output, within, under_way):
+        rank = 2 if judge not in names else int(model != settings.em.model)
+        found.setdefault(rank, named)
+        if rank == 0:
             break
-        others = others or found
-    scale = scale or others
+    scale = found[min(found)] if found else None
     if scale is not None and scale != JUDGE_SCALE:
         told(
             f"Judges rate on the {scale} scale, as for the votes that {settings.output} holds; --judge-scale "
@@ -73,7 +76,7 @@ def _votes_in(path: Path) -> Iterator[Vote]:
     for turn in result.turns:
         for judge in dict.fromkeys((*turn.judge_scores, *turn.judge_binary)):
             named = result.judges[0] if judge == UNNAMED_JUDGE and result.judges else judge
-            yield named, turn.scale(judge)
+            yield result.em_model, named, turn.scale(judge)
 
 
 def _vote(model: str, parameters: str) -> Vote:
@@ -81,4 +84,4 @@ def _vote(model: str, parameters: str) -> Vote:
         stated = json.loads(parameters)
     except ValueError:
         stated = None
-    return model, scale_of(stated.get("judge_scale") if isinstance(stated, dict) else None)
+    return _ANY, model, scale_of(stated.get("judge_scale") if isinstance(stated, dict) else None)

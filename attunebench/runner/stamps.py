@@ -25,6 +25,9 @@ from attunebench.judging import (
 )
 from attunebench.protocol.calls import Call
 
+SCALE = "judge scale"
+"""How `other_scale` begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -199,7 +202,7 @@ def differences(found: Found, wanted: Stamp, *, judged: bool) -> list[str]:
 def other_scale(found: Found, judges: Sequence[str], wanted: JudgeScale) -> str | None:
     """That votes of these judges are on another scale than is wanted, as `differences` would say it."""
     others = {scale for judge in judges for scale in found.voted.get(judge, {}).values()} - {wanted}
-    return f"judge scale ({', '.join(sorted(others))} there, {wanted} now)" if others else None
+    return f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)" if others else None
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.runner.engine import Job
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import Found, Stamp, Stamping, differences, missing_votes, other_scale
+from attunebench.runner.stamps import SCALE, Found, Stamp, Stamping, differences, missing_votes, other_scale
 from attunebench.runner.task import Task
 
 
@@ -151,7 +151,13 @@ class Planner:
 
     def _refusal(self, differing: Mapping[str, int], details: str) -> str:
         names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in differing.items())
+        remedy = "Use another results folder, or --replace to make them anew."
+        if all(name.startswith(SCALE) for name in differing):
+            remedy = (
+                "Use --replace to have these votes and nothing else replaced, another results folder to keep them, or "
+                "leave --judge-scale out."
+            )
         return (
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
-            f"{names}.{f' {details}' if details else ''} Use another results folder, or --replace to make them anew."
+            f"{names}.{f' {details}' if details else ''} {remedy}"
         )

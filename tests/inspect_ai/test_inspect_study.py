@@ -15,6 +15,7 @@ from attunebench.runner.settings import ModelSettings
         ({"modes": "silent"}, "no mode silent"),
         ({"structured": "object"}, "schema or not at all"),
         ({"panas_strategy": "guess"}, "panas_strategy"),
+        ({"judge_scale": "guess"}, "judge_scale"),
         ({"max_reasks": -1}, "max_reasks"),
         ({"modes": 1}, "no mode 1"),
         ({"conversation": "talks"}, "no argument conversation"),
@@ -55,6 +56,14 @@ def test_conversations_stand_in_the_order_of_a_run(talks):
 
     study = study_of(Choices.of(modes="default", conversations=str(talks), order_seed=3))
     assert stratified_order(load_conversations(talks).conversations, 3) == list(study.conversations)
+
+
+@pytest.mark.parametrize(("named", "scale"), [({}, "quality"), ({"judge_scale": "relative"}, "relative")])
+def test_judges_rate_on_the_scale_that_is_named(talks, named, scale):
+    study = study_of(Choices.of(conversations=str(talks), **named))
+    em, judge = (ModelSettings(provider="openai", model=model) for model in ("m", "j"))
+    walk = study.session(em, [judge]).walk(study.conversations[0], "default")
+    assert {scale} == {call.asked.scale for call in walk.waiting}
 
 
 def test_a_judge_is_named_once(talks):
