@@ -32,6 +32,14 @@ def judge_label(judge: str, scale: JudgeScale) -> str:
     return f"{judge} ({scale} scale)"
 
 
+def scales_named(settings: Mapping[str, Any]) -> set[JudgeScale]:
+    """The scales of the votes behind results with these settings of a scores file."""
+    scales = settings.get("judge_scales")
+    if isinstance(scales, Mapping):
+        return set(map(scale_of, scales.values()))
+    return {UNNAMED_SCALE} if settings.get("judge_models") else set()
+
+
 def judges_named(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """The judges of results with these settings of a scores file, each with its scale; those that were set and have not
     voted by name alone."""

@@ -21,6 +21,7 @@ from attunebench.analyses.testing import corrected_p as corrected_p
 from attunebench.analyses.testing import pair_tests as pair_tests
 from attunebench.analyses.testing import plain_correction as plain_correction
 from attunebench.judging import judges_named
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE as BASE_RATE
 from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
@@ -30,7 +31,7 @@ from attunebench.statistics.intervals import zero_inflated
 from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.skill import skill
 from attunebench.study import Group, Reference, Study
-from attunebench.study.compatibility import findings
+from attunebench.study.compatibility import findings, several_scales
 
 PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
@@ -80,6 +81,12 @@ def defined_metrics(study: Study, metric_ids: Iterable[str]) -> dict[str, Floats
     """Metric → values (conversations, groups), of those metrics that have any value."""
     tables = {metric_id: study.values(metric_id) for metric_id in metric_ids}
     return {metric_id: table for metric_id, table in tables.items() if not np.isnan(table).all()}
+
+
+def comparable_metrics(study: Study, metric_ids: Iterable[str]) -> tuple[str, ...]:
+    """The metrics by which these groups can be compared: not those that judges gave them on different scales."""
+    apart = JUDGED if several_scales(study) else frozenset()
+    return tuple(metric_id for metric_id in metric_ids if metric_id not in apart)
 
 
 def begun(name: str) -> Analysis:

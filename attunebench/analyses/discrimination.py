@@ -51,14 +51,16 @@ def analyse(subject: Subject) -> Analysis:
     if len(study.groups) < 2:
         return replace(begun, missing="Telling models apart needs two of them; fewer were scored here.")
     values = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
-    if not values:
-        return replace(begun, missing="None of the metrics is defined for any conversation here.")
+    comparable = common.comparable_metrics(study, values)
+    if not comparable:
+        return replace(begun, missing="None of the metrics can be compared between the models here.")
     rows = [
         _Row(metric_id, pairs(study, metric_id, settings), _span(table), bool(zero_inflated(table.reshape(-1, 1))[0]))
         for metric_id, table in values.items()
+        if metric_id in comparable
     ]
     rows.sort(key=lambda row: row.strength, reverse=True)
-    judged = JUDGED & set(values)
+    judged = JUDGED & set(comparable)
     return replace(
         begun,
         tables=(_table(rows, settings, common.sample_text(study)),),

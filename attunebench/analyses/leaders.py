@@ -42,9 +42,10 @@ def analyse(subject: Subject) -> Analysis:
     study, settings = common.models_of(subject), subject.settings
     if len(study.groups) < 2:
         return replace(begun, missing="A leader needs somebody to lead: fewer than two models were scored here.")
-    metrics = tuple(common.defined_metrics(study, common.wanted_metrics(settings, METRICS)))
+    defined = tuple(common.defined_metrics(study, common.wanted_metrics(settings, METRICS)))
+    metrics = common.comparable_metrics(study, defined)
     if not metrics:
-        return replace(begun, missing="None of the metrics is defined for any conversation here.")
+        return replace(begun, missing="None of the metrics can be compared between the models here.")
     rankings = {metric_id: tiers_of(study, metric_id, settings) for metric_id in metrics}
     ends = {metric_id: found for metric_id, ranking in rankings.items() if (found := _ends(ranking)) is not None}
     sampling = Sampling.of(study, settings)
@@ -56,7 +57,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="Who is first where nobody is told apart may be first by chance. Metrics are tested one by one: over "
         f"{common.counted(len(metrics), 'metric')} some lead can still be chance, and metrics that share answers "
         "repeat each other.",
-        warnings=common.comparability(study, metrics),
+        warnings=common.comparability(study, defined),
         notes=(
             common.small_text(settings),
             *((common.judges_text(study),) if JUDGED & set(metrics) else ()),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses.common import counted, digits_of, label_of, listed, number
+from attunebench.analyses.common import counted, digits_of, judges_text, label_of, listed, number
 from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, text
 from attunebench.analyses.testing import reach_text
 from attunebench.analyses.units import shared_people_text
@@ -20,6 +20,7 @@ from attunebench.comparison.modes import ModeEffects, mode_effects
 from attunebench.comparison.ranking import Ranking, tiers_of
 from attunebench.comparison.tables import modes_table, pairs_table, tiers_table, weights_table
 from attunebench.comparison.weights import weight_effects
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of, metric
 from attunebench.statistics.bootstrap import Estimates, estimate_ratios, mean_as_ratio, resample_weights
 from attunebench.statistics.ranks import WeightSensitivity
@@ -89,7 +90,8 @@ def compare(
         *([_between_modes(effects, settings)] if effects else []),
         *([_under_weights(by_mode, weights, settings)] if weights else []),
     ]
-    analyses[0] = replace(analyses[0], warnings=tuple(warnings))
+    judged = (judges_text(chosen),) if JUDGED & set(metric_ids) else ()
+    analyses[0] = replace(analyses[0], warnings=tuple(warnings), notes=(*analyses[0].notes, *judged))
     return Comparison(tuple(analyses), rankings, effects, weights, tuple(warnings))
 
 

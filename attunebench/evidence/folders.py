@@ -17,6 +17,7 @@ from attunebench.errors import DataError
 from attunebench.evidence.schema import Draft, RawReply, TalkTurn
 from attunebench.journal import Journal
 from attunebench.jsonfile import MAX_BYTES, parse_json
+from attunebench.judging import judge_label
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result
 from attunebench.scores import ConversationEntry
@@ -82,7 +83,14 @@ class FolderEvidence:
         if result is None or result.key != _key(entry):
             self._lost.append(entry["source_file"])
             return ()
-        return tuple(Draft(turn.number, turn.draft, turn.judge_scores) for turn in result.turns)
+        return tuple(
+            Draft(
+                turn.number,
+                turn.draft,
+                {judge_label(judge, turn.scale(judge)): given for judge, given in turn.judge_scores.items()},
+            )
+            for turn in result.turns
+        )
 
     def replies(self, conversation_id: str) -> tuple[RawReply, ...]:
         """The journal's replies to the calls about a conversation, by model, mode, turn and kind, as they came."""

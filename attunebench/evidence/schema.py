@@ -22,7 +22,8 @@ class TalkTurn:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The reply that a model wrote itself (None: it gave none). `judges`: judge → its ratings of it, 1–7."""
+    """The reply that a model wrote itself (None: it gave none). `judges`: judge (with its scale) → its
+    ratings of it, 1–7."""
 
     number: int
     text: str | None

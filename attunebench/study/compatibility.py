@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attunebench.errors import DataError
-from attunebench.judging import judges_named
+from attunebench.judging import judges_named, scales_named
 from attunebench.metrics import bertscore
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import ANSWERED_ENOUGH
@@ -148,6 +148,12 @@ def _definitions(study: Study) -> list[Finding]:
 
 
 # Settings: of the groups
+
+
+def several_scales(study: Study) -> bool:
+    """Whether judges rated the drafts of the groups on several scales, so that these scores are not to be compared."""
+    found = (scales_named(variant) for group in study.groups for variant in _variants(study, group))
+    return len(set[str]().union(*found)) > 1
 
 
 def judges_differ(study: Study, metric_id: str) -> list[Finding]:

@@ -11,7 +11,7 @@ from factory import make_conversation, write_conversations
 from result_factory import oracle_result
 
 from attunebench import api
-from attunebench.analyses import Settings
+from attunebench.analyses import Settings, Subject, analyse
 from attunebench.comparison import compare
 from attunebench.errors import DataError
 from attunebench.judges import judge_report, read_ballots
@@ -101,6 +101,17 @@ def test_models_on_two_scales_stand_apart_and_are_not_compared(tmp_path: Path, t
     assert all(f"one ({scale} scale)" in judged.notes[0] for scale in ("quality", "relative"))
     with pytest.raises(DataError, match="draft_judge"):
         compare(make_study(scores), Settings(metrics=("draft_judge",)))
+
+
+@pytest.mark.parametrize("name", ["leaders", "discrimination", "independence", "distributions"])
+def test_analyses_over_models_leave_out_what_was_judged_on_two_scales(tmp_path: Path, truth: Path, name: str) -> None:
+    written(tmp_path / "r", {"one": "quality"}, {"one": "quality"}, model="a")
+    written(tmp_path / "r", {"one": "quality"}, {"one": "quality"}, model="c")
+    scores = scored(written(tmp_path / "r", {"one": None}, {"one": None}, model="b"), truth)
+    analysis = analyse(name, Subject(make_study(scores), Settings(resamples=50, baselines=True)))
+    assert any("draft_judge" in warning for warning in analysis.warnings)
+    words = {str(cell.value) for table in analysis.tables for row in table.rows for cell in row}
+    assert not {"Draft judge", "quality"} & words
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -29,9 +29,7 @@ from attunebench.scores import AggregateEntry
 
 PROVIDER = "lm-eval"
 """The provider that results name: what was asked how is the framework's knowledge."""
-METRICS = tuple(
-    card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED
-)
+METRICS = tuple(card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED)
 """What can be measured without a judge and without another model, in the registry's order."""
 _EXAMPLE = "synthetic-demo"
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")

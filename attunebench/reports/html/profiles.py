@@ -98,7 +98,10 @@ def _profile(
     sections: dict[str, list[Measure]] = {}
     for card in REGISTRY.values():
         if card.group in _HEADS and (card.group != "draft" or card.id in JUDGED):
-            measure = _measure(study, card, groups, ranked, drills)
+            beside = ranked
+            if card.id in JUDGED:
+                beside = [group for group in ranked if _judges(study, [group]) == _judges(study, groups[:1])]
+            measure = _measure(study, card, groups, beside, drills)
             if any(words.value != "–" for words, _, _ in measure.by_mode):
                 judged = f", judged by {_judges(study, groups)}" if card.id in JUDGED else ""
                 sections.setdefault(f"{_HEADS[card.group]}{judged}", []).append(measure)
