@@ -50,7 +50,7 @@ def test_a_draft_is_that_of_the_result_file(scored: Folders) -> None:
     with FolderEvidence(talks, results) as evidence:
         drafts = evidence.drafts(entry_of(scores))
         assert 2 == len(drafts)
-        assert {"judge-1": {"overall_score": 7, "helpfulness": 7}} == drafts[0].judges
+        assert {"judge-1 (relative scale)": {"overall_score": 7, "helpfulness": 7}} == drafts[0].judges
         assert all("no longer" not in remark for remark in evidence.remarks)
 
 
