@@ -60,6 +60,15 @@ _ENTRIES = (
         "Rankings largely independent.",
     ),
     Entry(
+        "composite-variants",
+        "Composite by other formulas",
+        "Does the ranking depend on how the Composite is put together?",
+        "As published; the follow-up only where something felt off; the three pillars with equal weights; the draft "
+        "judge as a third equal term of evaluation quality, where drafts were judged. Values, differences and ranks "
+        "beside the published formula, over the same conversations.",
+        "One published figure implies that the draft judge once entered evaluation quality.",
+    ),
+    Entry(
         "group-tiers",
         "Group tiers",
         "Who is in the top tier turn by turn, and who over the whole talk?",
@@ -138,7 +147,8 @@ _ENTRIES = (
         "conversation-wide",
         "Questions about the whole talk",
         "Which answers about the whole talk are foreseen?",
-        "Q1 to Q3 and the follow-up; the follow-up also where something was told, and false alarms.",
+        "Q1 to Q3 and the follow-up; the follow-up also over the conversations in which something felt off, where "
+        "alone it is asked, and false alarms.",
         "Two models near zero on the follow-up.",
     ),
     Entry(

@@ -14,18 +14,20 @@ import numpy as np
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Subject, Table, known, text
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.analyses.testing import reach_text
 from attunebench.metrics.registry import REGISTRY
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import wilson_interval
 from attunebench.study import Study
 
 METRICS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up", "q3_follow_up_asked", "q3_follow_up_false_alarm")
+_DRAWN = METRICS[:5]
 _CHOICES = ("q2_clarity", "q3_fit")
 _CHANCE = 0.25
 """Of a blind choice among the four options of Q2 and Q3."""
 _NEAR_ZERO = 0.05
-"""A mean under it is called near zero."""
+"""A mean over the conversations in which something felt off is called near zero under it."""
 _SHORT = {
     "q1_goals": "Q1 goals",
     "q2_clarity": "Q2 clarity",
@@ -50,13 +52,16 @@ def analyse(subject: Subject) -> Analysis:
         metric_id: sampling.cells(table, [common.drill_to(group, metric_id) for group in study.groups])
         for metric_id, table in values.items()
     }
+    above = _above_chance(values, sampling)
+    tests = np.full(sum(map(len, above.values())), sampling.least)
     return replace(
         begun,
         tables=(_by_model(study, values, cells, sampling), *_people(study)),
-        shows=_shows(study, cells, _above_chance(values, sampling)),
+        shows=_shows(study, cells, above, subject.settings),
         cannot="The questions are scored in different ways, so that a higher number on one does not mean that it is "
         "foreseen better than another. A follow-up is matched by its words: the same complaint in other words counts "
         "as missed.",
+        warnings=reach_text(tests, subject.settings),
         notes=(common.small_text(subject.settings), common.ZERO_INFLATED_NOTE),
     )
 
@@ -84,13 +89,14 @@ def _by_model(
         ),
         tuple(rows),
         caption=f"{common.sample_text(study)}. Blind guessing gives 1/4 on Q2 and Q3; who is above it: "
-        f"{common.correction_text(sampling.settings, 'all models and both questions')}. “Felt off”: over people who "
-        "said that something did; false alarms: over those who did not, lower is better. "
+        f"{common.correction_text(sampling.settings, 'all models and both questions')}. The follow-up is asked where "
+        "something felt off: “felt off” is over these conversations alone, the canonical follow-up over all of them "
+        "(where nothing did, an empty answer earns 1). False alarms: over the others, lower is better. "
         f"{common.intervals_text(sampling.settings)}.",
         chart=Chart(
             "bars",
             "model",
-            tuple(m for m in METRICS[:4] if m in values),
+            tuple(m for m in _DRAWN if m in values),
             "Questions about the whole talk",
             "score (0–1)",
             {"chance on Q2 and Q3": _CHANCE},
@@ -108,8 +114,8 @@ def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> 
     return [(text(reference.label, mark="reference"), Cell(max(cell.n or 0 for cell in cells)), *cells)]
 
 
-def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str, list[bool]]:
-    """Which models are shown to be above blind guessing, of all models and both questions as one family."""
+def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str, list[Cell]]:
+    """How far each model is above blind guessing, tested over all models and both questions as one family."""
     asked = [metric_id for metric_id in _CHOICES if metric_id in values]
     if not asked:
         return {}
@@ -117,32 +123,51 @@ def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str,
     blind = np.full(table.shape, _CHANCE)
     tests = sampling.tests("conversation-wide", table, blind)
     cells = sampling.difference_cells(tests, common.corrected_p(tests, sampling.settings), table, blind)
-    sure = [common.claimed(cell, sampling.settings) and common.value_of(cell) > 0 for cell in cells]
     count = table.shape[1] // len(asked)
-    return {m: sure[place * count : (place + 1) * count] for place, m in enumerate(asked)}
+    return {m: cells[place * count : (place + 1) * count] for place, m in enumerate(asked)}
 
 
-def _shows(study: Study, cells: Mapping[str, Sequence[Cell]], above: Mapping[str, Sequence[bool]]) -> str:
+def _shows(
+    study: Study, cells: Mapping[str, Sequence[Cell]], above: Mapping[str, Sequence[Cell]], settings: Settings
+) -> str:
     sentences = []
-    for metric_id, sure in above.items():
-        shown = zip(sure, cells[metric_id], strict=True)
-        usable = [one for one, cell in shown if not cell.small and cell.value is not None]
+    for metric_id, differences in above.items():
+        usable = [
+            common.claimed(cell, settings) and common.value_of(cell) > 0
+            for cell in differences
+            if not cell.small and cell.value is not None
+        ]
         if usable:
             sentences.append(
                 f"On {_SHORT[metric_id]} {sum(usable)} of {common.counted(len(usable), 'model')} "
                 f"{'is' if sum(usable) == 1 else 'are'} shown to be above blind guessing (1/4)."
             )
-    follow_up = cells.get("q3_follow_up", ())
-    low = [
-        group.label
-        for group, cell in zip(study.groups, follow_up, strict=False)
-        if not cell.small and common.value_of(cell) < _NEAR_ZERO
-    ]
+    return " ".join([*sentences, *_follow_up(study, cells)]) or "There are too few conversations for a claim."
+
+
+def _follow_up(study: Study, cells: Mapping[str, Sequence[Cell]]) -> list[str]:
+    """Who is near zero on the follow-up where it was asked; nothing where these scores do not have that."""
+    asked = cells.get("q3_follow_up_asked", ())
+    enough = [i for i, cell in enumerate(asked) if not cell.small and cell.value is not None]
+    if not enough:
+        most = max((cell.n or 0 for cell in asked), default=0)
+        few = f"Something felt off in {common.counted(most, 'conversation')}: too few for a claim on the follow-up."
+        return [few] if asked else []
+    low = [i for i in enough if common.value_of(asked[i]) < _NEAR_ZERO]
     if low:
-        sentences.append(f"On the follow-up {common.listed(low)} {'is' if len(low) == 1 else 'are'} near zero.")
-    elif any(not cell.small and cell.value is not None for cell in follow_up):
-        sentences.append("No model is near zero on the follow-up.")
-    return " ".join(sentences) or "There are too few conversations for a claim."
+        named = common.listed([_both(study, cells, i) for i in low])
+        return [f"Where something felt off, the follow-up is near zero for {named}."]
+    least = min(enough, key=lambda i: common.value_of(asked[i]))
+    return [
+        f"No model is near zero on the follow-up where something felt off; the lowest is {_both(study, cells, least)}."
+    ]
+
+
+def _both(study: Study, cells: Mapping[str, Sequence[Cell]], model: int) -> str:
+    """ "a (0.000 [0.000, 0.010], n = 40; 0.612 over all conversations)"."""
+    asked, whole = cells["q3_follow_up_asked"][model], cells["q3_follow_up"][model]
+    over_all = f"{common.number(common.value_of(whole))} over all conversations"
+    return f"{study.labels[model]} ({common.with_interval(asked)}, n = {asked.n}; {over_all})"
 
 
 def _people(study: Study) -> tuple[Table, ...]:

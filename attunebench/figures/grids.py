@@ -14,7 +14,13 @@ from attunebench.study import Study
 _PANELS = 3
 """Panels beside each other; two where the figure is one column wide."""
 TURN = (*(m for m in common.CANONICAL if REGISTRY[m].level == "turn"), "kendall_tau")
-POST = tuple(m for m in common.CANONICAL if REGISTRY[m].level == "conversation" and m != "composite")
+POST = tuple(
+    m
+    for card in common.CANONICAL
+    if REGISTRY[card].level == "conversation" and card != "composite"
+    for m in ((card, "q3_follow_up_asked") if card == "q3_follow_up" else (card,))
+)
+"""The follow-up is asked where something felt off alone, so that its value there always goes with it."""
 DRAFT = ("draft_judge", "draft_binary_alignment")
 
 

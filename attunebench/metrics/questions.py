@@ -105,6 +105,7 @@ def _card(
     source: str = README,
     *,
     canonical: bool = False,
+    beside: bool = False,
     high: float = 1.0,
     unit: str = "share",
     higher_is_better: bool = True,
@@ -113,7 +114,7 @@ def _card(
     return Metric(
         id=metric_id,
         label=label,
-        group="conversation" if canonical else "diagnostic",
+        group="conversation" if canonical or beside else "diagnostic",
         status="canonical" if canonical else "diagnostic",
         level="conversation",
         low=0.0,
@@ -175,6 +176,7 @@ CARDS: tuple[Metric, ...] = (
         "How well the model names what felt off, over only those talks where something did.",
         "q3_follow_up over the conversations whose truth is not empty.",
         OURS,
+        beside=True,
     ),
     _card(
         "q3_follow_up_false_alarm",

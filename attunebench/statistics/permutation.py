@@ -40,9 +40,10 @@ def tail_p(observed: Floats, null: Floats, df: ArrayLike = np.inf) -> Floats:
 
     u is the 200th largest |T*|: the permutations give the level of the tail, Student's t its shape, with `df` degrees
     of freedom (per test; infinite: normal), or where more of the permutations lie far out than that, the fewer ones at
-    which the 200th and the 20th largest |T*| lie as they do. For studentised statistics, whose null is near to t; of sign flips, whose tail is lighter than normal, this errs
-    to the larger p. Source: our choice, after Knijnenburg et al. 2009, who fit the whole shape to the permutations;
-    with a shape that is mostly known p hardly depends on the draw.
+    which the 200th and the 20th largest |T*| lie as they do. For studentised statistics, whose null is near to t; of
+    sign flips, whose tail is lighter than normal, this errs to the larger p. Source: our choice, after Knijnenburg et
+    al. 2009, who fit the whole shape to the permutations; with a shape that is mostly known p hardly depends on the
+    draw.
     """
     from scipy.stats import t
 

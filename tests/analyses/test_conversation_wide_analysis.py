@@ -10,7 +10,8 @@ import pytest
 from planted import Plan, Skill, planted_scores
 from planted_studies import cell_of, covers, level, made, older, table_of
 
-from attunebench.constants import FOLLOW_UP_OPTIONS, Q3_NEGATIVE
+from attunebench.constants import FOLLOW_UP_OPTIONS, Q3_NEGATIVE, Q3_OPTIONS
+from attunebench.reports import build_report
 from attunebench.scores import Scores
 from attunebench.study import Study, make_study
 
@@ -42,7 +43,7 @@ def test_the_interval_covers_the_planted_chance() -> None:
 
 def test_a_model_without_any_follow_up_is_named_as_near_zero() -> None:
     analysis = made("conversation-wide", planted())
-    assert "On the follow-up blind is near zero." in analysis.shows
+    assert "near zero for blind (0.000" in analysis.shows
     assert "mostly one value" == cell_of(table_of(analysis, "questions"), "blind", "q3_follow_up").mark
 
 
@@ -61,8 +62,57 @@ def test_blind_choices_are_not_called_better_than_chance() -> None:
     assert "On Q3 fit 0 of 4 models are shown" in shows
 
 
-def test_nobody_is_near_zero_where_nothing_was_planted() -> None:
-    assert "No model is near zero on the follow-up." in made("conversation-wide", level()).shows
+def half_felt_off(conversation: dict[str, Any], index: int) -> dict[str, Any]:
+    """Something felt off in every second conversation."""
+    wide = conversation["conversationWideQuestions"]
+    off = index % 2 == 0
+    wide["q3_modelFit"] = Q3_NEGATIVE[0] if off else Q3_OPTIONS[0]
+    wide["q3_followUp_whatFeltOff"] = [FOLLOW_UP_OPTIONS[0]] if off else []
+    return conversation
+
+
+@cache
+def silent() -> Study:
+    """A model that never names anything is right wherever nothing felt off, and wrong wherever something did."""
+    plan = Plan(conversations=48, turns=3, seed=8, shape=half_felt_off)
+    made_scores: Any = planted_scores({"good": Skill(wide=0.9), "silent": Skill(wide=0.0)}, plan)
+    for entry in made_scores["conversations"]:
+        asked = entry["metrics"]["q3_follow_up_asked"] is not None
+        if entry["em_model"] == "silent":
+            entry["metrics"] |= {"q3_follow_up": 0.0 if asked else 1.0, "q3_follow_up_asked": 0.0 if asked else None}
+    return make_study(made_scores)
+
+
+def test_near_zero_is_judged_where_something_felt_off_and_not_by_the_canonical_value() -> None:
+    analysis = made("conversation-wide", silent())
+    table = table_of(analysis, "questions")
+    assert 0.5 == cell_of(table, "silent", "q3_follow_up").value
+    assert (0.0, 24) == (
+        cell_of(table, "silent", "q3_follow_up_asked").value,
+        cell_of(table, "silent", "q3_follow_up_asked").n,
+    )
+    assert "near zero for silent (0.000" in analysis.shows
+    assert "0.500 over all conversations" in analysis.shows
+    assert table.chart is not None
+    assert {"q3_follow_up", "q3_follow_up_asked"} <= set(table.chart.values)
+
+
+def test_too_few_that_felt_something_off_support_no_claim() -> None:
+    study = silent()
+    shows = made("conversation-wide", study.with_conversations(study.ids[:24])).shows
+    assert "Something felt off in 12 conversations: too few" in shows
+
+
+def test_the_default_report_has_the_follow_up_where_it_was_asked_beside_the_canonical_one() -> None:
+    section = next(s for s in build_report(scores()).sections if s.title == "Conversation-wide")
+    ids = [row.id for row in section.rows]
+    assert ids.index("q3_follow_up_asked") == ids.index("q3_follow_up") + 1
+
+
+def test_nobody_is_near_zero_where_the_follow_up_is_named() -> None:
+    good = [group for group in planted().groups if group.model == "good"]
+    shows = made("conversation-wide", planted().with_groups(good)).shows
+    assert "No model is near zero on the follow-up where something felt off" in shows
 
 
 def test_the_most_frequent_answer_is_counted_over_the_labels() -> None:

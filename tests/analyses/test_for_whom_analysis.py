@@ -120,6 +120,10 @@ def test_letter_case_makes_no_subgroup() -> None:
     assert {"home", "Work"} == {str(row[1].value) for row in table.rows if row[0].value == "topic"}
 
 
-def test_too_few_permutations_for_the_number_of_tests_are_said() -> None:
-    assert made(NAME, people_study(), FEW).warnings
-    assert not people().warnings
+def test_the_resamples_have_no_part_in_what_is_claimed() -> None:
+    few, many = (made(NAME, people_study(), settings) for settings in (FEW, replace(FEW, resamples=700)))
+    for one, other in zip(few.tables, many.tables, strict=True):
+        assert [[c.p_corrected for c in row] for row in one.rows] == [
+            [c.p_corrected for c in row] for row in other.rows
+        ]
+    assert () == few.warnings
