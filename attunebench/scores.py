@@ -177,8 +177,10 @@ class _Estimate(TypedDict):
 class Aggregate(_Estimate, total=False):
     """A metric over the conversations of a group; `n` counts those in which it is defined.
 
-    `ci_method` is there where BCa intervals were asked for: "bca", or "percentile" where BCa is undefined and the
-    percentile interval stands in.
+    `ci_low` and `ci_high` are None where the interval cannot be estimated: a single conversation, or one value in all
+    of them. `ci_method` is "wilson" for a share of right answers that is the same in all conversations; else it is
+    there where BCa intervals were asked for: "bca", or "percentile" where BCa is undefined and the percentile interval
+    stands in.
     """
 
     ci_method: str

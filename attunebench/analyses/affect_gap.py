@@ -179,7 +179,7 @@ class _Gap:
         """Means of every group; a conversation can be in several."""
         label, metric_id = common.label_of(self.metric_id), self.metric_id
         by_group = {
-            name: sampling.cells(np.where(mask[:, None], self.columns, np.nan))
+            name: sampling.cells(np.where(mask[:, None], self.columns, np.nan), of=metric_id)
             for name, mask in self.members.items()
             if mask.any()
         }

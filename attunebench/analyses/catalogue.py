@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from attunebench.analyses.model import Analysis, Subject
+from attunebench.analyses.model import Analysis, Subject, legend
 from attunebench.analyses.units import shared_people_text
 from attunebench.errors import StatisticsError, UsageError
 
@@ -239,4 +239,4 @@ def analyse(name: str, subject: Subject) -> Analysis:
         return Analysis(chosen.name, chosen.title, chosen.question, missing=str(error))
     tables = tuple(table for table in made.tables if table.rows)
     alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
-    return replace(made, tables=tables, notes=(*made.notes, alike) if alike else made.notes)
+    return replace(made, tables=tables, notes=(*made.notes, *legend(tables), *filter(None, (alike,))))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.analyses.catalogue import ANALYSES
-from attunebench.analyses.model import Analysis, Cell, Drill, Settings, Subject, Unit, known
+from attunebench.analyses.model import NOT_ESTIMABLE, Analysis, Cell, Drill, Settings, Subject, Unit, known
 from attunebench.analyses.testing import CORRECTIONS as CORRECTIONS
 from attunebench.analyses.testing import beyond_reach as beyond_reach
 from attunebench.analyses.testing import claimed as claimed
@@ -27,11 +27,12 @@ from attunebench.scores import BASE_RATE as BASE_RATE
 from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
-from attunebench.statistics.intervals import zero_inflated
+from attunebench.statistics.intervals import with_wilson, zero_inflated
 from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.skill import skill
 from attunebench.study import Group, Reference, Study
 from attunebench.study.compatibility import findings, several_scales
+from attunebench.study.references import standing
 
 PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
@@ -102,8 +103,8 @@ def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
 
 
 def reference_of(study: Study, reference_id: str) -> Reference | None:
-    """The reference of this id, or None where the scores hold none."""
-    return next((reference for reference in study.references if reference.id == reference_id), None)
+    """The reference of this id as far as it stands, or None where the scores hold none."""
+    return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
 
 
 # Means with their doubt
@@ -135,11 +136,17 @@ class Sampling:
         units = len(people) if clusters is None else int(clusters.max()) + 1
         return cls(_weights(units, settings.resamples, settings.seed), clusters, people, settings)
 
-    def estimate(self, values: Floats) -> Estimates:
-        """Mean of each column of (conversations, columns), NaN a gap, with its interval."""
-        return bootstrap.estimate_ratios(
-            *bootstrap.mean_as_ratio(values), self.weights, clusters=self.clusters, level=self.settings.level
-        )
+    def estimate(self, values: Floats, *, of: str | Sequence[str] = "") -> Estimates:
+        """Mean of each column of (conversations, columns), NaN a gap, with its interval.
+
+        `of`: the metric of all columns, or of each: shares of right answers then have Wilson's interval where all
+        conversations have the same value.
+        """
+        above, below = bootstrap.mean_as_ratio(values)
+        level, clusters = self.settings.level, self.clusters
+        found = bootstrap.estimate_ratios(above, below, self.weights, clusters=clusters, level=level)
+        shares = [bool(m) and REGISTRY[m].proportion for m in ([of] if isinstance(of, str) else of)]
+        return with_wilson(found, below, np.broadcast_to(shares, values.shape[1]), clusters, level)[0]
 
     def small(self, values: Floats) -> NDArray[np.bool_]:
         """Columns with too few conversations, or a single participant, for a claim."""
@@ -147,9 +154,16 @@ class Sampling:
         people = np.array([len(np.unique(self.people[column])) for column in defined.T], dtype=np.intp)
         return np.asarray((defined.sum(axis=0) < self.settings.small) | (people < 2))
 
-    def cells(self, values: Floats, drills: Sequence[Drill | None] | None = None, *, flag: bool = True) -> list[Cell]:
-        """A cell for each column's mean; `flag` marks those whose values are mostly the same."""
-        found, small = self.estimate(values), self.small(values)
+    def cells(
+        self,
+        values: Floats,
+        drills: Sequence[Drill | None] | None = None,
+        *,
+        flag: bool = True,
+        of: str | Sequence[str] = "",
+    ) -> list[Cell]:
+        """A cell for each column's mean; `flag` marks those whose values are mostly the same; `of` as in `estimate`."""
+        found, small = self.estimate(values, of=of), self.small(values)
         inflated = zero_inflated(values) if flag else np.zeros(values.shape[1], dtype=bool)
         marks = [ZERO_INFLATED if one and not few else "" for one, few in zip(inflated, small, strict=True)]
         return cells_of(found.value, found.low, found.high, found.n, small, drills, marks)
@@ -204,7 +218,7 @@ def difference_cell(tests: PairedTests, corrected: Floats, column: int, *, small
         p=known(tests.p[column]),
         p_corrected=known(corrected[column]),
         small=small and bool(tests.n[column] > 0),
-        mark=mark,
+        mark=mark_of(tests.difference[column], tests.low[column], int(tests.n[column]), mark),
     )
 
 
@@ -217,7 +231,10 @@ def cells_of(
     drills: Sequence[Drill | None] | None = None,
     marks: Sequence[str] | None = None,
 ) -> list[Cell]:
-    """A cell for each entry; one over nothing is undefined and not too small."""
+    """A cell for each entry; one over nothing is undefined and not too small.
+
+    A value over several conversations without an interval is marked: they have all the same.
+    """
     return [
         Cell(
             known(value[i]),
@@ -225,11 +242,16 @@ def cells_of(
             known(high[i]),
             n=int(n[i]),
             small=bool(small[i]) and n[i] > 0,
-            mark=marks[i] if marks else "",
+            mark=mark_of(value[i], low[i], int(n[i]), marks[i] if marks else ""),
             drill=drills[i] if drills else None,
         )
         for i in range(len(value))
     ]
+
+
+def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
+    """The mark of a value whose interval cannot be estimated, else the one that it has anyway."""
+    return NOT_ESTIMABLE if n > 1 and np.isnan(low) and not np.isnan(value) else mark
 
 
 def mean_over_models(values: Floats) -> Floats:

@@ -260,7 +260,9 @@ def _shifts(before: Floats, after: Floats, sampling: Sampling, *, small: bool) -
     count = before.shape[1]
     drawn = resampled_ratios(sampling.weights, above, below)
     low, high = percentile_interval(
-        competition_ranks(drawn[:, :count]) - competition_ranks(drawn[:, count:]), sampling.settings.level
+        competition_ranks(drawn[:, :count]) - competition_ranks(drawn[:, count:]),
+        sampling.settings.level,
+        keep_constant=True,
     )
     shift = competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0))
     if len(above) < 2:

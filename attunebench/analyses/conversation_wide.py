@@ -49,7 +49,7 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing="No result holds answers about the whole talk for a person who gave any.")
     sampling = Sampling.of(study, subject.settings)
     cells = {
-        metric_id: sampling.cells(table, [common.drill_to(group, metric_id) for group in study.groups])
+        metric_id: sampling.cells(table, [common.drill_to(group, metric_id) for group in study.groups], of=metric_id)
         for metric_id, table in values.items()
     }
     above = _above_chance(values, sampling)
@@ -110,7 +110,7 @@ def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> 
     if reference is None:
         return []
     gap = np.full(len(study.ids), np.nan)
-    cells = sampling.cells(np.stack([reference.values.get(m, gap) for m in metric_ids], axis=1))
+    cells = sampling.cells(np.stack([reference.values.get(m, gap) for m in metric_ids], axis=1), of=metric_ids)
     return [(text(reference.label, mark="reference"), Cell(max(cell.n or 0 for cell in cells)), *cells)]
 
 

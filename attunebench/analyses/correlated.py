@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Cell, Settings, known
+from attunebench.analyses.model import NOT_ESTIMABLE, Cell, Settings, known
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import CorrelationMatrix, correlation_matrix
 from attunebench.statistics.multiple import adjust
@@ -75,14 +75,17 @@ class Correlated:
     def cell(self, a: int, b: int) -> Cell:
         """The correlation; its n is said where it is not that of all models."""
         m, n = self.matrix, int(self.matrix.n[a, b])
+        low, high = known(m.low[a, b]), known(m.high[a, b])
+        one_value = low is not None and low == high  # of models in one order, which all resamples repeat
         return Cell(
             known(m.rho[a, b]),
-            known(m.low[a, b]),
-            known(m.high[a, b]),
+            None if one_value else low,
+            None if one_value else high,
             n=n if n < int(m.n.max()) else None,
             p=known(self.p[a, b]),
             p_corrected=known(self.p_corrected[a, b]),
             small=self.small,
+            mark=NOT_ESTIMABLE if one_value else "",
         )
 
 

@@ -113,7 +113,13 @@ def _money(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
             cost[i],
             Cell(known(taken.totals[i])),
             composite[i],
-            Cell(known(ratios.value[i]), known(ratios.low[i]), known(ratios.high[i]), n=int(both[:, i].sum())),
+            Cell(
+                known(ratios.value[i]),
+                known(ratios.low[i]),
+                known(ratios.high[i]),
+                n=int(both[:, i].sum()),
+                mark=common.mark_of(ratios.value[i], ratios.low[i], int(both[:, i].sum())),
+            ),
         )
         for i in order
     )

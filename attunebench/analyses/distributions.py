@@ -55,7 +55,7 @@ def analyse(subject: Subject) -> Analysis:
 
 
 def _spread(study: Study, metric_id: str, values: Floats, sampling: Sampling) -> Table:
-    means = sampling.cells(values, [common.drill_to(group, metric_id) for group in study.groups])
+    means = sampling.cells(values, [common.drill_to(group, metric_id) for group in study.groups], of=metric_id)
     unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
     order = common.by_value(sampling.estimate(values).value, higher_is_better=common.better(metric_id))
     rows = tuple((text(study.labels[i]), Cell(means[i].n), means[i], *_quantiles(values[:, i])) for i in order)
@@ -118,7 +118,9 @@ def _sources(components: Mapping[str, VarianceComponents], settings: Settings, s
 
 
 def _share(part: Component, small: bool) -> Cell:
-    return Cell(known(part.share), known(part.low), known(part.high), small=small, mark="at 0" if part.negative else "")
+    low, high = (None, None) if part.low == part.high else (known(part.low), known(part.high))
+    mark = "at 0" if part.negative else common.mark_of(part.share, np.nan if low is None else low, 2)
+    return Cell(known(part.share), low, high, small=small, mark=mark)
 
 
 def _difficulty(study: Study, sampling: Sampling) -> list[Table]:
@@ -178,4 +180,5 @@ def _shows(components: Mapping[str, VarianceComponents], settings: Settings) -> 
 
 
 def _percent(part: Component) -> str:
-    return f"{100 * part.share:.0f} % [{100 * part.low:.0f}, {100 * part.high:.0f}]"
+    interval = "" if part.low == part.high else f" [{100 * part.low:.0f}, {100 * part.high:.0f}]"
+    return f"{100 * part.share:.0f} %{interval}"

@@ -276,7 +276,7 @@ class _Look:
         keys = (None, *(group.key for group in self.study.groups))
         chosen = [tuple(self.study.ids[i] for i in np.flatnonzero(s.inside)) for s in self.subgroups]
         drills = [Drill(group=key, metric=self.metric_id, conversations=ids) for ids in chosen for key in keys]
-        cells = self.sampling.cells(tables.reshape(len(columns), -1), drills, flag=False)
+        cells = self.sampling.cells(tables.reshape(len(columns), -1), drills, flag=False, of=self.metric_id)
         return [cells[i * len(keys) : (i + 1) * len(keys)] for i in range(len(self.subgroups))]
 
     def sentence(self) -> str:

@@ -81,6 +81,7 @@ def _cells(ranking: Ranking, i: int) -> tuple[Cell, ...]:
             known(ranking.high[i]),
             n=int(ranking.n[i]),
             small=small,
+            mark=common.mark_of(ranking.mean[i], ranking.low[i], int(ranking.n[i])),
             drill=common.drill_to(ranking.groups[i], ranking.metric_id),
         ),
         Cell(known(ranking.tier[i]), small=small),

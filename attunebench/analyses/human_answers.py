@@ -104,7 +104,7 @@ def _by_person(
         persons = study.with_groups(people).values(metric_id)
         best, average = _best(models, metric_id), common.mean_over_models(models.values(metric_id))
         against = [np.broadcast_to(other[:, None], persons.shape) for other in (best, average)]
-        means = sampling.cells(persons, [common.drill_to(group, metric_id) for group in people])
+        means = sampling.cells(persons, [common.drill_to(group, metric_id) for group in people], of=metric_id)
         sides = [sampling.cells(np.where(np.isnan(persons), np.nan, other), flag=False) for other in against]
         differences = _differences(persons, against, metric_id, sampling)
         for i, group in enumerate(people):

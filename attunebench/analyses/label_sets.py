@@ -120,7 +120,9 @@ def _rankings(one: _Set, first_name: str, metric_id: str, settings: Settings) ->
         values = study.values(metric_id)
         means = sampling.estimate(values).value
         ranks = competition_ranks(means if common.better(metric_id) else -means)
-        sides.append((sampling.cells(values, [common.drill_to(g, metric_id) for g in study.groups]), means, ranks))
+        sides.append(
+            (sampling.cells(values, [common.drill_to(g, metric_id) for g in study.groups], of=metric_id), means, ranks)
+        )
     unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
     order = common.by_value(sides[0][1], higher_is_better=common.better(metric_id))
     columns = [Column("model", "model", "text"), Column("n", "conversations", "count")]

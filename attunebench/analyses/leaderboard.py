@@ -17,6 +17,7 @@ from attunebench.comparison import Ranking, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.statistics.bootstrap import Floats
 from attunebench.study import Study
+from attunebench.study.references import standing
 
 METRICS = ("composite", "pairwise_accuracy")
 _OF_TAGS = ("emotion_f1", "emotion_va")
@@ -91,6 +92,7 @@ def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
             known(ranking.high[i]),
             n=int(ranking.n[i]),
             small=ranking.small and ranking.n[i] > 0,
+            mark=common.mark_of(ranking.mean[i], ranking.low[i], int(ranking.n[i])),
             drill=common.drill_to(group, metric_id),
         )
         rank = Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i]), small=score.small)
@@ -214,11 +216,12 @@ def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> l
         return []
     sampling = Sampling.of(study, settings)
     gap = np.full(len(study.ids), np.nan)
-    values = {reference.label: [reference.values.get(m, gap) for m in columns] for reference in study.references}
+    references = [standing(reference) for reference in study.references]
+    values = {reference.label: [reference.values.get(m, gap) for m in columns] for reference in references}
     values["mean over models"] = [common.mean_over_models(study.values(m)) for m in columns]
     rows = []
     for label, means in values.items():
-        cells = sampling.cells(np.stack(means, axis=1))
+        cells = sampling.cells(np.stack(means, axis=1), of=columns)
         rows.append((text(label), Cell(max(cell.n or 0 for cell in cells)), *cells))
     return [
         Table(
@@ -231,7 +234,7 @@ def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> l
             ),
             tuple(rows),
             caption=f"Made from the labels alone and in no ranking. {common.intervals_text(settings)}.",
-            notes=tuple(f"{reference.label}: {reference.meaning}" for reference in study.references),
+            notes=tuple(f"{reference.label}: {reference.meaning}" for reference in references),
         )
     ]
 

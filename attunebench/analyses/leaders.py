@@ -116,6 +116,7 @@ def _row(study: Study, ranking: Ranking, ends: _Ends) -> tuple[Cell, ...]:
         p=known(table.p[first, second]),
         p_corrected=known(table.p_corrected[first, second]),
         small=bool(table.small[first, second]),
+        mark=common.mark_of(table.difference[first, second], table.low[first, second], int(table.n[first, second])),
     )
     return (
         text(common.label_of(metric_id)),
@@ -123,21 +124,29 @@ def _row(study: Study, ranking: Ranking, ends: _Ends) -> tuple[Cell, ...]:
             study.labels[first], mark=BEST if ends.best else "", drill=common.drill_to(study.groups[first], metric_id)
         ),
         Cell(int(ranking.n[first])),
-        Cell(known(ranking.mean[first]), known(ranking.low[first]), known(ranking.high[first]), small=ranking.small),
+        _mean(ranking, first),
         lead,
         Cell(ends.apart),
         text(
             study.labels[last], mark=LOWEST if ends.lowest else "", drill=common.drill_to(study.groups[last], metric_id)
         ),
-        Cell(known(ranking.mean[last]), known(ranking.low[last]), known(ranking.high[last]), small=ranking.small),
+        _mean(ranking, last),
     )
+
+
+def _mean(ranking: Ranking, i: int) -> Cell:
+    mean, low, high = ranking.mean[i], ranking.low[i], ranking.high[i]
+    mark = common.mark_of(mean, low, int(ranking.n[i]))
+    return Cell(known(mean), known(low), known(high), small=ranking.small, mark=mark)
 
 
 def _grid(study: Study, metrics: tuple[str, ...], ends: Mapping[str, _Ends], sampling: Sampling) -> Table:
     """All means; a mark stands where a model is told apart from all others."""
     columns, cells = [], []
     for metric_id in metrics:
-        column = sampling.cells(study.values(metric_id), [common.drill_to(g, metric_id) for g in study.groups])
+        column = sampling.cells(
+            study.values(metric_id), [common.drill_to(g, metric_id) for g in study.groups], of=metric_id
+        )
         if (found := ends.get(metric_id)) is not None:
             for position, sure, mark in ((found.first, found.best, BEST), (found.last, found.lowest, LOWEST)):
                 if sure:

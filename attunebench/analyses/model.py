@@ -18,6 +18,12 @@ Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd",
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
 ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
 
+NOT_ESTIMABLE = "not estimable"
+"""Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
+NOT_ESTIMABLE_NOTE = (
+    f"“{NOT_ESTIMABLE}”: every conversation (or participant) has the same value, so resampling shows no interval. "
+    "Shares of right answers have Wilson's interval there."
+)
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
 
@@ -100,6 +106,8 @@ class Column:
     meaning: str = ""
     higher_is_better: bool | None = None
     digits: int | None = None
+    rounds_down: bool = False
+    """1 is shown only where nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +176,9 @@ def text(value: str, *, mark: str = "", drill: Drill | None = None) -> Cell:
 def known(value: float) -> float | None:
     """None for NaN: what arrays call undefined, as cells call it."""
     return None if np.isnan(value) else float(value)
+
+
+def legend(tables: Sequence[Table]) -> tuple[str, ...]:
+    """What the marks of these tables mean, as far as they need a word."""
+    marks = {cell.mark for table in tables for row in table.rows for cell in row}
+    return (NOT_ESTIMABLE_NOTE,) if NOT_ESTIMABLE in marks else ()

@@ -204,7 +204,7 @@ def _ranks(pair: _Pair, metric_id: str, settings: Settings, metrics: int) -> _Ra
         above, below = sum_by_cluster(above, sampling.clusters), sum_by_cluster(below, sampling.clusters)
     drawn = resampled_ratios(sampling.weights, above, below)
     shifts = competition_ranks(drawn[:, :count]) - competition_ranks(drawn[:, count:])
-    low, high = percentile_interval(shifts, settings.level)
+    low, high = percentile_interval(shifts, settings.level, keep_constant=True)
     if len(above) < 2:
         low, high = np.full(count, np.nan), np.full(count, np.nan)
     p = rank_shift_p(

@@ -19,6 +19,7 @@ from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.statistics.bootstrap import Floats, Labels
 from attunebench.study import Reference, Study
+from attunebench.study.references import standing
 from attunebench.study.schema import Block, Side
 
 METRICS = ("composite", *common.CANONICAL)
@@ -36,7 +37,7 @@ def analyse(subject: Subject) -> Analysis:
     study, settings = common.models_of(subject), subject.settings
     if not study.groups:
         return replace(begun, missing=common.NOTHING_SCORED)
-    reference = common.reference_of(study, common.BASE_RATE)
+    reference = next((one for one in study.references if one.id == common.BASE_RATE), None)
     if reference is None:
         return replace(
             begun,
@@ -49,7 +50,10 @@ def analyse(subject: Subject) -> Analysis:
         return replace(begun, missing="The base rate and the models have no metric in common.")
     sampling = Sampling.of(study, settings)
     gains = _gains(study, values, reference, sampling)
-    tables = [_gain_table(study, gains, reference, sampling), _skill_table(study, values, reference, sampling)]
+    tables = [
+        _gain_table(study, gains, reference, sampling),
+        _skill_table(study, values, standing(reference), sampling),
+    ]
     tipped = _below_guessing(study, reference, values)
     questions = [found for block in _BLOCKS if (found := _questions(study, *block, sampling)) is not None]
     return replace(
@@ -67,7 +71,7 @@ def analyse(subject: Subject) -> Analysis:
                 for m in tipped
             ),
         ),
-        notes=(common.small_text(settings), f"{reference.label}: {reference.meaning}"),
+        notes=(common.small_text(settings), f"{reference.label}: {standing(reference).meaning}"),
     )
 
 
@@ -122,7 +126,10 @@ def _skill_table(study: Study, values: Mapping[str, Floats], reference: Referenc
     for metric_id, table in values.items():
         card = REGISTRY[metric_id]
         ceiling = card.high if common.better(metric_id) else card.low
-        base = sampling.cells(reference.values[metric_id][:, None])[0]
+        if metric_id not in reference.values:  # below blind guessing
+            rows.append((text(card.label), *[Cell(None)] * 4, text("–")))
+            continue
+        base = sampling.cells(reference.values[metric_id][:, None], of=metric_id)[0]
         skills = sampling.skill_cells(table, reference.values[metric_id], ceiling)
         best = common.by_value(np.array([common.value_of(cell) for cell in skills]))[0]
         rows.append(

@@ -77,7 +77,7 @@ def _models(study: Study, om: Floats, hp: Floats, right: _Right, sampling: Sampl
         replace(cell, drill=common.drill_to(g, "perspective_gap")) for cell, g in zip(gaps, study.groups, strict=True)
     ]
     sides = [
-        sampling.cells(np.where(np.isnan(om - hp), np.nan, values), [common.drill_to(g, m) for g in study.groups])
+        sampling.cells(np.where(np.isnan(om - hp), np.nan, values), [common.drill_to(g, m) for g in study.groups], of=m)
         for m, values in ((_OM, om), (_HP, hp))
     ]
     same, beyond = _same_questions(study, right, sampling), _beyond(study, om, hp, sampling)
@@ -141,7 +141,7 @@ def _reference(study: Study, sampling: Sampling) -> list[tuple[Cell, ...]]:
     if reference is None or _OM not in reference.values or _HP not in reference.values:
         return []
     om, hp = reference.values[_OM], reference.values[_HP]
-    cells = sampling.cells(np.stack([om, hp, om - hp], axis=1), flag=False)
+    cells = sampling.cells(np.stack([om, hp, om - hp], axis=1), flag=False, of=(_OM, _HP, ""))
     empty = Cell(None)
     return [(text(reference.label, mark="reference"), Cell(cells[2].n), *cells, empty, empty, empty)]
 

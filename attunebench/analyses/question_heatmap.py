@@ -101,7 +101,7 @@ class _Look:
         drills = [
             _drill(self, name, key) for name in names for key in (None, None, None, *(g.key for g in study.groups))
         ]
-        cells = within.rate_cells(sampling, above, below, drills)
+        cells = within.rate_cells(sampling, above, below, drills, right=True)
         over = self._tested(pooled, frequent, which, names)
         confusions = [
             _confusions(study, self.right[:, :, m], self.truth, which, len(names)).mcc_cells(
@@ -157,6 +157,7 @@ class _Look:
                 n=int((counts[:, i] > 0).sum()),
                 p=known(tests.p[i]),
                 p_corrected=known(corrected[i]),
+                mark=common.mark_of(tests.difference[i], tests.low[i], int((counts[:, i] > 0).sum())),
                 small=bool(beyond[i]) or within.is_small(study, np.zeros(len(study.ids)), counts[:, i] > 0, settings),
             )
             for i in range(len(names))

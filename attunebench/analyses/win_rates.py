@@ -129,7 +129,14 @@ def _overall(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) ->
     rows = []
     for i in common.by_value(rates.overall.value):
         o = rates.overall
-        share = Cell(known(o.value[i]), known(o.low[i]), known(o.high[i]), n=int(o.n[i]), small=bool(small[i]))
+        share = Cell(
+            known(o.value[i]),
+            known(o.low[i]),
+            known(o.high[i]),
+            n=int(o.n[i]),
+            small=bool(small[i]),
+            mark=common.mark_of(o.value[i], o.low[i], int(o.n[i])),
+        )
         value, low, high = (known(bound) for bound in rates.elo[:, i])
         elo = Cell(value, low, high, small=bool(small[i]))
         beats, loses = sum(w == i for w, _ in apart), sum(loser == i for _, loser in apart)
@@ -177,6 +184,7 @@ def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> 
                     p=known(rates.p[i, j]),
                     p_corrected=known(rates.corrected[i, j]),
                     small=bool(rates.small[i, j]),
+                    mark=common.mark_of(rates.pairs.value[k], rates.pairs.low[k], n),
                     drill=Drill(group=study.groups[i].key, metric=metric_id),
                 )
             )

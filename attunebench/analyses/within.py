@@ -18,7 +18,7 @@ from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
-from attunebench.statistics.intervals import clustered_wilson
+from attunebench.statistics.intervals import clustered_wilson, with_wilson
 from attunebench.study import Study
 
 NO_LABELS = (
@@ -67,10 +67,20 @@ def estimate_rates(sampling: Sampling, above: Floats, below: Floats) -> Estimate
 
 
 def rate_cells(
-    sampling: Sampling, above: Floats, below: Floats, drills: Sequence[Drill | None] | None = None
+    sampling: Sampling,
+    above: Floats,
+    below: Floats,
+    drills: Sequence[Drill | None] | None = None,
+    *,
+    right: bool = False,
 ) -> list[Cell]:
-    """A cell for each column's rate over all its answers; n counts the conversations behind it."""
+    """A cell for each column's rate over all its answers; n counts the conversations behind it.
+
+    `right`: these are right answers, with Wilson's interval where all conversations have the same rate.
+    """
     found = estimate_rates(sampling, above, below)
+    shares = np.full(above.shape[1], right)
+    found, _ = with_wilson(found, below, shares, sampling.clusters, sampling.settings.level)
     small = sampling.small(np.where(below > 0, above, np.nan))
     return cells_of(found.value, found.low, found.high, found.n, small, drills)
 
@@ -257,6 +267,9 @@ def contrast_cells(
             p_corrected=known(corrected[i]),
             small=bool(contrast.n_in[i] + contrast.n_out[i])
             and (beyond[i] or any(is_small(study, values[:, i], side & asked, settings) for side in (inside, ~inside))),
+            mark=common.mark_of(
+                contrast.estimate[i], contrast.low[i], int(min(contrast.clusters_in[i], contrast.clusters_out[i]))
+            ),
             drill=drills[i] if drills else None,
         )
         for i in range(values.shape[1])

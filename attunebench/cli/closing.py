@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 from attunebench.cli.progress import words
-from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.reports.model import plural
 from attunebench.reports.servers import adaptation
 from attunebench.runner import RunSettings, RunSummary
@@ -70,7 +70,7 @@ def _first(summary: RunSummary) -> list[str]:
     lines = []
     rate = summary.answered_rate
     if rate is not None and rate < ANSWERED_ENOUGH:
-        lines.append(f"Attention: only {rate:.1%} of the items were answered; the rest counts as not answered.")
+        lines.append(f"Attention: only {percent(rate)} of the items were answered; the rest counts as not answered.")
     if stopped := _stopped(summary):
         sample = f" Done: {printable(summary.sample)}." if summary.sample else ""
         unheard = stopped == "outage" and not summary.calls

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attunebench.analyses.common import counted, digits_of, judges_text, label_of, listed, number
-from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, text
+from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, legend, text
 from attunebench.analyses.testing import reach_text
 from attunebench.analyses.units import shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
@@ -23,9 +23,11 @@ from attunebench.comparison.weights import weight_effects
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of, metric
 from attunebench.statistics.bootstrap import Estimates, estimate_ratios, mean_as_ratio, resample_weights
+from attunebench.statistics.intervals import with_wilson
 from attunebench.statistics.ranks import WeightSensitivity
 from attunebench.study import Reference, Study
 from attunebench.study.compatibility import warnings_or_refusal
+from attunebench.study.references import standing
 
 DEFAULT_METRICS = ("composite", "pairwise_accuracy")
 _WEIGHTED = "composite"
@@ -92,6 +94,7 @@ def compare(
     ]
     judged = (judges_text(chosen),) if JUDGED & set(metric_ids) else ()
     analyses[0] = replace(analyses[0], warnings=tuple(warnings), notes=(*analyses[0].notes, *judged))
+    analyses = [replace(one, notes=(*one.notes, *legend(one.tables))) for one in analyses]
     return Comparison(tuple(analyses), rankings, effects, weights, tuple(warnings))
 
 
@@ -138,7 +141,7 @@ def _overview(
     first = next(mode for _, mode in rankings)
     said = [(name, ranking) for (name, mode), ranking in rankings.items() if mode == first][:_SAID_AT_MOST]
     shows = " ".join(f"{label_of(name)} ({first}): {_found(ranking)}" for name, ranking in said)
-    notes = [f"{reference.label}: {reference.meaning}" for reference in references]
+    notes = [f"{reference.label}: {reference.meaning}" for reference in map(standing, references)]
     return Analysis(
         "compare",
         "Comparison",
@@ -218,12 +221,14 @@ def _references(study: Study, metric_id: str, settings: Settings) -> list[tuple[
     clusters = study.clusters if settings.by_participant else None
     units = len(study.ids) if clusters is None else int(clusters.max()) + 1
     found = []
-    for reference in study.references:
+    for reference in map(standing, study.references):
         values = reference.values.get(metric_id)
         if values is not None and not np.isnan(values).all():
             weights = resample_weights(units, settings.resamples, settings.rng("ranks"))
-            ratio = mean_as_ratio(values[:, None])
-            found.append((reference, estimate_ratios(*ratio, weights, clusters=clusters, level=settings.level)))
+            above, below = mean_as_ratio(values[:, None])
+            estimates = estimate_ratios(above, below, weights, clusters=clusters, level=settings.level)
+            shares = np.array([metric(metric_id).proportion])
+            found.append((reference, with_wilson(estimates, below, shares, clusters, settings.level)[0]))
     return found
 
 

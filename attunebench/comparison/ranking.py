@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from attunebench.analyses.model import Settings
 from attunebench.comparison.pairing import PairTable, pairs
-from attunebench.metrics.registry import metric
+from attunebench.metrics.registry import Metric, metric
 from attunebench.statistics.bootstrap import (
     Estimates,
     estimate_ratios,
     mean_as_ratio,
     resample_weights,
 )
+from attunebench.statistics.intervals import with_wilson
 from attunebench.statistics.ranks import RankStability, rank_stability, tiers
 from attunebench.study import Group, Study
 
@@ -72,7 +73,7 @@ def tiers_of(
     common = study.with_conversations(shared)
     higher = card.higher_is_better is not False
     values, people = common.values(card.id), common.clusters
-    estimates, stability = _stability(values, people, settings, higher)
+    estimates, stability = _stability(values, people, settings, card)
     found = tiers(estimates.value, table.told_apart, higher_is_better=higher)
     tier = np.full(len(study.groups), np.nan)
     for number, members in enumerate(found, start=1):
@@ -103,7 +104,7 @@ def in_common(study: Study) -> tuple[str, ...]:
 
 
 def _stability(
-    values: Floats, people: NDArray[np.intp], settings: Settings, higher: bool
+    values: Floats, people: NDArray[np.intp], settings: Settings, card: Metric
 ) -> tuple[Estimates, RankStability]:
     size = values.shape[1]
     if not len(values):
@@ -117,6 +118,9 @@ def _stability(
     units = len(values) if clusters is None else int(clusters.max()) + 1
     # As `score` draws them, so that a mean has the same interval in every table.
     weights = resample_weights(units, settings.resamples, np.random.default_rng(settings.seed))
-    estimates = estimate_ratios(*mean_as_ratio(values), weights, clusters=clusters, level=settings.level)
+    above, below = mean_as_ratio(values)
+    estimates = estimate_ratios(above, below, weights, clusters=clusters, level=settings.level)
+    estimates, _ = with_wilson(estimates, below, np.full(size, card.proportion), clusters, settings.level)
+    higher = card.higher_is_better is not False
     stability = rank_stability(values, weights, clusters=clusters, level=settings.level, higher_is_better=higher)
     return estimates, stability

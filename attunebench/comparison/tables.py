@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attunebench.analyses.common import CORRECTIONS, counted, digits_of, intervals_text, unit_of
+from attunebench.analyses.common import CORRECTIONS, counted, digits_of, intervals_text, mark_of, unit_of
 from attunebench.analyses.model import Cell, Chart, Column, Drill, Settings, Table, known, text
 from attunebench.comparison.modes import ModeEffects
 from attunebench.comparison.ranking import Ranking
@@ -161,10 +161,22 @@ def _ranked_row(ranking: Ranking, i: int, best: int) -> tuple[Cell, ...]:
     return (
         text(_NOTHING if nameless else str(int(ranking.tier[i]))),
         text(group.label),
-        Cell(mean, low, high, small=ranking.small and ranking.n[i] > 0, drill=drill),
+        Cell(
+            mean,
+            low,
+            high,
+            small=ranking.small and ranking.n[i] > 0,
+            mark=mark_of(ranking.mean[i], ranking.low[i], int(ranking.n[i])),
+            drill=drill,
+        ),
         Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i])),
         Cell(known(stability.p_best[i])),
-        Cell(behind, furthest, nearest),
+        Cell(
+            behind,
+            furthest,
+            nearest,
+            mark=mark_of(pairs.difference[i, best], pairs.low[i, best], int(pairs.n[i, best])),
+        ),
         Cell(known(pairs.p_corrected[i, best])),
         Cell(int(ranking.n[i])),
     )
@@ -173,7 +185,7 @@ def _ranked_row(ranking: Ranking, i: int, best: int) -> tuple[Cell, ...]:
 def _reference_row(reference: Reference, estimates: Estimates) -> tuple[Cell, ...]:
     mean, low, high, n = estimates.value[0], estimates.low[0], estimates.high[0], int(estimates.n[0])
     nothing = Cell(None)
-    score = Cell(known(mean), known(low), known(high))
+    score = Cell(known(mean), known(low), known(high), mark=mark_of(mean, low, n))
     return (text("ref."), text(reference.label), score, nothing, nothing, nothing, nothing, Cell(n))
 
 
@@ -195,7 +207,7 @@ def _pair_row(ranking: Ranking, a: int, b: int) -> tuple[Cell, ...]:
     return (
         text(pairs.groups[a].label),
         text(pairs.groups[b].label),
-        Cell(difference, low, high, small=small and n > 0),
+        Cell(difference, low, high, small=small and n > 0, mark=mark_of(pairs.difference[a, b], pairs.low[a, b], n)),
         Cell(known(pairs.p_corrected[a, b])),
         text(_told(bool(pairs.told_apart[a, b]), small, p)),
         Cell(known(pairs.mde_corrected[a, b])),
@@ -212,7 +224,14 @@ def _mode_row(effects: ModeEffects, i: int) -> tuple[Cell, ...]:
     difference, low, high = (known(part[i]) for part in (effects.difference, effects.low, effects.high))
     return (
         text(group.label),
-        Cell(difference, low, high, small=small and n > 0, drill=Drill(group=group.key, metric=effects.metric_id)),
+        Cell(
+            difference,
+            low,
+            high,
+            small=small and n > 0,
+            mark=mark_of(effects.difference[i], effects.low[i], n),
+            drill=Drill(group=group.key, metric=effects.metric_id),
+        ),
         Cell(known(effects.p_corrected[i])),
         text(_told(bool(effects.told_apart[i]), small, p)),
         Cell(known(effects.mde_corrected[i])),

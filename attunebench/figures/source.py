@@ -197,7 +197,7 @@ def has(table: Table, column_id: str) -> bool:
 def means(study: Study, metric_id: str, settings: Settings) -> Points:
     """A metric's mean per group with its interval, as the tables of all analyses have it."""
     sampling = common.Sampling.of(study, settings)
-    return Points.of(sampling.cells(study.values(metric_id)))
+    return Points.of(sampling.cells(study.values(metric_id), of=metric_id))
 
 
 def n_text(counts: NDArray[np.int64], noun: str = "conversations") -> str:

@@ -142,6 +142,7 @@ def _accuracy_card(metric_id: str, label: str, meaning: str, field: str, truth: 
         definition=f"Share of the questions with {truth} yes or no on which {field} equals it; not answered is wrong.",
         source=README,
         chance=0.5,
+        proportion=True,
     )
 
 

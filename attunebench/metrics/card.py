@@ -18,7 +18,8 @@ class Metric:
     it is computed: per turn (its conversation value is the mean of its defined turn values) or per conversation.
     `higher_is_better` is None where neither end is good: a difference, or a property of the data. `chance` is the score
     of blind guessing where that is a constant of the metric, else None. `optional` metrics are measured on
-    request alone.
+    request alone. `proportion`: it counts right and wrong (or yes and no), so that Wilson's interval holds for it.
+    `rounds_down`: it is shown as 1 only where nothing is missing.
     """
 
     id: str
@@ -35,6 +36,8 @@ class Metric:
     higher_is_better: bool | None = True
     chance: float | None = None
     optional: bool = False
+    proportion: bool = False
+    rounds_down: bool = False
 
 
 README = "README of the published benchmark"

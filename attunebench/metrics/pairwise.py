@@ -83,6 +83,7 @@ CARDS: tuple[Metric, ...] = (
         definition="Share of the comparisons with a winner on which the selection equals it; not answered is wrong.",
         source=README,
         chance=0.5,
+        proportion=True,
     ),
     Metric(
         id="kendall_tau",

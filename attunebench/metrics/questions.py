@@ -125,6 +125,7 @@ def _card(
         unit=unit,
         higher_is_better=higher_is_better,
         chance=chance,
+        proportion=metric_id in ("q2_clarity", "q3_fit", "q3_follow_up_false_alarm"),
     )
 
 

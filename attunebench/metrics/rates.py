@@ -5,10 +5,23 @@ All three are ratios of sums over calls: several conversations are summed before
 
 from __future__ import annotations
 
+import math
+
 from attunebench.metrics.card import OURS, Metric
 
 ANSWERED_ENOUGH = 0.95
 """An answered rate below this is said aloud: part of such a score is formatting rather than understanding."""
+
+
+def rounded_down(share: float, digits: int) -> float:
+    """A share rounded down, so that it is 1 only where nothing is missing."""
+    scale = 10.0**digits
+    return math.floor(share * scale + 1e-9) / scale
+
+
+def percent(share: float) -> str:
+    """ "99.9 %", rounded down, so that 100.0 % means all of it: how an answered rate is written everywhere."""
+    return f"{100 * rounded_down(share, 3):.1f} %"
 
 
 def rate(part: float | None, whole: float | None) -> float | None:
@@ -29,6 +42,8 @@ def _card(metric_id: str, label: str, meaning: str, definition: str, *, higher_i
         definition=definition,
         source=OURS,
         higher_is_better=higher_is_better,
+        proportion=True,
+        rounds_down=metric_id == "answered_rate",
     )
 
 

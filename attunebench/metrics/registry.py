@@ -7,7 +7,7 @@ binary answers that are pooled over turns (`binary.Confusion`) are no metrics of
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
@@ -28,7 +28,18 @@ from attunebench.metrics import (
 )
 from attunebench.metrics.card import Group, Metric, Status
 
-__all__ = ["REGISTRY", "REGISTRY_VERSION", "Group", "Metric", "Rules", "Status", "cards_of", "metric"]
+__all__ = [
+    "REGISTRY",
+    "REGISTRY_VERSION",
+    "Group",
+    "Metric",
+    "Rules",
+    "Status",
+    "below_chance",
+    "cards_of",
+    "metric",
+    "no_reference",
+]
 
 Rules = Literal["attunebench", "released"]
 """Whose rules scores follow: spec 04, or spec 09 for comparison with published numbers."""
@@ -77,3 +88,15 @@ def metric(metric_id: str) -> Metric:
     near = difflib.get_close_matches(metric_id.strip().lower(), REGISTRY, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`attune-bench report --explain all` lists them."
     raise UsageError(f"There is no metric {metric_id!r}. {hint}")
+
+
+def below_chance(metric_id: str, mean: float | None) -> bool:
+    """Whether a mean is below blind guessing, where the metric has that."""
+    chance = REGISTRY[metric_id].chance if metric_id in REGISTRY else None
+    return chance is not None and mean is not None and mean < chance
+
+
+def no_reference(metric_ids: Iterable[str]) -> str:
+    """Why the reference has no value on these metrics; "" for none."""
+    labels = ", ".join(REGISTRY[metric_id].label for metric_id in metric_ids)
+    return f"It is no reference on {labels}, where it is below blind guessing." if labels else ""

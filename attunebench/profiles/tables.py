@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attunebench.analyses import common
-from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, known, text
+from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, known, legend, text
 from attunebench.profiles.scoring import Item, Scale, Scored
 from attunebench.statistics.association import spearman
 from attunebench.statistics.bootstrap import (
@@ -76,6 +76,7 @@ def tabulate(
         notes=(
             EXPERIMENTAL,
             *notes,
+            *legend(tables),
             f"No claim is made on fewer than {settings.small} participants: the conversations of one person share a "
             "profile, so it is people that count. Declining (“cannot tell”) and not answering earn what a wrong answer "
             "earns.",

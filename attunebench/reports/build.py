@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from attunebench.metrics.draft import JUDGED
+from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, percent, plural
+from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, plural
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
 from attunebench.reports.source import mapping, participants_of, read_groups, read_references

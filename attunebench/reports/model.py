@@ -5,12 +5,14 @@ Owns how a number is rounded and an undefined one is written. Knows no metric's 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from attunebench.metrics.rates import percent, rounded_down
+
 UNDEFINED = "–"
+NO_INTERVAL = f"[{UNDEFINED}]"
 PRIMARY_MODE = "default"
 
 
@@ -97,7 +99,7 @@ class Group:
 
     @property
     def answered_text(self) -> str:
-        return percent(self.answered)
+        return UNDEFINED if self.answered is None else percent(self.answered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,9 @@ class Row:
     """A metric and its cells, one for each group of the report in the same order.
 
     `digits` are those shown behind the point. `pooled`: the cells are over yes/no judgements of all conversations
-    together; `counting`: what is shown is their four counts. `n_shown` False: a row of counts beside it says the n.
-    `kind`: label and id without the block of questions, where rows of several blocks mean the same; a legend says it
-    once.
+    together; `rounds_down`: 1 is shown only where nothing is missing. `counting`: what is shown is their four counts.
+    `n_shown` False: a row of counts beside it says the n. `kind`: label and id without the block of questions, where
+    rows of several blocks mean the same; a legend says it once.
     """
 
     id: str
@@ -130,6 +132,7 @@ class Row:
     chance: float | None = None
     higher_is_better: bool | None = True
     pooled: bool = False
+    rounds_down: bool = False
     counting: bool = False
     n_shown: bool = True
     kind: tuple[str, str] | None = None
@@ -149,12 +152,15 @@ class Row:
         """The value as people read it: "0.612", "–", or "300/50/30/32" (tp, tn, fp, fn) in a row of counts."""
         if self.counting and cell.counts is not None:
             return "/".join(str(count) for count in cell.counts.values())
-        return number(cell.mean, self.digits)
+        rounded = rounded_down(cell.mean, self.digits) if self.rounds_down and cell.mean is not None else cell.mean
+        return number(rounded, self.digits)
 
     def interval_text(self, cell: Cell) -> str:
-        """ "[0.581, 0.643]", or "" where there is no interval."""
-        if cell.mean is None or cell.ci_low is None or cell.ci_high is None:
+        """ "[0.581, 0.643]", "[–]" where the interval cannot be estimated, "" where the row has none."""
+        if cell.mean is None or self.pooled:
             return ""
+        if cell.ci_low is None or cell.ci_high is None:
+            return NO_INTERVAL
         return f"[{number(cell.ci_low, self.digits)}, {number(cell.ci_high, self.digits)}]"
 
     @property
@@ -204,13 +210,6 @@ def number(value: float | None, digits: int) -> str:
         return UNDEFINED
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage, rounded down so that 100.0 % means all of it."""
-    if share is None:
-        return UNDEFINED
-    return f"{math.floor(share * 1000 + 1e-9) / 10:.1f} %"
 
 
 def plural(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.model import PRIMARY_MODE, Group, Reference, percent, plural
+from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, plural
 from attunebench.reports.source import mapping, strings
 
 _MUST_AGREE = {
@@ -111,7 +111,7 @@ def _unanswered(groups: Sequence[Group]) -> str | None:
     low = [group for group in groups if group.answered is not None and group.answered < ANSWERED_ENOUGH]
     if not low:
         return None
-    rates = _names(low, lambda group: percent(group.answered))
+    rates = _names(low, lambda group: group.answered_text)
     return f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked: {rates}. The rest counts as wrong."
 
 
@@ -252,6 +252,8 @@ def _intervals(metadata: Mapping[str, Any]) -> str:
     kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")
     return (
         f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. "
+        f"{NO_INTERVAL} is an interval that cannot be estimated: there is one of the {unit}, or all have the same "
+        "value (shares of right answers then have Wilson's interval). "
         "Where no n is given, it is the number of scored conversations."
     )
 

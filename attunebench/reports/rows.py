@@ -51,6 +51,7 @@ def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]
             cells=tuple(group.values.get(card.id, Cell()) for group in groups),
             digits=1 if card.high - card.low > _WIDE_RANGE and card.unit not in _FINE else 3,
             chance=card.chance,
+            rounds_down=card.rounds_down,
             higher_is_better=card.higher_is_better,
         )
         for card in _side_by_side(tuple(cards))

@@ -13,6 +13,7 @@ from typing import Any
 from attunebench.constants import MODES
 from attunebench.errors import DataError
 from attunebench.judging import judges_named
+from attunebench.metrics.registry import below_chance, no_reference
 from attunebench.published import BY_SE
 from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference
 
@@ -42,13 +43,24 @@ def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
         Reference(
             id=str(entry["id"]),
             label=str(entry.get("label", entry["id"])),
-            meaning=str(entry.get("meaning", "")),
+            meaning=" ".join(filter(None, (str(entry.get("meaning", "")), no_reference(_below_chance(entry))))),
             n=_count(entry.get("n_conversations")) or 0,
-            values={str(metric): _cell(value) for metric, value in mapping(entry.get("metrics")).items()},
+            values={
+                str(metric): Cell() if below_chance(metric, cell.mean) else cell
+                for metric, cell in _cells(entry).items()
+            },
         )
         for entry in entries
         if "id" in entry
     )
+
+
+def _cells(entry: Mapping[str, Any]) -> dict[str, Cell]:
+    return {str(metric): _cell(value) for metric, value in mapping(entry.get("metrics")).items()}
+
+
+def _below_chance(entry: Mapping[str, Any]) -> list[str]:
+    return [metric_id for metric_id, cell in _cells(entry).items() if below_chance(metric_id, cell.mean)]
 
 
 def participants_of(scores: Mapping[str, Any]) -> int | None:
@@ -152,12 +164,15 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
 
 def _cell(value: Any) -> Cell:
     fields = mapping(value)
+    low, high = finite(fields.get("ci_low")), finite(fields.get("ci_high"))
+    if low == high:
+        low = high = None  # of one value, as older versions wrote it: it could not be estimated
     return Cell(
         mean=finite(fields.get("mean")),
         n=_count(fields.get("n")) or 0,
         se=finite(fields.get("se")),
-        ci_low=finite(fields.get("ci_low")),
-        ci_high=finite(fields.get("ci_high")),
+        ci_low=low,
+        ci_high=high,
     )
 
 

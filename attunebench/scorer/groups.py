@@ -20,11 +20,12 @@ from attunebench.scorer.kept import Kept, metrics_of, pooled_of, tally_of
 from attunebench.scorer.tallies import RATES
 from attunebench.scores import Aggregate, AggregateEntry, Coverage
 from attunebench.statistics import bootstrap
-from attunebench.statistics.intervals import BcaIntervals, bca_ratios
+from attunebench.statistics.intervals import BcaIntervals, bca_ratios, with_wilson
 
 Group = tuple[str, str, str]
 Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
+_PROPORTIONS = np.array([card.proportion for card in REGISTRY.values()])
 
 
 @dataclass(slots=True)
@@ -54,6 +55,7 @@ class Resampling:
         above, below, clusters = columns
         weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
         found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
+        found, wilson = with_wilson(found, below, _PROPORTIONS, clusters)
         numbers = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
         aggregates: dict[str, Aggregate] = {
             name: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
@@ -61,6 +63,9 @@ class Resampling:
         }
         if self.ci == "bca":
             _correct(aggregates, bca_ratios(above, below, weights, clusters=clusters))
+        for name, alike in zip(REGISTRY, wilson.tolist(), strict=True):
+            if alike:
+                aggregates[name]["ci_method"] = "wilson"
         return aggregates
 
 
@@ -68,7 +73,7 @@ def _correct(aggregates: Mapping[str, Aggregate], bca: BcaIntervals) -> None:
     """Put the BCa bounds in place of the percentiles, where there is an interval at all."""
     columns = (bca.low.tolist(), bca.high.tolist(), bca.fell_back.tolist())
     for aggregate, low, high, fell_back in zip(aggregates.values(), *columns, strict=True):
-        if aggregate["ci_low"] is not None:
+        if aggregate["ci_low"] is not None and not np.isnan(low):
             aggregate["ci_low"], aggregate["ci_high"] = _known(low), _known(high)
             aggregate["ci_method"] = "percentile" if fell_back else "bca"
 

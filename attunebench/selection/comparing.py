@@ -14,7 +14,7 @@ import numpy as np
 
 from attunebench.analyses import common, within
 from attunebench.analyses.common import listed
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, text
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, legend, text
 from attunebench.analyses.testing import reach_text
 from attunebench.selection.differences import Differences
 from attunebench.selection.sides import Family, Line, Sides
@@ -39,13 +39,14 @@ def beside(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
     if not contrasts:
         return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
     between = list(filter(None, (pairs(sides, name, settings) for name in _between(families, settings))))
+    tables = (*(made.table() for made in contrasts), *(made.table() for made in between))
     return replace(
         begun,
-        tables=(*(made.table() for made in contrasts), *(made.table() for made in between)),
+        tables=tables,
         shows=" ".join(sentences(sides, contrasts, between, settings)),
         cannot="That there is no difference: one that was not found may still be as large as the MDE.",
         warnings=_beyond_reach([*(made.found for made in contrasts), *(made.found for made in between)], settings),
-        notes=_notes(sides, settings),
+        notes=(*_notes(sides, settings), *legend(tables)),
     )
 
 

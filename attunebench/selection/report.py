@@ -13,7 +13,7 @@ import numpy as np
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling, counted, listed
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, text
+from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, legend, text
 from attunebench.analyses.units import shared_people_text
 from attunebench.metrics.registry import REGISTRY, metric
 from attunebench.selection import comparing
@@ -158,7 +158,7 @@ def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
         notes.append("References are made from the labels alone, to hold the models against; they are in no ranking.")
     if any(cell.mark == common.ZERO_INFLATED for table in tables for row in table.rows for cell in row):
         notes.append(common.ZERO_INFLATED_NOTE)
-    return replace(begun, tables=tuple(tables), shows=_shows(tables[0]), notes=tuple(notes))
+    return replace(begun, tables=tuple(tables), shows=_shows(tables[0]), notes=(*notes, *legend(tables)))
 
 
 def _table(sides: Sides, family: Family, sampling: Sampling) -> Table | None:
@@ -175,7 +175,7 @@ def _table(sides: Sides, family: Family, sampling: Sampling) -> Table | None:
         any_of_them = of_line[np.arange(len(of_line)), np.isnan(of_line).argmin(axis=1)]
         n, people = int((~np.isnan(any_of_them)).sum()), sides.people(sides.inside, any_of_them)
         drills = [Drill(group=line.group, metric=family.metrics[m], conversations=sides.study.ids) for m in kept]
-        cells = sampling.cells(of_line, None if line.is_reference else drills)
+        cells = sampling.cells(of_line, None if line.is_reference else drills, of=[family.metrics[m] for m in kept])
         rows.append((line.cell(), Cell(n), Cell(people), *cells))
     columns = (
         Column("model", "model", "text"),

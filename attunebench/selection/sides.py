@@ -18,6 +18,7 @@ from attunebench.scores import BASE_RATE
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
 from attunebench.study import Group, Reference, Study
+from attunebench.study.references import standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,16 @@ class Sides:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """The models in display order, then the references."""
-        return (*map(Line, self.study.groups), *map(Line, self.study.references))
+        return (*map(Line, self.study.groups), *map(Line, self._references))
+
+    @cached_property
+    def _references(self) -> tuple[Reference, ...]:
+        return tuple(map(standing, self.study.references))
 
     def values(self, metric_id: str) -> Floats:
         """A metric's values: (conversations, lines); NaN where a line has none."""
         nothing = np.full(len(self.study.ids), np.nan)
-        references = [reference.values.get(metric_id, nothing) for reference in self.study.references]
+        references = [reference.values.get(metric_id, nothing) for reference in self._references]
         return np.column_stack([self.study.values(metric_id), *references])
 
     def side(self, mask: Mask) -> Study:

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.uint16]
 Labels = NDArray[np.intp]
 
+_NOTHING = 1e-9
+"""An interval narrower than this share of its ends is of one value."""
 _CHUNK_CELLS = 1_000_000
 """Cells of the weight matrix that are handled at once: bounds the memory, whatever the number of rows."""
 _BLOCK_CELLS = 10_000_000
@@ -63,8 +65,12 @@ def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) 
     return ratios
 
 
-def percentile_interval(samples: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """The central `level` of each column's samples, NaN among them left out; NaN for a column without any sample."""
+def percentile_interval(samples: Floats, level: float = 0.95, *, keep_constant: bool = False) -> tuple[Floats, Floats]:
+    """The central `level` of each column's samples, NaN among them left out; NaN for a column without any sample.
+
+    An interval of one value is NaN: where nothing varies, resampling says nothing about doubt. `keep_constant` keeps
+    it, for places in a ranking and the like, which need not vary.
+    """
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
     columns = np.ascontiguousarray(samples.T)
     bounds = np.full((2, len(columns)), np.nan)
@@ -75,6 +81,8 @@ def percentile_interval(samples: Floats, level: float = 0.95) -> tuple[Floats, F
         known = columns[index][~np.isnan(columns[index])]
         if known.size:
             bounds[:, index] = np.quantile(known, ends)
+    if not keep_constant:
+        bounds[:, np.ptp(bounds, axis=0) <= _NOTHING * np.abs(bounds).max(axis=0)] = np.nan
     return bounds[0], bounds[1]
 
 
@@ -122,7 +130,8 @@ def estimate_ratios(
     """Each column's ratio of sums with its standard error and percentile interval.
 
     `weights` come from `resample_weights` for the number of rows, or of clusters (labels 0 … k − 1, none left out). A
-    column that is defined in a single row or cluster has no interval: one conversation says nothing about its spread.
+    column that is defined in a single row or cluster, or has one value in all of them, has no interval: neither says
+    anything about its spread.
     """
     n = (denominators > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -77,7 +77,7 @@ def correlation_matrix(
         drawn = rng.integers(0, count, size=(len(samples), 1, count))
         samples = np.take_along_axis(samples, drawn, axis=2)
     resampled = rank_correlations(samples, method).reshape(len(weights), metrics * metrics)
-    low, high = (bound.reshape(metrics, metrics) for bound in percentile_interval(resampled, level))
+    low, high = (bound.reshape(metrics, metrics) for bound in percentile_interval(resampled, level, keep_constant=True))
     defined = (~np.isnan(means)).astype(np.int64)
     n = defined @ defined.T
     low[n < FEWEST_MODELS] = high[n < FEWEST_MODELS] = np.nan

@@ -5,7 +5,7 @@ Works on plain arrays. Columns are quantities; NaN is a gap in what comes in and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attunebench.statistics.bootstrap import (
     Counts,
+    Estimates,
     Floats,
     Labels,
     mean_as_ratio,
@@ -51,6 +52,27 @@ def wilson_interval(successes: ArrayLike, n: ArrayLike, level: float = 0.95) -> 
         low = np.where(counts == 0, np.where(trials > 0, 0.0, np.nan), centre - half)
         high = np.where(counts == trials, np.where(trials > 0, 1.0, np.nan), centre + half)
     return low, high
+
+
+def with_wilson(
+    found: Estimates,
+    denominators: Floats,
+    shares: NDArray[np.bool_],
+    clusters: Labels | None = None,
+    level: float = 0.95,
+) -> tuple[Estimates, NDArray[np.bool_]]:
+    """The estimates, with Wilson's interval for `shares` of right answers that are the same in all rows (clusters).
+
+    Resamples of such a column do not differ. Each row (cluster) counts as one answer. Also which columns got it; a
+    single row has none.
+    """
+    if clusters is not None:
+        denominators = sum_by_cluster(denominators, clusters)
+    units = (denominators > 0).sum(axis=0)
+    alike = shares & np.isnan(found.low) & ~np.isnan(found.value) & (units > 1)
+    low, high = wilson_interval(found.value * units, units, level)
+    bounds = (np.where(alike, wilson, end) for wilson, end in ((low, found.low), (high, found.high)))
+    return replace(found, low=next(bounds), high=next(bounds)), alike
 
 
 def clustered_wilson(

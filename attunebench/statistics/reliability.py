@@ -68,7 +68,7 @@ def split_half(
     found = found[~np.isnan(found)]
     if not found.size:
         return SplitHalf(np.nan, np.nan, np.nan, np.nan, n, models, 0)
-    low, high = percentile_interval(stepped_up(found)[:, None])
+    low, high = percentile_interval(stepped_up(found)[:, None], keep_constant=True)
     half = float(found.mean())
     return SplitHalf(float(stepped_up(half)), float(low[0]), float(high[0]), half, n, models, len(found))
 

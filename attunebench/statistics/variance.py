@@ -73,7 +73,7 @@ def variance_components(
         samples = _henderson(drawn, centred, known)
         # Resampling adds its own noise to the models' means, which would pass for differences between models.
         samples += estimates - np.nanmean(samples, axis=0)
-        low, high = percentile_interval(_shares(np.maximum(samples, 0)), level)
+        low, high = percentile_interval(_shares(np.maximum(samples, 0)), level, keep_constant=True)
     kept = np.maximum(estimates[0], 0)
     shares = _shares(kept[None])[0]
     conversation, model, residual = (

@@ -16,7 +16,7 @@ from attunebench.errors import DataError
 from attunebench.judging import judges_named, scales_named
 from attunebench.metrics import bertscore
 from attunebench.metrics.draft import JUDGED
-from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
 from attunebench.study.schema import Group, Study
@@ -288,7 +288,7 @@ def _unanswered(study: Study) -> list[Finding]:
     for column, group in enumerate(study.groups):
         known = rates[~np.isnan(rates[:, column]), column]
         if len(known) and known.mean() < ANSWERED_ENOUGH:
-            low.append(f"{_name(study, group)} {100 * known.mean():.1f} %")
+            low.append(f"{_name(study, group)} {percent(known.mean())}")
     if not low:
         return []
     sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"

@@ -65,11 +65,18 @@ def test_the_sentence_counts_who_is_above_and_below() -> None:
 
 
 def test_skill_is_the_gain_over_the_room_that_is_left() -> None:
-    values = study().values("binary_om_accuracy")[:, [g.model for g in study().groups].index("reader")]
-    expected = (float(values.mean()) - base("binary_om_accuracy")) / (1 - base("binary_om_accuracy"))
+    values = study().values("binary_hp_accuracy")[:, [g.model for g in study().groups].index("reader")]
+    expected = (float(values.mean()) - base("binary_hp_accuracy")) / (1 - base("binary_hp_accuracy"))
     table = table_of(made("personalisation", study(), SETTINGS), "skill")
-    assert "reader" == cell_of(table, "Binary OM", "who").value
-    assert pytest.approx(expected) == cell_of(table, "Binary OM", "best").value
+    assert "reader" == cell_of(table, "Binary HP", "who").value
+    assert pytest.approx(expected) == cell_of(table, "Binary HP", "best").value
+
+
+def test_a_base_rate_below_guessing_is_no_number_to_be_above_of() -> None:
+    assert base("binary_om_accuracy") < 0.5
+    analysis = made("personalisation", study(), SETTINGS)
+    assert cell_of(table_of(analysis, "skill"), "Binary OM", "base").value is None
+    assert any("Binary OM" in warning and "below blind guessing" in warning for warning in analysis.warnings)
 
 
 def test_the_base_rate_of_a_question_leaves_its_own_conversation_out() -> None:

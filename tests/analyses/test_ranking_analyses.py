@@ -65,13 +65,17 @@ def test_equal_models_are_not_ranked_apart() -> None:
 
 def test_skill_is_the_share_of_the_room_above_the_base_rate() -> None:
     study = ranked().of_mode("default")
+    base = next(r for r in study.references if r.id == "base-rate").values["composite"]
+    ours = study.values("composite")[:, [g.model for g in study.groups].index("alpha")]
+    expected = (ours.mean() - base.mean()) / (100 - base.mean())
+    assert pytest.approx(expected) == cell_of(table_of(made("leaderboard", study), "composite"), "alpha", "skill").value
+
+
+def test_there_is_no_skill_over_a_base_rate_below_chance() -> None:
+    study = ranked().of_mode("default")
     base = next(r for r in study.references if r.id == "base-rate").values["pairwise_accuracy"]
-    ours = study.values("pairwise_accuracy")[:, [g.model for g in study.groups].index("alpha")]
-    expected = (ours.mean() - base.mean()) / (1 - base.mean())
-    assert (
-        pytest.approx(expected)
-        == cell_of(table_of(made("leaderboard", study), "pairwise_accuracy"), "alpha", "skill").value
-    )
+    assert base.mean() < 0.5
+    assert "skill" not in [column.id for column in table_of(made("leaderboard", study), "pairwise_accuracy").columns]
 
 
 def test_references_stand_beside_the_models_and_in_no_ranking() -> None:

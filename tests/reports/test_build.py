@@ -9,9 +9,10 @@ import pytest
 
 from attunebench.errors import DataError, UsageError
 from attunebench.metrics.draft import JUDGED
+from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.reports import Report, build_report
-from attunebench.reports.model import number, percent
+from attunebench.reports.model import number
 
 MakeScores = Callable[..., dict[str, Any]]
 
@@ -255,8 +256,8 @@ def test_numbers_are_rounded_for_display(value: float | None, digits: int, text:
     assert text == number(value, digits)
 
 
-@pytest.mark.parametrize(("share", "text"), [(1.0, "100.0 %"), (0.99999, "99.9 %"), (0.95, "95.0 %"), (None, "–")])
-def test_a_percentage_never_rounds_up(share: float | None, text: str) -> None:
+@pytest.mark.parametrize(("share", "text"), [(1.0, "100.0 %"), (0.99999, "99.9 %"), (0.95, "95.0 %")])
+def test_a_percentage_never_rounds_up(share: float, text: str) -> None:
     assert text == percent(share)
 
 

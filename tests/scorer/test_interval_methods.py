@@ -44,9 +44,17 @@ def test_bca_moves_the_bounds_and_nothing_else(both):
     assert "ci_method" not in one
 
 
-def test_where_nothing_varies_the_percentile_interval_stands_in_and_is_named(both):
+def test_where_nothing_varies_there_is_no_interval_whatever_the_method(both):
     plain, corrected = (metrics(scores, "oracle") for scores in both)
-    assert {"ci_method": "percentile", **plain["emotion_va"]} == corrected["emotion_va"]
+    assert plain["emotion_va"] == corrected["emotion_va"]
+    assert (None, None) == (plain["emotion_va"]["ci_low"], plain["emotion_va"]["ci_high"])
+
+
+def test_a_share_of_right_answers_that_does_not_vary_has_wilsons_interval_whatever_the_method(both):
+    plain, corrected = (metrics(scores, "oracle")["pairwise_accuracy"] for scores in both)
+    assert plain == corrected
+    assert "wilson" == plain["ci_method"]
+    assert plain["ci_low"] < plain["mean"] == plain["ci_high"] == 1
 
 
 def test_the_file_says_which_intervals_it_holds(both):

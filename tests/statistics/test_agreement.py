@@ -135,9 +135,15 @@ def test_the_interval_resamples_units(level):
     draws = resample_weights(len(table), 500, np.random.default_rng(0))
     found = krippendorff_alpha(table, level, draws=draws)
     assert found.low < found.value < found.high
-    repeated = np.repeat(np.arange(len(table)), draws[0])
-    one = krippendorff_alpha(table, level, draws=draws[[0, 0]])
-    assert pytest.approx(krippendorff_alpha(table[repeated], level).value) == one.low == one.high
+    repeated = [krippendorff_alpha(table[np.repeat(np.arange(len(table)), draw)], level).value for draw in draws[:2]]
+    two = krippendorff_alpha(table, level, draws=draws[:2])
+    assert np.quantile(repeated, [0.025, 0.975]).tolist() == pytest.approx([two.low, two.high])
+
+
+def test_agreement_that_is_the_same_in_every_resample_has_no_interval():
+    draws = resample_weights(6, 200, np.random.default_rng(0))
+    found = krippendorff_alpha(np.array([[1.0, 1.0], [2.0, 2.0]] * 3), "interval", draws=draws)
+    assert (1.0, True) == (found.value, np.isnan(found.low))
 
 
 def test_the_interval_resamples_clusters_whole():

@@ -76,8 +76,12 @@ def test_only_rows_that_both_sides_have_count(sides):
         assert np.mean(known) == pytest.approx(found.difference[column], abs=1e-9)
         assert np.std(known, ddof=1) == pytest.approx(found.sd[column], abs=1e-9)
         assert np.std(known, ddof=1) / np.sqrt(len(known)) == pytest.approx(found.se[column], abs=1e-9)
-        assert known.min() - 1e-9 <= found.low[column] <= found.high[column] <= known.max() + 1e-9
-        assert 1 / 200 <= found.p[column] <= 1
+        if np.ptp(known) > 1e-9:
+            assert known.min() - 1e-9 <= found.low[column] <= found.high[column] <= known.max() + 1e-9
+        else:
+            assert np.isnan([found.low[column], found.high[column]]).all()
+        # Of up to fourteen rows every flip is gone through.
+        assert 0.999 * min(1 / 200, found.least[column]) <= found.p[column] <= 1
 
 
 @given(two_sides())
@@ -132,14 +136,14 @@ def test_two_rows_of_one_cluster_say_nothing():
 
 def test_sides_that_are_equal_but_for_rounding_do_not_differ():
     found = compare(np.full((30, 1), 0.1 + 0.2), np.full((30, 1), 0.3))
-    assert (0, 0, 0, 0, 1) == (found.difference[0], found.sd[0], found.low[0], found.high[0], found.p[0])
-    assert np.isnan(found.mde[0])
+    assert (0, 0, 1) == (found.difference[0], found.sd[0], found.p[0])
+    assert np.isnan([found.low[0], found.high[0], found.mde[0]]).all()
 
 
-def test_a_difference_that_is_the_same_everywhere_is_certain_but_promises_no_power():
+def test_a_difference_that_is_the_same_everywhere_has_no_interval_and_promises_no_power():
     found = compare(np.linspace(0, 1, 30)[:, None] + 0.1, np.linspace(0, 1, 30)[:, None])
     assert (0, 0) == (found.sd[0], found.se[0])
-    assert pytest.approx(0.1) == found.low[0] == pytest.approx(found.high[0])
+    assert np.isnan([found.low[0], found.high[0]]).all()
     assert 1 / 200 == found.p[0]
     assert np.isnan(found.mde[0])
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from attunebench.analyses import common
-from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, text
+from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, legend, text
 from attunebench.analyses.stats import made, metrics, taken
 from attunebench.analyses.stats.metrics import Files, Locate
 from attunebench.analyses.stats.one import One
 from attunebench.comparison.choosing import chosen_groups
+from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY
 from attunebench.study import Group, Study
 from attunebench.text import printable
@@ -77,7 +77,7 @@ def _overview(study: Study, ones: Sequence[One], metric_ids: Sequence[str]) -> A
         Column("n", "conversations", "count", "That were scored."),
         Column("expected", "of", "count", "Conversations of the ground truth."),
         *(Column(m, common.label_of(m), common.unit_of(m), REGISTRY[m].meaning) for m in shown),
-        Column("answered", "answered", "share", "Items answered of items expected."),
+        Column("answered", "answered", "share", "Items answered of items expected.", rounds_down=True),
         Column("mended", "mended", "share", "Of the calls."),
         Column("refused", "refused", "share", "Of the calls."),
         Column("cost", "cost", "usd", "Of all results that say it."),
@@ -146,6 +146,7 @@ def _of_one(one: One, metric_ids: Sequence[str], locate: Locate) -> Analysis:
         metrics.intervals_text(one),
         f"Not measured here: {', '.join(absent)}." if absent else "",
         common.small_text(one.settings),
+        *legend(tables),
     )
     lead = one.settings.metrics or ("composite",)
     return replace(
@@ -197,15 +198,10 @@ def _answered(one: One) -> str:
     told = [f"{share.part:,.0f} {words}" for words, share in shares.items() if share.n]
     said = []
     if answered.value is not None:
-        said.append(f"{_percent(answered.value)} of the items answered")
+        said.append(f"{percent(answered.value)} of the items answered")
     if told:
         said.append(f"of {max(share.whole for share in shares.values()):,.0f} calls {common.listed(told)}")
     return f"{'; '.join(said)}." if said else ""
-
-
-def _percent(share: float) -> str:
-    """Rounded down, so that 100.0 % means all of it."""
-    return f"{math.floor(share * 1000 + 1e-9) / 10:.1f} %"
 
 
 def _spent(one: One) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attunebench.analyses import common
-from attunebench.analyses.model import Cell, Settings
+from attunebench.analyses.model import NOT_ESTIMABLE, Cell, Settings
 from attunebench.scores import ConversationEntry
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import zero_inflated
@@ -84,12 +84,18 @@ class One:
         people = len(np.unique(self.study.clusters[defined]))
         small = bool(defined.any()) and (int(defined.sum()) < self.settings.small or people < 2)
         alike = not small and bool(zero_inflated(values[:, None])[0])
+        mark, n = common.ZERO_INFLATED if alike else "", estimate.get("n", int(defined.sum()))
+        low, high = estimate.get("ci_low"), estimate.get("ci_high")
+        if low == high:  # as older versions wrote an interval of one value
+            low = high = None
+        if n > 1 and estimate.get("mean") is not None and low is None:
+            mark = NOT_ESTIMABLE
         return Cell(
             estimate.get("mean"),
-            estimate.get("ci_low"),
-            estimate.get("ci_high"),
-            n=estimate.get("n", int(defined.sum())),
+            low,
+            high,
+            n=n,
             small=small,
-            mark=common.ZERO_INFLATED if alike else "",
+            mark=mark,
             drill=common.drill_to(self.group, metric_id),
         )

@@ -24,6 +24,7 @@ from attunebench.harness.lm_eval.options import Options
 from attunebench.harness.lm_eval.rendering import Templated, plain
 from attunebench.harness.lm_eval.trouble import sentences
 from attunebench.metrics.means import mean_defined
+from attunebench.metrics.rates import percent
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.modes import parse_modes
 from attunebench.scores import Aggregate, AggregateEntry
@@ -193,7 +194,7 @@ class AttuneBenchTask(Task):
         answered = metrics["answered_rate"]["mean"]
         name = self.config.task_alias or self.config.task
         if answered is not None and answered < _FEW_ANSWERS:
-            yield f"{name}: only {answered:.1%} of the items were answered; the others count as wrong."
+            yield f"{name}: only {percent(answered)} of the items were answered; the others count as wrong."
         if empty:
             yield (
                 f"{name}: {empty} replies were empty and count as not answered. The framework does not say whether "

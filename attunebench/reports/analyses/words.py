@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attunebench.analyses.model import Cell, Column, Table
+from attunebench.metrics.rates import rounded_down
 from attunebench.reports.model import UNDEFINED, number
 
 SMALL_MARK = "°"
@@ -70,6 +71,7 @@ def value_text(value: float | int | str | None, column: Column) -> str:
     if column.unit == "rank" and float(value).is_integer():
         return str(int(value))
     digits = column.digits if column.digits is not None else _DIGITS.get(column.unit, 3)
+    value = rounded_down(value, digits) if column.rounds_down else value
     return f"${number(value, digits)}" if column.unit == "usd" else number(value, digits)
 
 

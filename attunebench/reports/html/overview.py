@@ -14,11 +14,13 @@ from attunebench.analyses import common
 from attunebench.analyses.leaderboard import sentence_of
 from attunebench.analyses.model import Cell, Column, Drill, Settings, known
 from attunebench.comparison import Ranking, tiers_of
+from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.analyses.words import Words, words_of
 from attunebench.reports.html.charts import Axis, axis_over
 from attunebench.reports.html.drills import Drills
 from attunebench.study import Group, Study
+from attunebench.study.references import standing
 
 MAIN, BESIDE = "composite", ("pairwise_accuracy", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _COUNTED = "answered_rate"
@@ -109,7 +111,7 @@ def _cells(shared: Study, settings: Settings) -> dict[str, list[Cell]]:
     if not shared.ids:
         return {metric_id: [Cell(None) for _ in shared.groups] for metric_id in metrics}
     sampling = common.Sampling.of(shared, settings)
-    return {m: sampling.cells(shared.values(m), flag=False) for m in metrics}
+    return {m: sampling.cells(shared.values(m), flag=False, of=m) for m in metrics}
 
 
 def _line(
@@ -139,7 +141,7 @@ def _line(
             _value(cells[m][place], group, m, drills, _tier(pairwise, place) if m == BESIDE[0] else "") for m in BESIDE
         ),
         n=str(int(ranking.n[place])),
-        note=f"{100 * answered:.1f} %" if isinstance(answered, float) else "–",
+        note=percent(answered) if isinstance(answered, float) else "–",
     )
 
 
@@ -184,10 +186,10 @@ def _references(shared: Study, settings: Settings) -> list[Line]:
     sampling = common.Sampling.of(shared, settings)
     gap = np.full(len(shared.ids), np.nan)
     lines = []
-    for reference in shared.references:
+    for reference in map(standing, shared.references):
         metrics = (MAIN, *BESIDE, _COUNTED)
         table = np.stack([reference.values.get(m, gap) for m in metrics], axis=1)
-        cells = dict(zip(metrics, sampling.cells(table, flag=False), strict=True))
+        cells = dict(zip(metrics, sampling.cells(table, flag=False, of=metrics), strict=True))
         lines.append(_beside(reference.label, "reference", None, cells, None))
     return lines
 
