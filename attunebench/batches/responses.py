@@ -42,7 +42,7 @@ def response_files(paths: Sequence[Path]) -> list[Path]:
         elif path.is_dir():
             found = sorted(each for each in path.rglob("*") if each.name.endswith(_NAMES) and _is_visible(each, path))
             if not found:
-                raise DataError(f"{path} holds no response files ({', '.join(_PLAIN)}, or these with .gz, .bz2 or .xz).")
+                raise DataError(f"{path} holds no response files ({', '.join(_PLAIN)}, also with .gz, .bz2 or .xz).")
             files += found
         elif path.exists():
             raise DataError(f"{path} is no file; pipe what it says into `attune-bench collect -`.")

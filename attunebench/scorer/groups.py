@@ -25,7 +25,6 @@ from attunebench.statistics.intervals import BcaIntervals, bca_ratios, with_wils
 Group = tuple[str, str, str]
 Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
-_PROPORTIONS = np.array([card.proportion for card in REGISTRY.values()])
 
 
 @dataclass(slots=True)
@@ -55,7 +54,8 @@ class Resampling:
         above, below, clusters = columns
         weights = self.weights(len(above) if clusters is None else int(clusters.max()) + 1)
         found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
-        found, wilson = with_wilson(found, below, _PROPORTIONS, clusters)
+        proportions = np.array([card.proportion for card in ids.values()])
+        found, wilson = with_wilson(found, below, proportions, clusters)
         numbers = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
         aggregates: dict[str, Aggregate] = {
             name: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
@@ -63,7 +63,7 @@ class Resampling:
         }
         if self.ci == "bca":
             _correct(aggregates, bca_ratios(above, below, weights, clusters=clusters))
-        for name, alike in zip(REGISTRY, wilson.tolist(), strict=True):
+        for name, alike in zip(ids, wilson.tolist(), strict=True):
             if alike:
                 aggregates[name]["ci_method"] = "wilson"
         return aggregates
