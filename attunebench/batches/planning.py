@@ -106,7 +106,7 @@ def older_files(target: Path, planned: Planned) -> list[Path]:
     ours = {file.path.name for file in planned.files}
     beside = target.parent.glob(f"{glob.escape(target.stem)}-*{glob.escape(target.suffix)}")
     named = [path for path in beside if path.stem.removeprefix(f"{target.stem}-").isdecimal()]
-    return sorted(path for path in (target, *named) if path.name not in ours and _is_plan(path))
+    return sorted(path for path in (target, *named) if path.name not in ours and path.is_file() and _is_plan(path))
 
 
 def _check_name(target: Path, results: Path) -> None:
