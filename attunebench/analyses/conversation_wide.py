@@ -53,6 +53,7 @@ def analyse(subject: Subject) -> Analysis:
         for metric_id, table in values.items()
     }
     above = _above_chance(values, sampling)
+    reference = common.reference_of(study, common.BASE_RATE)
     tests = np.full(sum(map(len, above.values())), sampling.least)
     return replace(
         begun,
@@ -62,7 +63,11 @@ def analyse(subject: Subject) -> Analysis:
         "foreseen better than another. A follow-up is matched by its words: the same complaint in other words counts "
         "as missed.",
         warnings=reach_text(tests, subject.settings),
-        notes=(common.small_text(subject.settings), common.ZERO_INFLATED_NOTE),
+        notes=(
+            common.small_text(subject.settings),
+            common.ZERO_INFLATED_NOTE,
+            *((f"{reference.label}: {reference.meaning}",) if reference is not None else ()),
+        ),
     )
 
 

@@ -189,7 +189,7 @@ def _pairwise(study: Study, sampling: Sampling) -> Table | None:
     asked = counted[:, place].sum(axis=1) > 0
     turns = within.turns_of(study, (int(row) for row in np.flatnonzero(asked)))
     drills = [Drill(group=group.key, metric="pairwise_accuracy", turns=turns) for group in study.groups]
-    cells = within.rate_cells(sampling, above, below, drills)
+    cells = within.rate_cells(sampling, above, below, drills, right=True)
     frequent, comparisons = _frequent_variant(study)
     rows = [
         (text(group.label), Cell(cells[i].n), Cell(round(float(below[:, i].sum()))), cells[i])

@@ -84,7 +84,9 @@ def _standings(ranking: Ranking) -> dict[tuple[str, str, str], Standing]:
 def _explained(rankings: Sequence[Ranking]) -> str:
     counts = " and ".join(plural(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
     none = (
-        "" if not any(ranking.small for ranking in rankings) else " – is too few conversations in common for a claim."
+        ""
+        if not any(ranking.small for ranking in rankings)
+        else " – is too few conversations or participants in common for a claim."
     )
     return (
         "Tier: models that are not told apart from the first of their tier share it (Holm over "

@@ -81,7 +81,7 @@ def _table(one: One, table_id: str, title: str, metric_ids: Sequence[str]) -> Ta
         for m, cell in cells.items()
     )
     notes = []
-    if any(cell.mark for cell in cells.values()):
+    if any(cell.mark == common.ZERO_INFLATED for cell in cells.values()):
         notes.append(common.ZERO_INFLATED_NOTE)
     if pooled := [common.label_of(m) for m in metric_ids if m in _POOLED]:
         notes.append(f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}.")

@@ -13,7 +13,7 @@ from attunebench.metrics.rates import rounded_down
 from attunebench.reports.model import UNDEFINED, number
 
 SMALL_MARK = "°"
-SMALL_LEGEND = f"{SMALL_MARK} too few conversations, or a single participant, for a claim."
+SMALL_LEGEND = f"{SMALL_MARK} too few conversations or participants for a claim."
 N_COLUMNS = frozenset(("n", "conversations"))
 """Ids of columns that say for a whole row what its values are over."""
 
