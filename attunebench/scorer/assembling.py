@@ -81,7 +81,7 @@ def assemble(
     `estimate` makes the intervals of the groups, by default one after the other. `skipped` is looked at only when all
     of `found` has been taken. `bertscore` says with which model drafts were compared, None where they were not.
     """
-    gathered = _gather(ground.truths, found)
+    gathered = _gather(ground.truths, found, resampling.rules)
     skips = list(skipped)
     groups = _by_group(ground.truths, gathered, skips)
     columns = [columns_of(kept, resampling) for kept in groups.values()]
@@ -142,7 +142,7 @@ class _Gathered:
     duplicates: tuple[Duplicate, ...] = ()
 
 
-def _gather(truths: Mapping[str, Truth], found: Iterable[Kept | Unknown]) -> _Gathered:
+def _gather(truths: Mapping[str, Truth], found: Iterable[Kept | Unknown], rules: Rules) -> _Gathered:
     gathered = _Gathered()
     for result in found:
         if isinstance(result, Unknown):
@@ -151,7 +151,7 @@ def _gather(truths: Mapping[str, Truth], found: Iterable[Kept | Unknown]) -> _Ga
         gathered.kept.append(result)
         gathered.observed.setdefault(result.group, ObservedCounts()).add(result.observed)
         gathered.orders.setdefault(result.group, {})[result.conversation_id] = result.run_order
-    gathered.kept, gathered.votes_left_out = of_one_scale(gathered.kept)
+    gathered.kept, gathered.votes_left_out = of_one_scale(gathered.kept, rules)
     for result in gathered.kept:
         variants = gathered.settings.setdefault(result.group, {})
         text = json.dumps(result.settings, sort_keys=True)

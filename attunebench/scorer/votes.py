@@ -16,10 +16,9 @@ import numpy as np
 
 from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics.draft import JUDGED
-from attunebench.metrics.registry import REGISTRY
+from attunebench.metrics.registry import Rules, cards_of
 from attunebench.scorer.kept import Group, Kept
 
-_COLUMNS = [column for column, metric_id in enumerate(REGISTRY) if metric_id in JUDGED]
 _VALUE = re.compile(rf'"({"|".join(map(re.escape, sorted(JUDGED)))})": [-+.\deE]+')
 
 
@@ -42,7 +41,7 @@ class LeftOut:
         }
 
 
-def of_one_scale(found: Sequence[Kept]) -> tuple[list[Kept], list[LeftOut]]:
+def of_one_scale(found: Sequence[Kept], rules: Rules) -> tuple[list[Kept], list[LeftOut]]:
     """The scored results with judged scores on one scale in each group, and what that leaves out."""
     scales: dict[Group, set[JudgeScale]] = {}
     for one in found:
@@ -52,7 +51,7 @@ def of_one_scale(found: Sequence[Kept]) -> tuple[list[Kept], list[LeftOut]]:
         others = _scales(one) - {JUDGE_SCALE} if len(scales[one.group]) > 1 else set()
         for scale in {*one.votes_left_out, *others}:
             left[one.group, scale] += 1
-        kept.append(_without_votes(one) if others else one)
+        kept.append(_without_votes(one, rules) if others else one)
     return kept, [LeftOut(group, scale, count) for (group, scale), count in sorted(left.items())]
 
 
@@ -60,10 +59,10 @@ def _scales(one: Kept) -> set[JudgeScale]:
     return set(one.settings.get("judge_scales", {}).values())
 
 
-def _without_votes(one: Kept) -> Kept:
+def _without_votes(one: Kept, rules: Rules) -> Kept:
     """As if no judge had been set."""
     numbers = one.numbers.copy()
-    numbers[_COLUMNS] = np.nan
+    numbers[[column for column, metric_id in enumerate(cards_of(rules)) if metric_id in JUDGED]] = np.nan
     text = one.entry if isinstance(one.entry, str) else json.dumps(one.entry)
     text = _VALUE.sub(r'"\1": null', text)
     entry = text if isinstance(one.entry, str) else json.loads(text)

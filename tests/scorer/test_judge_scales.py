@@ -35,6 +35,7 @@ def written(folder: Path, *results: Votes, model: str = "oracle") -> Path:
         result = oracle_result(make_conversation(place)) | {"em_model": model, "judge_models": list(votes)}
         for turn in result["turns"]:
             turn[SCORES_BY_JUDGE] = {judge: dict.fromkeys(RATINGS, MARKS[judge]) for judge in votes}
+            turn["em_draft_judge_scores"] = next(iter(turn[SCORES_BY_JUDGE].values()), {})
             turn["em_draft_binary_assessment_by_model"] = {}
             turn[SCALE_BY_JUDGE] = {judge: scale for judge, scale in votes.items() if scale}
         (folder / f"{model}-{place}.json").write_text(json.dumps(result))
@@ -84,6 +85,13 @@ def test_votes_on_one_scale_count_and_the_others_are_left_out(
     assert 1 == len(scores["metadata"]["votes_left_out"])
     values = {entry["metrics"]["draft_judge"] for entry in scores["conversations"]}
     assert values <= {mean, None}
+
+
+@pytest.mark.parametrize("results", [[{"one": "quality"}, {"two": "relative"}], [{"one": "quality", "two": None}] * 2])
+def test_the_released_rules_do_not_average_two_scales_either(tmp_path: Path, truth: Path, results: list[Votes]) -> None:
+    folder = written(tmp_path / "r", *results)
+    assert [1.0] == means(scored(folder, truth, rules="released"))
+    assert {"one"} == set(scored(folder, truth, rules="released")["aggregates"][0]["judges"])
 
 
 def test_a_file_of_scores_says_the_same_as_scores_in_memory(tmp_path: Path, truth: Path) -> None:
