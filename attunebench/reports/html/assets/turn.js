@@ -173,6 +173,6 @@ function wideView(labels, replies, group) {
   for (const [item, mark] of Object.entries(truth?.post_panas?.items ?? {})) add(`felt ${item} after the talk (1–7)`, text(mark), text(guess?.post_panas?.items?.[item]));
   return make("article", {}, make("h4", {}, "About the whole talk"),
     make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "About the whole talk" }, make("table", {},
-      make("thead", {}, make("tr", {}, ["", "person", groupName(group)].map((head) => make("th", { scope: "col", class: "w" }, words(head))))), make("tbody", {}, rows))),
+      make("thead", {}, make("tr", {}, ["", "person", group === null ? "not scored" : groupName(group)].map((head) => make("th", { scope: "col", class: "w" }, words(head))))), make("tbody", {}, rows))),
     rawPart(replies, group, 0));
 }

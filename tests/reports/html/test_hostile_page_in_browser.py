@@ -1,0 +1,114 @@
+"""The page of hostile scores in Chromium: whatever stands in a text field, nothing runs, complains or asks."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from html_study import SETTINGS, Texts
+from planted import Plan, Skill, planted_scores
+
+from attunebench.reports.html import render_html
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome is on the path"),
+    # Playwright's event loop is closed by its own process, at a time that no test decides.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+PROBES = {
+    "script": "<script>alert('{n}')</script><img src=x onerror=alert('{n}')><svg/onload=alert('{n}')>",
+    "end of script": "</script></style></title><script>alert('{n}')</script><!--<script>",
+    "attribute": "\"' onmouseover=alert('{n}') autofocus onfocus=alert('{n}') style=background:url(//127.0.0.1:9/{n})",
+    "separators": "\u2028alert('{n}')\u2029\\u003c \x00\x1b[31m\u202e {{{n}}} {{% x %}} ${{{n}}} __proto__ javascript:a({n})",
+}
+KEPT = frozenset(("schema_version", "format", "turnNumber", "observed", "preferred", "comparisons", "pairwise"))
+"""Not free text: with anything else there, no study reads the scores."""
+IDS = ("conversationId", "id", "provider", "em_model", "mode", "source_file", "om_model", "participant_id")
+LETTERS = ("binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp")
+
+
+@cache
+def _scores() -> Any:
+    models = {"a": {"default": Skill(judge=0.7), "verbose": Skill(cost=0.1)}, "b": Skill(0.6)}
+    return planted_scores(models, Plan(conversations=4, turns=2, people=3), resamples=50)
+
+
+def probed(value: Any, probe: str, key: str = "") -> Any:
+    """The scores with each text replaced: the same text by the same probe, so that names still refer to each other."""
+    if key in KEPT or key in LETTERS:
+        return value
+    if isinstance(value, dict):
+        return {name: probed(inner, probe, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [probed(inner, probe, "" if key == "questions" else key) for inner in value]
+    return probe.format(n=f"{key}-{value}") if isinstance(value, str) else value
+
+
+def unscored() -> Any:
+    """Scores in which one conversation was scored for nobody."""
+    scores = copy.deepcopy(_scores())
+    last = scores["ground_truth"][-1]["conversationId"]
+    scores["conversations"] = [entry for entry in scores["conversations"] if entry["conversationId"] != last]
+    return scores
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def clicked_through(chromium: Any, path: Path) -> list[str]:
+    """What the page complained of, or asked for, while everything in it was opened."""
+    page = chromium.new_page()
+    page.set_default_timeout(60_000)
+    found: list[str] = []
+    page.on("console", lambda message: found.append(message.text))
+    page.on("pageerror", lambda error: found.append(str(error)))
+    page.on("dialog", lambda dialog: (found.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: found.append(request.url))
+    page.goto(path.as_uri())
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    for kind, most in (("[data-talk]", 4), ("[data-d]", 12), ("[data-stop]", 2)):
+        for place in range(min(most, page.locator(kind).count())):
+            page.evaluate("([kind, place]) => document.querySelectorAll(kind)[place].click()", [kind, place])
+            page.evaluate("new Promise((done) => setTimeout(done, 0))")
+            for label in ("The whole talk", "Next turn"):
+                if kind == "[data-talk]":
+                    page.locator("#behind").get_by_role("button", name=label).first.click()
+            page.evaluate("for (const one of document.querySelectorAll('dialog details')) one.open = true")
+            page.evaluate("for (const one of document.querySelectorAll('dialog')) one.close()")
+    page.close()
+    return [line for line in found if not line.startswith("data:") and line != path.as_uri()]
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_no_text_runs_complains_or_asks(chromium: Any, tmp_path: Path, probe: str) -> None:
+    text = PROBES[probe]
+    evidence = Texts(text.format(n="talk"), text.format(n="draft"), (text.format(n="remark"),))
+    path = tmp_path / "page.html"
+    path.write_text(render_html(probed(_scores(), text), evidence=evidence, settings=SETTINGS), "utf-8")
+    assert [] == clicked_through(chromium, path)
+
+
+def test_a_conversation_that_nobody_was_scored_on_opens_like_any(chromium: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render_html(unscored(), settings=SETTINGS), "utf-8")
+    assert [] == clicked_through(chromium, path)
+
+
+def test_the_probes_reach_every_text() -> None:
+    made = json.dumps(probed(_scores(), "PROBE {n}"))
+    assert made.count("PROBE") > 200
