@@ -179,8 +179,10 @@ def _orders(
         ranks.append(competition_ranks(sampling.estimate(table).value))
         ahead.append(np.array([np.sign(ranks[-1][j] - ranks[-1][i]) for i, j in pairs]))
         found = sampling.estimate(np.stack([table[:, i] - table[:, j] for i, j in pairs], axis=1))
+        # A difference that is the same in all conversations has no interval, and every resample repeats it.
+        repeated = np.isnan(found.low) & (found.n > 1) & (sampling.weights.shape[1] > 1) & (found.value != 0)
         with np.errstate(invalid="ignore"):
-            clear.append((found.low > 0) | (found.high < 0))
+            clear.append((found.low > 0) | (found.high < 0) | repeated)
     at = next((place for place, panel in enumerate(panels) if panel.reference), None)
     orders = []
     for place, panel in enumerate(panels):

@@ -51,7 +51,7 @@ def test_errors_are_the_planted_points(model: str) -> None:
 def test_the_sentence_names_the_worst_branch_and_by_how_much() -> None:
     analysis = made("branch-errors", planted())
     assert "Understanding is foreseen worst" in analysis.shows
-    assert "2.00 [2.00, 2.00] points apart" in analysis.shows
+    assert "2.00 points apart" in analysis.shows
     assert 3 == cell_of(table_of(analysis, "branches"), MOVED, "apart").value
 
 
