@@ -18,6 +18,7 @@ from attunebench.text import encodable
 MAX_BYTES = 32 * 1024 * 1024
 MAX_DEPTH = 64
 _MAX_DIGITS = 30
+_SHOWN = 60
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -26,7 +27,8 @@ def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DE
     """The value in the file and the SHA-256 of its bytes in hex. Takes UTF-8 with or without BOM.
 
     Raises DataError with a sentence that names the file: unreadable, larger than `max_bytes`, not UTF-8, not JSON,
-    nested deeper than `max_depth`, a number that is none (NaN, Infinity, 1e999), half a surrogate pair.
+    nested deeper than `max_depth`, a number that is none (NaN, Infinity, 1e999), half a surrogate pair, a key that
+    stands in one object twice with different values.
     """
     data = _bytes_of(path, max_bytes)
     try:
@@ -40,7 +42,7 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
     """The value in `data`; ValueError says what is wrong with it, without a final stop.
 
     `lenient`: numbers that nobody can compute with (NaN, 1e999, hundreds of digits) are null, and halves of surrogate
-    pairs U+FFFD, for files in which one odd value must not cost all others.
+    pairs become U+FFFD, for files in which one odd value must not cost all others.
     """
     try:
         value = (_LENIENT if lenient else _STRICT).decode(data.decode("utf-8-sig"))
@@ -70,6 +72,15 @@ def _bytes_of(path: Path, max_bytes: int) -> bytes:
     return data
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):  # readers disagree about which of two values counts
+        for key, value in pairs:
+            if found[key] != value:
+                raise ValueError(f"holds the key {key[:_SHOWN]!r} twice in one object, with different values")
+    return found
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"holds {name}, which is not JSON; write null where a number is unknown")
 
@@ -96,8 +107,15 @@ def _fraction_or_null(digits: str) -> float | None:
     return None if math.isinf(number) else number
 
 
-_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction)
-_LENIENT = json.JSONDecoder(parse_constant=lambda _name: None, parse_int=_whole_or_null, parse_float=_fraction_or_null)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_whole, parse_float=_fraction
+)
+_LENIENT = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_constant=lambda _name: None,
+    parse_int=_whole_or_null,
+    parse_float=_fraction_or_null,
+)
 
 
 def _may_be_deeper(data: bytes, max_depth: int) -> bool:

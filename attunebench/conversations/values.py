@@ -5,7 +5,6 @@ Owns the spellings and aliases of spec 2.1. Knows no place of a file but the pat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, cast, get_args
 
@@ -24,6 +23,7 @@ _YES_NO: Mapping[Any, YesNoNa] = {
 }  # fmt: skip
 _WINNERS: Mapping[str, Letter] = {"a": "A", "b": "B", "response_1": "A", "response_2": "B"}
 _VARIANTS: Mapping[str, Variant] = {name: name for name in get_args(Variant)}
+_MOST = 1e12
 _EMOTIONS = default_codebook().display_names
 
 
@@ -142,12 +142,9 @@ def bounded(value: Any, low: float, high: float, path: str, notes: Notes) -> flo
 
 
 def finite(value: Any, path: str, notes: Notes) -> float | None:
-    """A number that a float can hold."""
-    if type(value) in (int, float) and abs(value) < math.inf:
-        try:
-            return float(value)
-        except OverflowError:
-            pass
+    """A number, of a size that scales have."""
+    if type(value) in (int, float) and abs(value) <= _MOST:
+        return float(value)
     notes.expected(path, "a number", value)
     return None
 

@@ -39,9 +39,8 @@ SETTINGS = (
     "attunebench_version",
     "prompt_set_sha256",
     "codebook_sha256",
-    "parameters",
-    "judge_models",
 )
+"""Settings that are a text."""
 UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
 
@@ -111,7 +110,12 @@ def _epoch(value: Any) -> int | None:
 
 
 def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {key: content[key] for key in SETTINGS if content.get(key) is not None}
+    """The settings that have the form in which scores keep them; another form says nothing that could be compared."""
+    settings: dict[str, Any] = {key: content[key] for key in SETTINGS if isinstance(content.get(key), str)}
+    if isinstance(parameters := content.get("parameters"), dict):
+        settings["parameters"] = parameters
+    if (judges := values.texts(content.get("judge_models"))) is not None:
+        settings["judge_models"] = list(judges)
     strategy = values.text(post.get("panas_strategy"))
     return {**settings, "panas_strategy": strategy} if strategy else settings
 

@@ -5,7 +5,6 @@ Nothing is clamped or guessed: a value that does not fit is not answered (spec 4
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,6 +21,7 @@ LETTERS: dict[object, str] = {
     **dict.fromkeys(("B", "b", "response_2", "responseb"), "B"),
 }
 
+MOST = 1e12
 _MOST_WHOLE = 10**9
 
 
@@ -69,9 +69,8 @@ def intensity(value: Any) -> float | None:
 
 
 def amount(value: Any) -> float | None:
-    """A finite number ≥ 0 (money, seconds, counts), else None."""
-    known = number(value, 0, math.inf)
-    return known if known is not None and math.isfinite(known) else None
+    """A number from 0 to 10¹² (money, seconds, counts: beyond that none is meant), else None."""
+    return number(value, 0, MOST)
 
 
 def whole(value: Any) -> int | None:

@@ -16,7 +16,7 @@ from attunebench.conversations.groups import diagnosis_groups
 from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
 from attunebench.metrics.emotion import as_tags
 from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
-from attunebench.results.values import amount
+from attunebench.results.values import MOST, amount
 from attunebench.scores import (
     ConversationAnswers,
     GroundTruthEntry,
@@ -76,7 +76,7 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
         "topics": [topic for raw in categories if (topic := _text(raw))],
         "subtopic": _text(metadata.get("subtopic")),
         "attitude": profile.conversation_topic_attitude if profile else None,
-        "demographics": {key: value for key, value in told.items() if value != []},
+        "demographics": {key: value for key, value in told.items() if value != [] and _is_told(value)},
         "diagnosis_groups": list(diagnosis_groups(profile.demographics.diagnoses)) if profile else [],
         "computed_scores": dict(profile.computed_scores) if profile else {},
         "pre_panas": _panas(conversation.pre_panas),
@@ -131,6 +131,13 @@ def _wide(wide: ConversationWide | PredictedWide) -> WideAnswers:
         "follow_up": None if wide.follow_up is None else list(wide.follow_up),
         "four_branch": dict(wide.four_branch),
     }
+
+
+def _is_told(value: Any) -> bool:
+    """Whether a value is of those by which conversations can be chosen: texts and numbers, no objects."""
+    if isinstance(value, list):
+        return all(isinstance(one, str) for one in value)
+    return isinstance(value, str) or (type(value) in (int, float) and abs(value) <= MOST)
 
 
 def _text(value: Any) -> str | None:

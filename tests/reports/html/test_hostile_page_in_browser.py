@@ -29,7 +29,7 @@ PROBES = {
     "script": "<script>alert('{n}')</script><img src=x onerror=alert('{n}')><svg/onload=alert('{n}')>",
     "end of script": "</script></style></title><script>alert('{n}')</script><!--<script>",
     "attribute": "\"' onmouseover=alert('{n}') autofocus onfocus=alert('{n}') style=background:url(//127.0.0.1:9/{n})",
-    "separators": "\u2028alert('{n}')\u2029\\u003c \x00\x1b[31m\u202e {{{n}}} {{% x %}} ${{{n}}} __proto__ javascript:a({n})",
+    "separators": "\u2028alert('{n}')\u2029\\u003c \x00\x1b[31m\u202e {{{n}}} {{% x %}} __proto__ javascript:a({n})",
 }
 KEPT = frozenset(("schema_version", "format", "turnNumber", "observed", "preferred", "comparisons", "pairwise"))
 """Not free text: with anything else there, no study reads the scores."""
