@@ -16,7 +16,7 @@ _SEQUENCES = re.compile(
     re.DOTALL,
 )
 _MARKDOWN = re.compile(r"[\\`*<>\[\]|~&]|(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=[wW]{3})\.")
-_UNSEEN = re.compile(
+_UNSHOWN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
@@ -70,7 +70,7 @@ def markdown_text(text: str) -> str:
 
 def visible(text: str) -> str:
     """The text with each character that would not be seen as its code point: "a‹U+202E›b"."""
-    return _UNSEEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
+    return _UNSHOWN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
 
 
 def encodable(text: str) -> str:
