@@ -20,7 +20,7 @@ from attunebench.published import mixed_rules, rules_of
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.study.schema import Group, Reference, Study
 from attunebench.study.shape import group_key, require_shape
-from attunebench.text import printable
+from attunebench.text import levelled, printable
 
 _Key = tuple[str, str, str]
 _LONGEST_LABEL = 100
@@ -126,7 +126,10 @@ def _labels(models: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
     Names are text of strangers: what steers a terminal is taken out, and what fills a screen is cut.
     """
-    names = {key: printable(key[1], _LONGEST_LABEL) or "(no name)" for key in sorted(models)}
+    names = {
+        key: printable(key[1], _LONGEST_LABEL) if levelled(printable(key[1])).strip() else "(no name)"
+        for key in sorted(models)
+    }
     shared = Counter(names.values())
     labels: dict[tuple[str, str], str] = {}
     for key, name in names.items():
