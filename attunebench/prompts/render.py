@@ -61,7 +61,8 @@ def prompt_set_sha256(names: tuple[str, ...] = ()) -> str:
 
 @cache
 def template_names() -> tuple[str, ...]:
-    """The names of the benchmark's templates, sorted: those of other tasks are in folders, `task/name`."""
+    """The names of the benchmark's templates, sorted. Those that are no part of its digest are in folders,
+    `folder/name`: other tasks', and judges' on scales that came later, whose calls have a digest of their own."""
     files = (entry.name for entry in resources.files(__package__ or "").iterdir())
     return tuple(sorted(file.removesuffix(".txt") for file in files if file.endswith(".txt")))
 

@@ -12,11 +12,14 @@ from itertools import groupby
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation, Demographics, Panas, ParticipantProfile, Turn
+from attunebench.judging import JudgeScale
 from attunebench.prompts import fence, render
 from attunebench.protocol.calls import BLIND, CHANGES, Asked, Message
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 
 _UNKNOWN = "unknown"
+_JUDGING: Mapping[JudgeScale, str] = {"relative": "judge", "quality": "judging/quality"}
+"""Scale → the template of what a judge is asked."""
 
 
 class Thread:
@@ -113,15 +116,9 @@ def has_reference(turn: Turn) -> bool:
 
 def judge_step(turn: Turn, asked: Asked) -> str:
     """Asks a judge for ratings and for what a draft does; the draft itself is put in behind it."""
-    conditions = {
-        "reference": has_reference(turn),
-        "rated": asked.rated,
-        "relative": asked.scale == "relative",
-        "questions": bool(asked.questions),
-    }
     return render(
-        "judge",
-        conditions,
+        _JUDGING[asked.scale],
+        {"reference": has_reference(turn), "questions": bool(asked.questions)},
         number=str(turn.number),
         reference=fence("reference", turn.human_edited or ""),
         questions=_listed(asked.questions),

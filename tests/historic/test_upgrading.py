@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,13 @@ from upgrades import CONVERSATIONS, FOLDERS, JUDGES, MODES, TURNS
 
 from attunebench.cli.main import main
 from attunebench.journal.hashes import prompt_digest
-from attunebench.judging import BINARY_BY_JUDGE, SCORES_BY_JUDGE
+from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.protocol.calls import Message
+from attunebench.reports import build_report
+from attunebench.reports.merging import merged_scores
+from attunebench.scores import read_scores
+from attunebench.study import read_study
+from attunebench.study.compatibility import findings
 
 HERE = Path(__file__).parent / "upgrade_741c220"
 KILLED = [name for name, made in FOLDERS.items() if made.killed_after is not None]
@@ -96,6 +101,17 @@ def holds(new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
+def scales_in(result: bytes) -> set[str]:
+    """The scales that the votes of a result file name."""
+    return {scale for turn in json.loads(result)["turns"] for scale in turn[SCALE_BY_JUDGE].values()}
+
+
+def warnings_of_files(files: Sequence[Path]) -> Sequence[str]:
+    """What stands above the report of these scores files."""
+    scores = merged_scores([read_scores(file) for file in files], [str(file) for file in files])
+    return build_report(scores).warnings
+
+
 def as_far_as_settled(requests: Requests, voted: bool) -> Requests:
     """The requests; those to judges by their number alone where none has voted: the scale is today's then."""
     if voted:
@@ -151,6 +167,23 @@ def test_what_an_earlier_version_began_is_finished_with_the_missing_calls(
         assert 0 == do(*command)
     assert [] == server.fake.bodies
     assert after == results_in(results)
+
+
+def test_earlier_results_compare_with_those_of_today(
+    opened: Callable[[str], Path], server: BatchServer, tmp_path: Path
+) -> None:
+    """The templates of what the evaluated model is asked are the same, and so is their digest."""
+    before = opened("finished")
+    run = [word if word != "em" else "em-of-today" for word in FOLDERS["finished"].commands[0]]
+    assert 0 == do(*run, "--output", "today")
+    assert "quality" in {vote for result in results_in(Path("today")).values() for vote in scales_in(result)}
+    files = []
+    for folder in (before, Path("today")):
+        files.append(tmp_path / f"{folder.name}.json")
+        assert 0 == do("score", "--results", str(folder), "--ground-truth", "data", "--output", str(files[-1]))
+    told = " ".join(finding.sentence for finding in findings(read_study(files)))
+    assert "PROMPT" not in told
+    assert not [sentence for sentence in warnings_of_files(files) if "PROMPT" in sentence]
 
 
 def test_judges_that_are_added_to_earlier_results_ask_nothing_of_the_model(

@@ -107,8 +107,13 @@ def test_the_schema_allows_every_answer_and_to_decline() -> None:
 
 def test_the_digest_of_the_benchmark_s_prompts_is_what_it_was() -> None:
     """Another digest makes the results that people have count as made with other prompts: change it only on purpose."""
-    assert "6aaf54b578cbbd2047d758e8513170a1d5a5a4837031a78bda48913911843968" == prompt_set_sha256()
+    assert "0828d4c07ce1601b01f59917f4fe03ead7b39020bacc731e147cddb409d6e6c5" == prompt_set_sha256()
     assert [] == [name for name in template_names() if "/" in name]
+
+
+def test_the_prompt_of_the_quality_scale_is_what_it_was() -> None:
+    """The digest of all prompts does not hold it: another wording of it would make votes of two kinds look alike."""
+    assert "cbc563213ea90bea3c61d78d1cfbba74b3a5252d65c0eef1d4ae08d4cfc8c0ef" == prompt_set_sha256(("judging/quality",))
 
 
 def test_the_prompts_of_profiles_have_a_digest_of_their_own() -> None:
