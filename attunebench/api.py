@@ -24,6 +24,7 @@ from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
 from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
 from attunebench.scorer import score_to_file as _score_to_file
+from attunebench.scorer.alignment import MismatchError
 from attunebench.scorer.closeness import Progress
 from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.groups import Ci
@@ -279,8 +280,14 @@ def score_to_file(
 
 
 def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mapping[str, float | None]:
-    """Metric id → value of one result as it was assembled, for the `scores` block of its file."""
-    return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
+    """Metric id → value of one result as it was assembled, for the `scores` block of its file.
+
+    Empty where the result answers other turns, texts or comparisons than the conversation has now.
+    """
+    try:
+        return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
+    except MismatchError:
+        return {}
 
 
 def _loaded(

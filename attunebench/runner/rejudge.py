@@ -10,7 +10,7 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -247,8 +247,7 @@ class _Rejudge:
         top["rejudged"] = [*(earlier if isinstance(earlier, list) else ()), self._note(marks, asked)]
         # The block of somebody else's scores is not ours to compute.
         if self._quick_scores is not None and isinstance(data.get("scores"), dict) and "attunebench_version" in data:
-            with suppress(ValueError):  # it answers turns that the conversation does not have, and `score` says so
-                top["scores"] = dict(self._quick_scores(page.conversation, marks.data))
+            top["scores"] = dict(self._quick_scores(page.conversation, marks.data))
         return {**marks.changes, (): top}
 
     def _note(self, marks: Marked, asked: int) -> dict[str, Any]:

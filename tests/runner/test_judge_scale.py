@@ -180,3 +180,23 @@ def test_replies_are_read_again_on_the_scale_on_which_they_were_asked(run: Run, 
     summary = attunebench.reparse(folder, data)
     assert (CONVERSATIONS, {}, 0) == (summary.unchanged, summary.left, summary.asked_again)
     assert before == read(folder)
+
+
+def test_a_judge_is_added_after_a_text_was_corrected_that_the_model_never_saw(
+    run: Run, data: Path, folder: Path
+) -> None:
+    """The result cannot be scored any more, but its drafts can be judged."""
+    path = data / "conversation_1.json"
+    talk = json.loads(path.read_bytes())
+    talk["turns"][0]["annotations"] |= {"pairwiseComparisons": [], "selectedPairwiseQuestions": []}
+    path.write_text(json.dumps(talk))
+    run()
+    talk["turns"][0]["annotations"]["alternateResponses"]["humanEdited"] = "Another reference."
+    path.write_text(json.dumps(talk))
+    assert {} == run(judges=("judge",)).skipped
+    assert {"quality": CONVERSATIONS * TURNS} == scales(folder)
+    assert [True, False] == [bool(result["scores"]) for result in sorted(read(folder), key=_is_changed)]
+
+
+def _is_changed(result: dict[str, Any]) -> bool:
+    return bool(result["source_file"] == "conversation_1.json")

@@ -18,6 +18,7 @@ from attunebench.harness.inspect_ai.study import Choices, study_of
 from attunebench.harness.inspect_ai.trouble import sentences
 from attunebench.metrics.registry import cards_of
 from attunebench.results.parsing import parse_result
+from attunebench.scorer.alignment import MismatchError
 from attunebench.scorer.conversation import ConversationScore, score_conversation
 from attunebench.scorer.tallies import RATES
 
@@ -60,7 +61,10 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
             )
         with sentences():
             conversation = study.conversation(state.metadata["conversation"])
-        return _score(score_conversation(conversation, parse_result(result)))
+        try:
+            return _score(score_conversation(conversation, parse_result(result)))
+        except MismatchError as error:
+            return Score.unscored(reason="scoring_failed", explanation=f"The sample cannot be scored: {error}.")
 
     return score
 
