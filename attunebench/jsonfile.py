@@ -56,7 +56,7 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
         raise ValueError(f"nested deeper than {max_depth} levels")
     if (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
         if not lenient:
-            raise ValueError("holds half of a surrogate pair (\\ud800 to \\udfff), which is no text")
+            raise ValueError("holds an unpaired surrogate (\\ud800 to \\udfff)")
         return json.loads(encodable(json.dumps(value, ensure_ascii=False)))
     return value
 

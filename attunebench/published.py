@@ -276,7 +276,7 @@ def published_remarks(metadata: Mapping[str, Any]) -> list[str]:
     for entry in metadata.get("published") or ():
         unknown = ", ".join(printable(key, _LONGEST_KEY) for key in entry["unknown_keys"][:_MOST_KEYS])
         more = len(entry["unknown_keys"]) - _MOST_KEYS
-        left = f" Keys not understood: {unknown}{f' and {more} more' if more > 0 else ''}." if unknown else ""
+        left = f" Unknown keys: {unknown}{f' and {more} more' if more > 0 else ''}." if unknown else ""
         models = printable(", ".join(entry["models"]), 500)
         remarks.append(
             f"{entry['file']}, of the released scorer: {entry['n_results']} conversation scores; {models}.{left}"

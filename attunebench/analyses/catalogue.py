@@ -62,7 +62,7 @@ _ENTRIES = (
     Entry(
         "composite-variants",
         "Composite by other formulas",
-        "Does the ranking depend on how the Composite is put together?",
+        "Does the ranking depend on the formula of the Composite?",
         "As published; the follow-up only where something felt off; the three pillars with equal weights; the draft "
         "judge as a third equal term of evaluation quality, where drafts were judged. Values, differences and ranks "
         "beside the published formula, over the same conversations.",
@@ -147,8 +147,8 @@ _ENTRIES = (
         "conversation-wide",
         "Questions about the whole talk",
         "Which answers about the whole talk are foreseen?",
-        "Q1 to Q3 and the follow-up; the follow-up also over the conversations in which something felt off, where "
-        "alone it is asked, and false alarms.",
+        "Q1 to Q3 and the follow-up; the follow-up also over only the conversations in which something felt off, "
+        "where it is asked; false alarms.",
         "Two models near zero on the follow-up.",
     ),
     Entry(

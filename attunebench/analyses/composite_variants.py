@@ -118,8 +118,8 @@ def analyse(subject: Subject) -> Analysis:
         begun,
         tables=(_overview(compared, settings), *(one.table(settings) for one in list(compared.values())[1:])),
         shows=" ".join(one.sentence() for one in list(compared.values())[1:]),
-        cannot="Which formula is right: each is a choice of what counts how much. That a rank moves says that the "
-        "models are close, not that one of the formulas is mistaken.",
+        cannot="Which formula is right: each is a choice of weights. A changed rank shows that the models are close, "
+        "not that a formula is wrong.",
         warnings=common.comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
         notes=(
             "ET emotion_tracking, EQ evaluation_quality, HC holistic_comprehension, each from 0 to 1.",
@@ -216,7 +216,7 @@ class _Compared:
                 Column("difference", "variant − published", "points", "Paired over the conversations.", None, 2),
                 Column("rank_published", "rank, published", "rank", "Rank by the published formula.", False),
                 Column("rank", "rank, variant", "rank", "Rank by the variant.", False),
-                Column("shift", "shift", "number", "Ranks gained under the variant; below 0: lost.", None, 0),
+                Column("shift", "shift", "number", "Ranks gained under the variant; negative: lost.", None, 0),
             ),
             rows,
             caption=f"{self.variant.formula} {self.sample} that {common.counted(len(self.labels), 'model')} have. "

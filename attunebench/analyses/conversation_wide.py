@@ -93,10 +93,10 @@ def _by_model(
             ),
         ),
         tuple(rows),
-        caption=f"{common.sample_text(study)}. Blind guessing gives 1/4 on Q2 and Q3; who is above it: "
-        f"{common.correction_text(sampling.settings, 'all models and both questions')}. The follow-up is asked where "
-        "something felt off: “felt off” is over these conversations alone, the canonical follow-up over all of them "
-        "(where nothing did, an empty answer earns 1). False alarms: over the others, lower is better. "
+        caption=f"{common.sample_text(study)}. Chance is 1/4 on Q2 and Q3; models above it: "
+        f"{common.correction_text(sampling.settings, 'all models and both questions')}. The follow-up is asked only "
+        "where something felt off. “felt off” covers only these conversations; the canonical follow-up covers all of "
+        "them (1 for an empty answer where nothing did), false alarms the others (lower is better). "
         f"{common.intervals_text(sampling.settings)}.",
         chart=Chart(
             "bars",

@@ -125,8 +125,8 @@ def _verdict_column(settings: Settings) -> Column:
         f"|ρ| < {threshold}?",
         "text",
         f"independent: the whole interval lies within ±{threshold}. related: it lies beyond ±{threshold}, and the "
-        f"corrected p is at most {settings.alpha:g}. too few models: no p over so few can be that small. undecided: "
-        "otherwise.",
+        f"corrected p is at most {settings.alpha:g}. too few models: no p over so few models can be that small. "
+        "undecided: otherwise.",
     )
 
 
@@ -282,8 +282,8 @@ def _shows(whole: Correlated, models: int, settings: Settings) -> str:
         said = (
             f"{models} models cannot decide this: the smallest possible p, corrected over "
             f"{common.counted(tests, 'pair')}, is {common.number(least)}, so no two capabilities can be found related; "
-            f"{len(counts['independent'])} of {common.counted(len(pairs), 'pair')} are independent with the whole "
-            "interval."
+            f"{len(counts['independent'])} of {common.counted(len(pairs), 'pair')} are independent: their "
+            "whole interval lies within the threshold."
         )
     for verdict in ("related", "independent"):
         if counts[verdict]:

@@ -21,8 +21,8 @@ ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter"
 NOT_ESTIMABLE = "not estimable"
 """Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
 NOT_ESTIMABLE_NOTE = (
-    f"“{NOT_ESTIMABLE}”: every conversation (or participant) has the same value, so resampling shows no interval. "
-    "Shares of right answers have Wilson's interval there."
+    f"“{NOT_ESTIMABLE}”: every conversation (or participant) has the same value, so no interval can be estimated; "
+    "shares of right answers have Wilson's interval instead."
 )
 SMALL = 20
 """Under this many conversations a subgroup gets a warning and no claim (spec 07)."""

@@ -50,8 +50,8 @@ def analyse(subject: Subject) -> Analysis:
     if pair is None:
         return replace(
             begun,
-            missing="This needs the same results by both rules: score them again with the other --rules, and give both "
-            "files to `analyze rules`.",
+            missing="This needs the same results scored by both rules: score them again with the other --rules, and "
+            "pass both files to `analyze rules`.",
         )
     ours, released = pair
     if not ours.groups or not ours.ids:
@@ -69,7 +69,7 @@ def analyse(subject: Subject) -> Analysis:
         tables=(_table(ours, found, settings),),
         shows=_shows(ours, found),
         cannot="Which rules are better. A difference shows how rules treat missing answers and missing labels, not how "
-        "well a model understands people. Compare published numbers with the released rules alone.",
+        "well a model understands people. Compare published numbers only with scores by the released rules.",
         notes=(common.small_text(settings),),
     )
 
@@ -116,7 +116,7 @@ def _table(study: Study, found: Sequence[_Both], settings: Settings) -> Table:
         Column("difference", "released − attunebench", "points", "Paired by conversation.", None, _DIGITS),
         Column("rank", "rank", "rank", "Among these models, by our rules.", False),
         Column("rank_released", "rank, released", "rank", "Among these models, by the released rules.", False),
-        Column("rank_change", "rank change", "number", "Places gained by the released rules.", None, 0),
+        Column("rank_change", "rank change", "number", "Ranks gained by the released rules; negative: lost.", None, 0),
     )
     rows = []
     for both in found:

@@ -32,8 +32,8 @@ def pair_tests(
     joint = settings.correction == "maxt"
     if joint and a.shape[1] > _MOST_JOINT:
         raise UsageError(
-            f"max-T keeps the permutations of all {a.shape[1]:,} pairs in memory, which {_MOST_JOINT:,} may have; "
-            "use --correction holm."
+            f"max-T keeps the permutations of all pairs in memory and takes at most {_MOST_JOINT:,} pairs, not "
+            f"{a.shape[1]:,}; use --correction holm."
         )
     return paired_tests(
         a,

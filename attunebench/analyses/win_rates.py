@@ -219,8 +219,8 @@ def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> s
     most = int(rates.pairs.n.max(initial=0))
     if not (rates.small == 0).any():
         return (
-            f"Two models have {common.counted(most, 'conversation')} of "
-            f"{common.counted(len(np.unique(sampling.people)), 'participant')} in common at most: too few for a claim."
+            f"No two models have more than {common.counted(most, 'conversation')} of "
+            f"{common.counted(len(np.unique(sampling.people)), 'participant')} in common: too few for a claim."
         )
     if not apart:
         return (

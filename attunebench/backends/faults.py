@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         "day",
         _no_more_today,
         "stop",
-        "{provider} takes no more requests to {model} for today{says}. "
+        "{provider} accepts no more requests to {model} today{says}. "
         "Repeat the command {after_the_day}: finished calls are kept.",
     ),
     Rule(
@@ -392,4 +392,4 @@ def _after_the_day(fault: Fault) -> str:
         return f"after {wait_in_words(fault.wait)}"
     if fault.quotas:
         return f"after {wait_in_words(day_ends_at('America/Los_Angeles'))}, when Google's day ends"
-    return f"when the day of the provider has ended, at the latest {wait_in_words(86400.0)}"
+    return f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"

@@ -31,7 +31,7 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
     "limit": ("max_tokens", "sent under its other name"),
     "system": ("system", "folded into the user message"),
     "compression": ("accept-encoding", "identity: compressed answers could not be read"),
-    "stream": ("stream", "asked for: the server gives no other answers"),
+    "stream": ("stream", "on: the server answers only by event stream"),
 }
 """What `Reply.notes` says of each concession."""
 

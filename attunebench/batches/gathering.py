@@ -191,8 +191,8 @@ class Gathering:
         self._desk.set_aside(submission)
         self.halt(
             ConfigurationError(
-                f"{error}, which {submission.requests:,} requests cannot have: nothing of batch {printable(batch.id)} "
-                "was taken. Is this the right address? The same command with --cancel gives the batch up."
+                f"{error}, too much for {submission.requests:,} requests, so nothing of batch {printable(batch.id)} "
+                "was read. Check the address; the same command with --cancel gives the batch up."
             )
         )
         return False

@@ -218,7 +218,7 @@ class Service:
                 async for part in response.content.iter_any():
                     size += len(part)
                     if size > most:
-                        raise TooLongError(f"The answers of {self.endpoint.host} are more than {most >> 20:,} MB")
+                        raise TooLongError(f"The answers of {self.endpoint.host} exceed {most >> 20:,} MB")
                     _write(into, part)
                 _write(into, b"\n")
             except CATCHABLE as error:

@@ -102,7 +102,9 @@ def analyze(
     else:
         study, others = read_study(sources), read_studies(other_labels or ())
         if any(other.rules != study.rules for other in others):
-            raise UsageError("The files of --other-labels follow other --rules; score them with the same.")
+            raise UsageError(
+                "The files of --other-labels were scored by other rules; score them with the same --rules."
+            )
     if mode is not None:
         study.of_mode(mode)
     subject = analyses.Subject(study, settings, others)

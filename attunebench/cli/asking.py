@@ -81,9 +81,9 @@ JudgeScaleOption = Annotated[
     typer.Option(
         "--judge-scale",
         metavar="SCALE",
-        help="What a judge's 1 to 7 mean. quality: how good the draft is; relative: how it compares with the "
-        "human-edited reply, 4 being as good. Never averaged with each other.",
-        show_default="that of the votes in the results folder, else quality",
+        help="Meaning of the judges' ratings from 1 to 7. quality: how good the draft is; relative: compared with the "
+        "human-edited reply (4: as good). The two are never averaged.",
+        show_default="the scale of the votes in the results folder, else quality",
     ),
 ]
 CallTimeoutOption = Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds for one try of a call.")]

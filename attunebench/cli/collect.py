@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def collect(
     responses: Annotated[
         list[Path],
-        typer.Argument(help="Response files, folders of them, or - for stdin; plain or packed, in any order."),
+        typer.Argument(help="Response files, folders of them, or - for stdin; plain or compressed, in any order."),
     ],
     results: ResultsOption = Path("results"),
     conversations: Annotated[
@@ -98,7 +98,7 @@ def _oddities(path: str, counted: Collected) -> Iterator[str]:
         what = "; it looks like a web page" if counted.pages else " (cut, or no JSON with a custom_id)"
         yield (
             f"{path}: {counted.unreadable:,} of {plural(counted.lines, 'line')} cannot be read{what}. "
-            "What they answer is planned, and paid, again unless you collect it from a whole file first."
+            "Collect these answers from an intact file first; otherwise their requests are planned, and paid, again."
         )
     if counted.foreign:
         yield f"{path}: {plural(counted.foreign, 'line')} answering no request of this folder."

@@ -45,8 +45,7 @@ def show(
 ) -> None:
     """Print the messages of one call, under a line that names each message's role.
 
-    On a terminal, characters that would steer it or not be seen stand as their code points; a pipe or file gets all
-    to the letter.
+    A terminal shows control and invisible characters as code points; a pipe or file gets the exact text.
     """
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
@@ -66,7 +65,7 @@ def show(
     scales: tuple[JudgeScale, ...] = get_args(JudgeScale)
     scale = next((known for known in scales if known == judge_scale), None)
     if scale is None:
-        raise UsageError(f"There is no judge scale {judge_scale}; there are {', '.join(scales)}.")
+        raise UsageError(f"Unknown judge scale {judge_scale}; choose {' or '.join(scales)}.")
     modes = parse_modes(mode)
     if len(modes) != 1:
         raise UsageError("One mode at a time can be shown.")

@@ -55,7 +55,7 @@ def score(
         str,
         typer.Option(
             metavar="attunebench|released",
-            help="Whose rules: ours, or those of the released scorer, for comparison with published numbers only.",
+            help="Score by our rules or by those of the released scorer (only for comparison with published numbers).",
         ),
     ] = "attunebench",
     skip_invalid: SkipInvalidOption = False,
@@ -63,8 +63,8 @@ def score(
         str | None,
         typer.Option(
             metavar="quality|relative",
-            help="Count judges' votes on this scale alone; ratings on two scales are never averaged.",
-            show_default="quality where a model's results hold both",
+            help="Count only judges' votes on this scale; ratings on two scales are never averaged.",
+            show_default="the scale of a model's votes; quality where its results hold both",
         ),
     ] = None,
     bertscore: Annotated[
@@ -106,10 +106,10 @@ def score(
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
     if rules not in ("attunebench", "released"):
-        raise UsageError(f"There are no rules {rules}; there are `attunebench` and `released`.")
+        raise UsageError(f"Unknown rules {rules}; choose attunebench or released.")
     scale = next((known for known in JUDGE_SCALES if known == judge_scale), None)
     if judge_scale is not None and scale is None:
-        raise UsageError(f"There is no judge scale {printable(judge_scale)}; there are {', '.join(JUDGE_SCALES)}.")
+        raise UsageError(f"Unknown judge scale {printable(judge_scale)}; choose {' or '.join(JUDGE_SCALES)}.")
     wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
     comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
     with _told() as progress:
@@ -190,7 +190,7 @@ def _tell(scores: Scores) -> int:
     if outdated := scores["metadata"]["n_outdated"]:
         _say(
             f"{outdated} results were made from an earlier version of their conversation file and do not record its "
-            "texts. If only labels have changed, their scores are right."
+            "texts. If only labels have changed, their scores are correct."
         )
     for group in scores["aggregates"]:
         coverage = group["coverage"]

@@ -88,8 +88,8 @@ def _caption(source: Source, study: Study, metrics: Sequence[str], labels: Seque
         "metric is defined. Each panel has its own axis.",
         f"{common.sample_text(study)}. {common.intervals_text(source.settings)}. Nothing is controlled for.",
         *judged,
-        "Hollow: too few conversations for a claim; without a line: the interval cannot be estimated, as all have the "
-        "same value. Overlapping intervals are no test of a difference: conversations "
+        "Hollow: too few conversations for a claim; no line: the interval is not estimable (the same value "
+        "in all conversations). Overlapping intervals are no test of a difference: conversations "
         "are the same for all models, and `compare` tests the pairs.",
         *source.shortened(labels),
     )

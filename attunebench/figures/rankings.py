@@ -42,7 +42,7 @@ def leaderboard(source: Source) -> list[Picture]:
         "Mean per model, best first, with its interval. Bands are tiers: models of a tier are not told apart from its "
         "best. On the right the rank, and in brackets the places it takes over resamples.",
         tables[0].caption,
-        "Hollow: too few conversations for a claim; without a line: the interval cannot be estimated.",
+        "Hollow: too few conversations for a claim; no line: the interval is not estimable.",
         analysis.shows,
         analysis.cannot,
         *source.shortened(labels),

@@ -63,8 +63,8 @@ def conversation_wide(source: Source) -> list[Picture]:
         figure, drawn, {"chance": "chance (blind guessing)", "base rate": "base rate of the other talks"}
     )
     caption = (
-        "Mean score per model from 0 to 1 with its interval (none where it cannot be estimated, as all conversations "
-        "have the same value); n counts conversations.",
+        "Mean score per model from 0 to 1 with its interval (no line: not estimable, the same value in all "
+        "conversations); n counts conversations.",
         table.caption,
         analysis.shows,
         analysis.cannot,

@@ -59,7 +59,7 @@ def _on_scale(analysis: Analysis, scale: JudgeScale | None, scales: Sequence[Jud
     """The analysis with its scale in the title, and a name of its own where there are votes on several."""
     if scale is None:
         return analysis
-    apart = "Votes on different scales are reported apart: they are never averaged or compared."
+    apart = "Votes on different scales are reported separately; they are never averaged or compared."
     return replace(
         analysis,
         name=f"{analysis.name}-{scale}" if scale != scales[0] else analysis.name,

@@ -16,13 +16,19 @@ from attunebench.metrics.text import jaccard
 Votes = Mapping[str, Mapping[str, float]]
 YesNoVotes = Mapping[str, Mapping[str, str]]
 DIMENSIONS = {
-    "overall_score": ("overall", "How good a judge model finds the model's own reply as a whole."),
+    "overall_score": ("overall", "How good the model's own reply is as a whole, as rated by a judge model."),
     "emotional_appropriateness": (
         "emotional appropriateness",
-        "How well, by a judge model, the model's own reply takes up the feelings.",
+        "How well the model's own reply responds to the person's feelings, as rated by a judge model.",
     ),
-    "helpfulness": ("helpfulness", "How well, by a judge model, the model's own reply serves what the person needs."),
-    "tone_match": ("tone match", "How well, by a judge model, the tone of the model's own reply suits the person."),
+    "helpfulness": (
+        "helpfulness",
+        "How well the model's own reply serves the person's needs, as rated by a judge model.",
+    ),
+    "tone_match": (
+        "tone match",
+        "How well the tone of the model's own reply suits the person, as rated by a judge model.",
+    ),
 }
 """What judges rate → its short name and meaning."""
 

@@ -99,4 +99,4 @@ def below_chance(metric_id: str, mean: float | None) -> bool:
 def no_reference(metric_ids: Iterable[str]) -> str:
     """Why the reference has no value on these metrics; "" for none."""
     labels = ", ".join(REGISTRY[metric_id].label for metric_id in metric_ids)
-    return f"It is no reference on {labels}, where it is below blind guessing." if labels else ""
+    return f"Not shown on {labels}, where it is below chance." if labels else ""

@@ -86,7 +86,7 @@ CARDS: tuple[Metric, ...] = (
         "panas_mae",
         "PANAS totals, error",
         "By how many points the predicted positive and negative totals miss the person's own.",
-        "Mean |Δ| over the two totals, a missing one being 40; a side that is missing on both is left out.",
+        "Mean |Δ| over the two totals, a missing one counting as 40; a side that is missing on both is left out.",
         high=70.0,
         unit="scale points",
         higher_is_better=False,

@@ -121,7 +121,7 @@ def _judged(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
     section = _section("draft", [card for card in cards if card.id in JUDGED], groups, keep_empty=False)
     if not section.rows:
         return section
-    return replace(section, title="Drafted replies, as judged", notes=(*section.notes, notes.judged_n(groups)))
+    return replace(section, title="Judged drafts", notes=(*section.notes, notes.judged_n(groups)))
 
 
 def _place(card: Metric) -> str:

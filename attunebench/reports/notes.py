@@ -23,7 +23,7 @@ _MUST_AGREE = {
 _LEFT_OUT = {
     "unreadable": "unreadable results",
     "not_in_ground_truth": "results of conversations without labels",
-    "mismatched": "results that answer other turns, texts or comparisons",
+    "mismatched": "results that do not match their conversation",
     "duplicates": "the same result more than once",
     "invalid_conversations": "invalid conversations",
 }
@@ -63,14 +63,14 @@ def _released(metadata: Mapping[str, Any]) -> str | None:
         return None
     return (
         "Scored by the rules of the released scorer, for comparison with published numbers only. No chance level is "
-        "shown: these rules give turns without labels 1 and comparisons without a winner 0, so that guessing has no "
+        "shown: these rules give turns without labels 1 and comparisons without a winner 0, so guessing has no "
         "constant score."
     )
 
 
 def _by_se(groups: Sequence[Group]) -> str | None:
     names = ", ".join(group.name for group in groups if group.by_se)
-    return names and f"Only aggregates are known, so intervals are mean ± 1.96 SE and no test includes them: {names}."
+    return names and f"Only aggregates are known; intervals are mean ± 1.96 SE and nothing is tested: {names}."
 
 
 def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:
@@ -252,8 +252,8 @@ def _intervals(metadata: Mapping[str, Any]) -> str:
     kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")
     return (
         f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. "
-        f"{NO_INTERVAL} is an interval that cannot be estimated: there is one of the {unit}, or all have the same "
-        "value (shares of right answers then have Wilson's interval). "
+        f"{NO_INTERVAL}: the interval is not estimable, since there is only one of the {unit} or all have the same "
+        "value (shares of right answers have Wilson's interval instead). "
         "Where no n is given, it is the number of scored conversations."
     )
 

@@ -156,7 +156,7 @@ def _turns(value: Any) -> tuple[tuple[ResultTurn, ...], bool]:
 def _known(number: int | None, place: int) -> int:
     """The number of a turn. Where others say theirs, its place in the list is no substitute."""
     if number is None:
-        raise ValueError(f"the number of its turn at place {place + 1} is missing or no whole number")
+        raise ValueError(f"the turnNumber of its turn at position {place + 1} is missing or not a whole number")
     return number
 
 

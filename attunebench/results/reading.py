@@ -129,7 +129,7 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
     for path in _json_files(root, findings):
         name = path.relative_to(root).as_posix() if path != root else path.name
         if not os.path.isfile(path):  # noqa: PTH113
-            findings.unreadable.append(Unreadable(name, "is a broken link, no ordinary file, or closed to you"))
+            findings.unreadable.append(Unreadable(name, "is a broken link, not a regular file, or not readable"))
         elif path.name.startswith("_skipped_"):
             _note_skipped(path, name, findings)
         elif path.name.startswith("_"):

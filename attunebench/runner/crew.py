@@ -96,8 +96,8 @@ class Crew:
         if fitting < wanted:
             self._settings = self._settings.model_copy(update={"concurrency": fitting})
             self._observer.warned(
-                f"This process may have {limit:,} files open (`ulimit -n`), so at most {fitting:,} calls to a model "
-                f"are under way at once, not {wanted:,}."
+                f"This process may open {limit:,} files (`ulimit -n`), so at most {fitting:,} calls to a model are in "
+                f"flight at once, not {wanted:,}."
             )
 
     def hasher(self) -> Hasher:

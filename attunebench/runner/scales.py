@@ -49,8 +49,8 @@ def settled(
     scale = found[min(found)] if found else None
     if scale is not None and scale != JUDGE_SCALE:
         told(
-            f"Judges rate on the {scale} scale, as for the votes that {settings.output} holds; --judge-scale "
-            f"{JUDGE_SCALE} asks for votes on the {JUDGE_SCALE} scale."
+            f"Judges rate on the {scale} scale, like the votes in {settings.output}; --judge-scale {JUDGE_SCALE} "
+            f"requests votes on the {JUDGE_SCALE} scale."
         )
     return settings.model_copy(update={"judge_scale": scale or JUDGE_SCALE})
 

@@ -154,8 +154,8 @@ class Planner:
         remedy = "Use another results folder, or --replace to make them anew."
         if all(name.startswith(SCALE) for name in differing):
             remedy = (
-                "Use --replace to have these votes and nothing else replaced, another results folder to keep them, or "
-                "leave --judge-scale out."
+                "Use --replace to replace these votes and nothing else, another results folder to keep them, or leave "
+                "--judge-scale out."
             )
         return (
             f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "

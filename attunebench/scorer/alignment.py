@@ -22,9 +22,9 @@ class MismatchError(ValueError):
 def aligned(truth: Truth, result: Result) -> Result:
     """The result with turn numbers and A/B sides as in the conversation; MismatchError where it answers another one."""
     if truth.conversation_id != result.conversation_id:
-        raise MismatchError(f"it is of conversation {result.conversation_id!r}, not {truth.conversation_id!r}")
+        raise MismatchError(f"its conversation is {result.conversation_id!r}, not {truth.conversation_id!r}")
     if result.asked_sha256 and truth.asked_sha256 and result.asked_sha256 != truth.asked_sha256:
-        raise MismatchError("it answers other texts or comparisons than the conversation has now")
+        raise MismatchError("it answers texts or comparisons that have changed since")
     turns = result.turns if result.numbered else _numbered(truth, result.turns)
     known = {turn.number: turn for turn in truth.turns}
     if lacking := [turn.number for turn in turns if turn.number not in known]:
@@ -71,5 +71,5 @@ def _is_swapped(truth: TruthTurn, number: int, index: str, shown: object) -> boo
     if asked is not None and (shown["A"], shown["B"]) == (asked["B"], asked["A"]):
         return True
     if asked is None or (shown["A"], shown["B"]) != (asked["A"], asked["B"]):
-        raise MismatchError(f"comparison {index} of its turn {number} is of other replies than in the conversation")
+        raise MismatchError(f"comparison {index} of its turn {number} compares other replies than in the conversation")
     return False

@@ -189,7 +189,7 @@ def _nothing(results: Path, ground_truth: Path, scores: Scores) -> str:
     if mismatched := left_out["mismatched"]:
         first = mismatched[0]
         return (
-            f"No result in {results} answers a conversation in {ground_truth} as it is now ({first['file']}: "
+            f"No result in {results} matches its conversation in {ground_truth} ({first['file']}: "
             f"{first['reason']}); name the folder of the conversations that were run."
         )
     if duplicates := left_out["duplicates"]:

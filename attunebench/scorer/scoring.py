@@ -69,7 +69,7 @@ def resampling_of(
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci!r}; there are `percentile` and `bca`.")
     if rules not in get_args(Rules):
-        raise UsageError(f"There are no rules {rules!r}; there are `attunebench` and `released`.")
+        raise UsageError(f"Unknown rules {rules!r}; choose attunebench or released.")
     return Resampling(seed, resamples, by_participant=cluster is not None, ci=ci, rules=rules)
 
 

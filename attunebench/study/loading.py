@@ -85,8 +85,8 @@ def make_study(
             entries.setdefault((group_key(entry), entry["conversationId"]), []).append(entry)
     if not entries and any("published" in part["metadata"] for part in parts):
         raise DataError(
-            "The scores of the released scorer hold aggregates and no conversation; `attune-bench report` shows them, "
-            "and nothing can be tested."
+            "This file of the released scorer holds aggregates only, so nothing can be tested; `attune-bench report` "
+            "shows it."
         )
     if not entries:
         raise DataError(

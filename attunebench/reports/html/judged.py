@@ -27,7 +27,7 @@ def judged_table(groups: Sequence[Group]) -> Table | None:
     )
     return Table(
         "judged",
-        "Drafted replies, as judged",
+        "Judged drafts",
         columns,
         tuple(_row(group, [card.id for card in cards]) for group in judged),
         caption="The replies that the model wrote itself. Not part of the Composite.",
