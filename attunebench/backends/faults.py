@@ -168,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         "day",
         _no_more_today,
         "stop",
-        "{provider} accepts no more requests to {model} today{says}. "
+        "{provider} accepts no more requests to {model} for today{says}. "
         "Repeat the command {after_the_day}: finished calls are kept.",
     ),
     Rule(

@@ -79,7 +79,7 @@ def test_a_turn_that_the_conversation_lacks_is_never_scored_as_another(numbers):
 
 @pytest.mark.parametrize("number", [None, "two", "", 1.5, "1.5", True, [2], {}, 10**29, "1" * 400, float("inf")])
 def test_a_number_that_is_none_is_no_place_in_the_list(number):
-    with pytest.raises(ValueError, match="place 2"):
+    with pytest.raises(ValueError, match="position 2"):
         parse_result(numbered([1, number, 3, 4]))
 
 
