@@ -220,8 +220,8 @@ class _Compared:
             ),
             rows,
             caption=f"{self.variant.formula} {self.sample} that {common.counted(len(self.labels), 'model')} have. "
-            f"{common.intervals_text(settings)}. Bounds of ranks and shifts say where resamples put a model; they are "
-            "no test.",
+            f"{common.intervals_text(settings)}. Intervals of ranks and shifts are ranges over "
+            "resamples, not tests.",
             chart=Chart("dumbbells", "model", ("published", "value"), self.variant.label, "points of 100"),
         )
 
@@ -300,6 +300,6 @@ def _overview(compared: Mapping[str, _Compared], settings: Settings) -> Table:
             Column("largest", "largest change", "count", "In ranks."),
         ),
         tuple(rows),
-        caption=f"Each variant beside the published formula over the same conversations, {settings.units} resampled "
-        f"{settings.resamples:,} times in the tables below.",
+        caption=f"Each variant beside the published formula, over the same conversations. The tables below resample "
+        f"{settings.units} {settings.resamples:,} times.",
     )

@@ -93,7 +93,7 @@ def _by_model(
             ),
         ),
         tuple(rows),
-        caption=f"{common.sample_text(study)}. Chance is 1/4 on Q2 and Q3; models above it: "
+        caption=f"{common.sample_text(study)}. Chance is 1/4 on Q2 and Q3; for models above it, "
         f"{common.correction_text(sampling.settings, 'all models and both questions')}. The follow-up is asked only "
         "where something felt off. “felt off” covers only these conversations; the canonical follow-up covers all of "
         "them (1 for an empty answer where nothing did), false alarms the others (lower is better). "
@@ -204,7 +204,7 @@ def _people(study: Study) -> tuple[Table, ...]:
             Column("share", "share", "share", "Share of the conversations with an answer."),
         ),
         tuple(rows),
-        caption="Over the labels alone; Wilson intervals at 95 %. Who always gave that answer would be right so often.",
+        caption="Over the labels alone; Wilson intervals at 95 %. Always giving that answer is right that often.",
     )
     return (table,)
 

@@ -1,4 +1,4 @@
-"""Scores to hold models against, made from the labels alone: what can be had without listening to anybody.
+"""Scores to hold models against, made from the labels alone: what is achievable without reading the conversation.
 
 `base-rate` answers each conversation with what would have scored best over all *other* conversations, item by item;
 `always-empty-tags` says of every turn that nothing was felt. Both answer in the shape of results and are scored as
@@ -61,8 +61,9 @@ _MEANINGS = {
         "Base rate",
         "Answers every item with what would have scored best over the other conversations, whoever is talking: the "
         "more frequent yes or no, winner and option, the median rating, the best set of goals, one emotion or none. "
-        "Other conversations of the same person are among them. It shows how much can be had without listening; over "
-        "few conversations it can fall below chance, since leaving one out tips an even split against it.",
+        "Other conversations of the same person are among them. It is the score achievable without reading the "
+        "conversation. On few conversations it can fall below chance, since leaving one out tips an even split "
+        "against it.",
     ),
     EMPTY_TAGS: (
         "Always no emotion",
