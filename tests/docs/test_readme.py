@@ -86,6 +86,14 @@ def test_versions_agree() -> None:
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_the_pages_count_the_analyses_right() -> None:
+    from attunebench.analyses.catalogue import ANALYSES
+
+    counts = [*re.findall(r"one of (\d+) questions", README)]
+    counts += re.findall(r"scores each: (\d+) of them", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    assert counts == [str(len(ANALYSES))] * 2
+
+
 def test_every_module_of_the_layout_picture_exists_and_none_is_missing_from_it() -> None:
     picture = README.partition("attunebench/\n")[2].partition("```")[0]
     named = set(re.findall(r"\b([a-z]+/|[a-z]+\.py)", picture))
