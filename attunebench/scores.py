@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -333,11 +334,12 @@ def read_scores(path: str | Path) -> Scores:
             return cast(Scores, published)
         raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
     version = str(content["schema_version"])
-    if _major(version) != _major(SCHEMA_VERSION):
+    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
         raise DataError(
             f"{source} has schema version {version}, and this AttuneBench reads {SCHEMA_VERSION}; "
             "score the results again, or use the version that wrote it."
         )
+    content["metadata"].pop("published", None)  # what only `published_scores` says
     return cast(Scores, content)
 
 
@@ -349,10 +351,6 @@ def _is_scores(content: Any) -> bool:
         and isinstance(content.get("conversations"), list)
         and isinstance(content.get("aggregates"), list)
     )
-
-
-def _major(version: str) -> str:
-    return version.split(".")[0]
 
 
 def refuse_foreign(path: str | Path) -> None:
@@ -398,8 +396,5 @@ def _lines(scores: Scores, conversations: Iterable[str] | None) -> Iterator[str]
 
 def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
     yield f'"{name}": ['
-    separator = "\n"
-    for text in texts:
-        yield separator + text
-        separator = ",\n"
+    yield from map("".join, zip(chain(["\n"], repeat(",\n")), texts, strict=False))
     yield "\n],\n"

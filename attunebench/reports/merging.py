@@ -7,17 +7,21 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.published import mixed_rules, rules_of
+from attunebench.reports.source import mapping
 from attunebench.scores import AggregateEntry, Scores
+from attunebench.study.shape import require_shape
 
 
 def merged_scores(parts: Sequence[Scores], files: Sequence[str]) -> Scores:
     """Several scores as one, to be shown in one table. `files` are their names.
 
-    DataError where they follow different rules, were scored on different conversations, or hold the same model and
-    mode. `z_score`, which is of the models of one file, is left out.
+    DataError where one holds what no table can show, where they follow different rules, were scored on different
+    conversations, or hold the same model and mode. `z_score`, which is of the models of one file, is left out.
     """
     if len(parts) == 1:
         return parts[0]
+    for part, file in zip(parts, files, strict=True):
+        require_shape(part, file)
     if len({rules_of(part["metadata"]) for part in parts}) > 1:
         raise DataError(mixed_rules(parts, files))
     if len({sha for part in parts if (sha := part["metadata"].get("ground_truth_sha256"))}) > 1:
@@ -38,8 +42,8 @@ def merged_scores(parts: Sequence[Scores], files: Sequence[str]) -> Scores:
     first = min(parts, key=lambda part: "published" in part["metadata"])
     left_out: dict[str, list[Any]] = {}
     for part in parts:
-        for why, entries in (part.get("left_out") or {}).items():
-            left_out.setdefault(why, []).extend(entries)
+        for why, entries in mapping(part.get("left_out")).items():
+            left_out.setdefault(why, []).extend(entries if isinstance(entries, list) else ())
     joined = {
         key: [entry for part in parts for entry in part["metadata"].get(key) or ()] for key in ("settings", "published")
     }

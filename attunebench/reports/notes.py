@@ -13,7 +13,7 @@ from attunebench.metrics.rates import ANSWERED_ENOUGH
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
 from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, plural
-from attunebench.reports.source import mapping, strings
+from attunebench.reports.source import finite, mapping, strings
 
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",
@@ -162,7 +162,7 @@ def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
     entries = metadata.get("votes_left_out")
     parts = [
         f"{entry.get('em_model')} ({entry.get('mode')}) {entry.get('judge_scale')} scale, in "
-        f"{plural(int(entry.get('n_results') or 0), 'result')}"
+        f"{plural(int(finite(entry.get('n_results')) or 0), 'result')}"
         for entry in map(mapping, entries if isinstance(entries, list) else ())
     ]
     if not parts:
