@@ -17,6 +17,8 @@ GAP = 2
 NO_BREAK = "\N{NO-BREAK SPACE}"
 """Stands in heads and labels where a line must not end; whoever draws makes it a blank."""
 _WIDEST_HEAD = 24
+_NARROWEST_KEY = 8
+"""No narrower than this do names become to make room for numbers."""
 _WIDEST_MODE = 18
 
 
@@ -65,7 +67,7 @@ class Grid:
         The last row is left out of a piece that says nothing in it (chance levels of metrics that have none).
         `lean`: after the first piece the first key stands alone, where that is enough to tell the rows from each other.
         """
-        keys = tuple(column for column in self.columns if column.key)
+        keys = tuple(column for column in self._with_room(width).columns if column.key)
         again = keys[:1] if lean and keys and len(set(keys[0].words)) == len(keys[0].words) else keys
         pieces: list[Grid] = []
         for column in (column for column in self.columns if not column.key):
@@ -75,6 +77,22 @@ class Grid:
             else:
                 pieces.append(replace(self, columns=(*(again if pieces else keys), column)))
         return [piece.without_silent_end() for piece in pieces]
+
+    def narrowed(self, widest_key: int) -> Grid:
+        """The grid with key columns of at most that width: their words wrap, where a number would lose digits."""
+        limits = [widest_key if column.limit is None else min(widest_key, column.limit) for column in self.columns]
+        pairs = zip(self.columns, limits, strict=True)
+        return replace(self, columns=tuple(replace(c, limit=limit) if c.key else c for c, limit in pairs))
+
+    def _with_room(self, width: int) -> Grid:
+        """The widest keys give way until each other column has room beside them."""
+        other = max((column.width for column in self.columns if not column.key), default=0)
+        widest = max((column.width for column in self.columns if column.key), default=0)
+        for limit in range(widest, _NARROWEST_KEY, -1):
+            grid = self.narrowed(limit)
+            if sum(column.width + GAP for column in grid.columns if column.key) + other <= width:
+                return grid
+        return self.narrowed(_NARROWEST_KEY)
 
     def without_silent_end(self) -> Grid:
         """The grid less its last row where only key columns say something there."""

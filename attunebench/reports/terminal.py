@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attunebench.reports import layout
@@ -92,7 +93,7 @@ def _section(console: Console, section: Section, groups: Sequence[Group]) -> Non
 def _grids(section: Section, groups: Sequence[Group], width: int) -> list[Grid]:
     """Groups stand side by side where they all have room, else one below the other in as many tables as it takes."""
     if len(groups) == 1:
-        return [_of_one_group(section, width)]
+        return _of_one_group(section, width)
     for widest_label in () if section.leaderboard else (None, _NARROW_LABEL):
         grid = layout.by_metric(section, groups, clean, widest_label=widest_label)
         if grid.width <= width:
@@ -100,11 +101,15 @@ def _grids(section: Section, groups: Sequence[Group], width: int) -> list[Grid]:
     return layout.by_group(section, groups, clean, widest_name=int(width * _KEY_SHARE)).cut(width)
 
 
-def _of_one_group(section: Section, width: int) -> Grid:
+def _of_one_group(section: Section, width: int) -> list[Grid]:
     """With meanings in the table where they have room, else without; they then stand below it."""
     grid = layout.of_one_group(section, clean, explained=True)
     others = sum(column.width + layout.GAP for column in grid.columns if not column.prose)
-    return grid if width - others >= _MEANING_NEEDS else layout.of_one_group(section, clean, explained=False)
+    if width - others >= _MEANING_NEEDS:
+        return [grid]
+    grid = layout.of_one_group(section, clean, explained=False)
+    values = sum(column.width + layout.GAP for column in grid.columns if not column.key)
+    return grid.narrowed(max(width - values, _NARROW_LABEL)).cut(width)
 
 
 def draw_grid(console: Console, grid: Grid) -> None:
@@ -115,7 +120,7 @@ def draw_grid(console: Console, grid: Grid) -> None:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, layout.GAP - 1, 0, 0))
     for column in grid.columns:
         table.add_column(
-            _wrapped(column.head, column),
+            _wrapped(column.head, replace(column, key=True)),
             width=None if column.prose else column.width,
             justify="right" if column.right else "left",
             overflow="fold",

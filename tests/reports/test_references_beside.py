@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -83,3 +84,24 @@ def test_a_label_cannot_steer_the_terminal(two):
     for scores in (evil, {**evil, "aggregates": evil["aggregates"][:1]}):
         assert "\x1b" not in render(scores, width=200)
         assert "\x1b" not in render(scores, format="markdown")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_number_loses_a_digit_on_a_narrow_terminal(one, two, width):
+    for scores in (one, two, renamed(two)):
+        words = set(render(scores, format="terminal", width=width, show_all=True).split())
+        sections = build_report(scores, show_all=True).sections
+        shown = {row.value_text(cell) for s in sections for row in s.rows for cell in (*row.cells, *row.beside)}
+        shown |= {
+            piece for s in sections for row in s.rows for cell in row.cells for piece in row.interval_text(cell).split()
+        }
+        assert set() == shown - words
+
+
+def renamed(scores):
+    """The same with models, providers and a mode as long as real ones are."""
+    names = ("anthropic/claude-opus-4-1-20250805-thinking", "meta-llama/llama-4-maverick-17b-128e-instruct-fp8")
+    long = copy.deepcopy(scores)
+    for aggregate, name, provider in zip(long["aggregates"], names, ("openrouter", "another-provider"), strict=True):
+        aggregate |= {"model": name, "provider": provider, "mode": "verbose_omniscient"}
+    return long
