@@ -15,8 +15,7 @@ from html import unescape
 from typing import Any
 
 from attunebench.backends.base import Reply
-from attunebench.backends.messages import arguments_in, read_content
-from attunebench.backends.messages import reasoning_of as _reasoning
+from attunebench.backends.messages import arguments_in, read_content, reasoning_of
 from attunebench.backends.streams import body_of_stream
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
@@ -126,7 +125,7 @@ def read_completion(body: Any) -> Reply | None:
         text=said.answer if said.answer and said.answer.strip() else arguments_in(message) or said.answer,
         finish_reason=canonical(_text(choice.get("finish_reason")) or _text(choice.get("native_finish_reason"))),
         refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else said.refusal,
-        reasoning=_reasoning(message) or said.thoughts,
+        reasoning=reasoning_of(message) or said.thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
         model=_name(body.get("model"), LONGEST_NAME),

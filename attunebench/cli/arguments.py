@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from attunebench.errors import UsageError
+from attunebench.text import printable
+
+T = TypeVar("T", bound=str)
 
 _MODE_WORDS = frozenset({"all", "default", "verbose", "omniscient", "verbose_omniscient"})
 
@@ -55,6 +58,14 @@ def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
     """The words of a repeated option, each possibly a comma list; order kept, duplicates dropped."""
     words = (word.strip() for value in values or () for word in value.split(","))
     return tuple(dict.fromkeys(word for word in words if word))
+
+
+def one_of(word: str, choices: Sequence[T], what: str) -> T:
+    """The choice of that name. Raises UsageError where there is none; `what` says of what."""
+    chosen = next((choice for choice in choices if choice == word), None)
+    if chosen is None:
+        raise UsageError(f"There is no {what} {printable(word)}; there are {', '.join(choices)}.")
+    return chosen
 
 
 class Format(str, Enum):

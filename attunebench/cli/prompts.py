@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from attunebench.cli.arguments import CodebookOption
+from attunebench.cli.arguments import CodebookOption, one_of
 from attunebench.errors import UsageError
 
 _app = typer.Typer(help="Read the prompts as a model gets them.", no_args_is_help=True, rich_markup_mode=None)
@@ -49,23 +49,15 @@ def show(
     """
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
-    from attunebench.judging import JudgeScale
+    from attunebench.judging import JUDGE_SCALES
     from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
     from attunebench.text import visible
 
-    kind = next((known for known in ALL_KINDS if known == call), None)
-    if kind is None:
-        raise UsageError(f"There is no call {call}; the calls are {', '.join(ALL_KINDS)}.")
-    strategies: tuple[PanasStrategy, ...] = get_args(PanasStrategy)
-    strategy = next((known for known in strategies if known == panas_strategy), None)
-    if strategy is None:
-        raise UsageError(f"There is no PANAS strategy {panas_strategy}; there are {', '.join(strategies)}.")
-    scales: tuple[JudgeScale, ...] = get_args(JudgeScale)
-    scale = next((known for known in scales if known == judge_scale), None)
-    if scale is None:
-        raise UsageError(f"Unknown judge scale {judge_scale}; choose {' or '.join(scales)}.")
+    kind = one_of(call, ALL_KINDS, "call")
+    strategy: PanasStrategy = one_of(panas_strategy, get_args(PanasStrategy), "PANAS strategy")
+    scale = one_of(judge_scale, JUDGE_SCALES, "judge scale")
     modes = parse_modes(mode)
     if len(modes) != 1:
         raise UsageError("One mode at a time can be shown.")

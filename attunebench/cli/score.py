@@ -15,6 +15,7 @@ from attunebench.cli.arguments import (
     ResultsOption,
     SkipInvalidOption,
     by_participant,
+    one_of,
 )
 from attunebench.cli.emitting import working
 from attunebench.errors import UsageError
@@ -106,10 +107,8 @@ def score(
     if ci not in ("percentile", "bca"):
         raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
     if rules not in ("attunebench", "released"):
-        raise UsageError(f"Unknown rules {rules}; choose attunebench or released.")
-    scale = next((known for known in JUDGE_SCALES if known == judge_scale), None)
-    if judge_scale is not None and scale is None:
-        raise UsageError(f"Unknown judge scale {printable(judge_scale)}; choose {' or '.join(JUDGE_SCALES)}.")
+        raise UsageError(f"Unknown rules {printable(rules)}; choose attunebench or released.")
+    scale = None if judge_scale is None else one_of(judge_scale, JUDGE_SCALES, "judge scale")
     wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
     comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
     with _told() as progress:

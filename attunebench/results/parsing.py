@@ -44,7 +44,6 @@ SETTINGS = (
 UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
 
-_MOST = 1e12
 _DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
 _ID_KEYS = ("conversationId", "conversation_id")
 _NUMBER_KEYS = ("turnNumber", "turn_number", "turn")
@@ -219,7 +218,7 @@ def _by_judge(
 def _first_assessment(turn: Mapping[str, Any]) -> dict[str, str] | None:
     """The field of the single judge. An empty one is an assessment, unless the votes by judge show that none was made:
     there an empty entry is a vote without a usable word, and no entry is no vote."""
-    votes, by_judge = turn.get("em_draft_binary_assessment"), turn.get("em_draft_binary_assessment_by_model")
+    votes, by_judge = turn.get("em_draft_binary_assessment"), turn.get(BINARY_BY_JUDGE)
     if not isinstance(votes, dict):
         return None
     made = bool(votes) or not isinstance(by_judge, dict) or {} in by_judge.values()
@@ -289,7 +288,7 @@ def _panas(panas: Mapping[str, Any]) -> PredictedPanas:
 
 
 def _finite(value: Any) -> float | None:
-    return values.number(value, -_MOST, _MOST)
+    return values.number(value, -values.MOST, values.MOST)
 
 
 def _wide(wide: Mapping[str, Any]) -> PredictedWide:

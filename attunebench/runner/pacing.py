@@ -93,9 +93,7 @@ class Pace:
         self._ramp = 0.0
         self._told_until = 0.0
         self._why = ""
-        self._refusals = 0
-        self._failures = 0
-        self._timeouts = 0
+        self._refusals = self._failures = self._timeouts = 0
         self._failing: tuple[float, float] | None = None
         self._warned = False
         self._shown = self._limit.value

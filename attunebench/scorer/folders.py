@@ -99,10 +99,9 @@ def score_to_file(
     findings = Findings()
     files = result_files(results, findings)
     ground = Ground.of(truth.conversations, rules)
-    count = processes_for(len(files)) if processes is None else processes
     drafts = _drafts(truth, files, bertscore, progress)
     task = Task(ground.truths, resampling, drafts, judge_scale)
-    with _no_collection(), Scorers(task, count) as scorers:
+    with _no_collection(), Scorers(task, processes_for(len(files)) if processes is None else processes) as scorers:
         found = _found(scorers.score(files), findings)
         facts = None if drafts is None else drafts.facts
         scores, kept = assemble(ground, found, findings.skipped, resampling, scorers.estimate, facts)

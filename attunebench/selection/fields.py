@@ -6,14 +6,13 @@ Owns how a value is read from an entry of the ground truth and when two texts ar
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from attunebench.text import clean
+from attunebench.text import clean, levelled
 
 if TYPE_CHECKING:
     from attunebench.scores import GroundTruthEntry
@@ -26,7 +25,6 @@ Match = Literal["whole", "words", "part"]
 the text; every option that has the text in it."""
 Thirds = Literal["thirds"]
 
-_LIKE = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), **dict.fromkeys("‘’ʼ", "'"), **dict.fromkeys("“”", '"')})
 UNTOLD = frozenset(("", "n/a", "prefer not to say", "prefer not to answer", "prefer not to disclose"))
 """Answers that tell nothing. Those of `conversations.groups`, whose import would load readers of files: a test keeps
 them equal."""
@@ -35,7 +33,7 @@ them equal."""
 @lru_cache(maxsize=1 << 14)
 def fold(text: str) -> str:
     """What two texts are compared by: letter case, white space, and the kind of dash or apostrophe don't count."""
-    return " ".join(unicodedata.normalize("NFKC", text).translate(_LIKE).split()).casefold()
+    return " ".join(levelled(text).split()).casefold()
 
 
 def untold(text: str) -> bool:

@@ -48,22 +48,22 @@ def questions(texts: Mapping[str, str]) -> Namer:
 
     def fill() -> None:
         for key, text in texts.items():
-            levelled = plain(text)
-            if levelled:
-                by_text[levelled] = None if levelled in by_text else key
+            name = plain(text)
+            if name:
+                by_text[name] = None if name in by_text else key
 
     def name(key: str) -> str | None:
         if key in texts:
             return key
-        levelled = plain(key)
-        if levelled in by_id:
-            return by_id[levelled]
-        match = _QUESTION.fullmatch(levelled)
+        name = plain(key)
+        if name in by_id:
+            return by_id[name]
+        match = _QUESTION.fullmatch(name)
         found = by_id.get(match[1]) if match else None
         if match and found is not None:
             return found if match[2] in ("", plain(texts[found])) else None
         if not by_text:
             fill()
-        return by_text.get(levelled)
+        return by_text.get(name)
 
     return name
