@@ -6,6 +6,7 @@ what is out of its range is refused by name. Computes nothing but means over the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ BY_SE = "mean ± 1.96 SE"
 
 _LISTS = ("conversations", "conversation_scores", "scores", "results")
 _AGGREGATES = ("aggregates", "aggregate_results")
-_IDS, _MODELS = ("conversationId", "conversation_id"), ("em_model", "model")
+_IDS, _MODELS = ("conversation_id",), ("em_model", "model")
 _ABOUT = frozenset((*_IDS, *_MODELS, "provider", "mode", "participant_id", "n_conversations", "post_score"))
 _NAMES: Mapping[str, str] = {
     "emotion_hit_rate_tagged_only": "emotion_hit_rate_tagged",
@@ -43,6 +44,7 @@ _NAMES: Mapping[str, str] = {
 }
 """Key of the released scorer → our id, where they differ."""
 _UNBOUNDED = frozenset(("hp_perspective_alignment", "hp_perspective_alignment_mcc", "z_score"))
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MOST = 1e12
 _TOLERANCE = 1e-6
 _RESAMPLES = 10_000
@@ -74,10 +76,10 @@ def published_scores(content: Any, name: str) -> dict[str, Any] | None:
     `name` is the file's. DataError names file, entry and key of a value that is out of its range, and an entry that
     says neither its conversation nor a number of them.
     """
-    listed = list(_entries(content))
+    listed = [(where, _plain(entry)) for where, entry in _entries(content)]
     if not any(_metric_of(key) for _, entry in listed for key, _ in _fields(entry)):
         return None
-    reader = _Reader(name, content if isinstance(content, dict) else {})
+    reader = _Reader(name, _plain(content) if isinstance(content, dict) else {})
     for where, entry in listed:
         reader.read(where, entry)
     return reader.scores()
@@ -90,6 +92,7 @@ def _entries(content: Any) -> Iterator[tuple[str, Entry]]:
         return
     if not isinstance(content, dict):
         return
+    content = _plain(content)
     for names in (_LISTS, _AGGREGATES):
         found: Any = next((content[key] for key in names if isinstance(content.get(key), (list, dict))), [])
         what = next((key for key in names if content.get(key) is found), "")
@@ -98,10 +101,15 @@ def _entries(content: Any) -> Iterator[tuple[str, Entry]]:
         yield from ((f"{what}[{place}]", entry) for place, entry in enumerate(found) if isinstance(entry, dict))
 
 
+def _plain(entry: Entry) -> Entry:
+    """The entry with keys in one spelling: emotionVAScore is emotion_va_score."""
+    return {_HUMP.sub("_", key).lower() if key.isascii() else key: value for key, value in entry.items()}
+
+
 def _fields(entry: Entry) -> Iterator[tuple[str, Any]]:
     """Key and value of an entry, those of its `post_score` among them."""
     nested = entry.get("post_score")
-    for key, value in (*entry.items(), *(nested.items() if isinstance(nested, dict) else ())):
+    for key, value in (*entry.items(), *(_plain(nested).items() if isinstance(nested, dict) else ())):
         if key not in _ABOUT:
             yield key, value
 
@@ -143,7 +151,9 @@ class _Reader:
         elif type(count) is int and count > 0:
             self.aggregates[key] = _aggregate(key, count, _by_se(means, errors, count))
         else:
-            raise DataError(f"{self.name}, {where} names no conversationId and no n_conversations; add one of them.")
+            raise DataError(
+                f"{self.name}, {where} names no conversationId, and no n_conversations above 0; add one of them."
+            )
 
     def _values(self, where: str, entry: Entry) -> tuple[dict[str, float], dict[str, float]]:
         """Our id → value, and our id → standard error."""

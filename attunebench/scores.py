@@ -325,7 +325,7 @@ def read_scores(path: str | Path) -> Scores:
             f"{source} cannot be read ({error.strerror or error}); `attune-bench score` writes such a file."
         ) from None
     except ValueError as error:
-        raise DataError(f"{source} is {error}; write it again with `attune-bench score`.") from None
+        raise DataError(f"{source}: {error}; write it again with `attune-bench score`.") from None
     if not _is_scores(content):
         from attunebench.published import published_scores
         from attunebench.results.mistaken import instead_of_scores

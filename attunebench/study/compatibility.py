@@ -16,9 +16,10 @@ from attunebench.errors import DataError
 from attunebench.judging import judges_named, scales_named
 from attunebench.metrics import bertscore
 from attunebench.metrics.draft import JUDGED
-from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent, rate
 from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
+from attunebench.scores import ConversationEntry
 from attunebench.study.schema import Group, Study
 from attunebench.text import printable
 
@@ -283,16 +284,26 @@ def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group]
 
 
 def _unanswered(study: Study) -> list[Finding]:
-    rates = study.values("answered_rate")
     low = []
-    for column, group in enumerate(study.groups):
-        known = rates[~np.isnan(rates[:, column]), column]
-        if len(known) and known.mean() < ANSWERED_ENOUGH:
-            low.append(f"{_name(study, group)} {percent(known.mean())}")
+    for group in study.groups:
+        entries = [entry for place in study.ids for entry in study.entries.get((group.key, place), ())]
+        counts = [_answered(entry) for entry in entries]
+        known = [(part, whole) for part, whole in counts if part is not None and whole is not None]
+        answered = rate(sum(part for part, _ in known), sum(whole for _, whole in known))  # as in a report
+        if answered is not None and answered < ANSWERED_ENOUGH:
+            low.append(f"{_name(study, group)} {percent(answered)}")
     if not low:
         return []
     sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
     return [Finding("warn", f"{sentence}: {_listed(low)}.")]
+
+
+def _answered(entry: ConversationEntry) -> tuple[float | None, float | None]:
+    """How many items were answered, of how many; the rate as of one item where the scores keep no counts."""
+    calls = entry.get("calls") or {}
+    if calls.get("expected") is None:
+        return entry["metrics"].get("answered_rate"), 1.0
+    return calls.get("answered"), calls["expected"]
 
 
 def _demonstration(study: Study) -> list[Finding]:

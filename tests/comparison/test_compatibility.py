@@ -180,5 +180,14 @@ def test_unanswered_questions_are_told_as_they_count_as_wrong() -> None:
     assert "a 50.0 %" in said(study_of(made))
 
 
+def test_the_answered_rate_is_a_ratio_of_sums_as_in_a_report() -> None:
+    made = plain_scores({"a": {"answered_rate": [1.0, 0.5]}})
+    for entry, (answered, expected) in zip(made["conversations"], ((90, 90), (5, 10)), strict=True):
+        entry["calls"] = {"answered": answered, "expected": expected}
+    assert "of what was asked" not in said(study_of(made))  # 95 of 100; the mean of the two rates is 75 %
+    made["conversations"][1]["calls"]["answered"] = 4
+    assert "a 94.0 %" in said(study_of(made))
+
+
 def test_demonstration_data_are_told() -> None:
     assert "demonstration" in said(study_of(part("a", "b", sources=["synthetic-demo"])))

@@ -60,6 +60,20 @@ def test_conversations_may_stand_under_several_names_or_at_the_top(key):
     }
 
 
+def _in_camel_case(key):
+    first, *others = key.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
+def test_keys_in_camel_case_are_read_as_those_with_underscores():
+    humps = [{_in_camel_case(key): value for key, value in entry.items()} for entry in ENTRIES]
+    for entry in humps:
+        entry["postScore"] = {_in_camel_case(key): value for key, value in entry["postScore"].items()}
+    aggregates = [{_in_camel_case(key): value for key, value in AGGREGATE.items()}]
+    found = read({"conversationScores": humps, "aggregateResults": aggregates})
+    assert found == read({"conversation_scores": ENTRIES, "aggregate_results": [AGGREGATE]})
+
+
 def test_a_key_that_is_not_known_is_listed_once():
     (entry,) = read(ENTRIES)["metadata"]["published"]
     assert entry["unknown_keys"] == ["turn_count"]
