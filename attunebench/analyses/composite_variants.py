@@ -219,7 +219,8 @@ class _Compared:
                 Column("shift", "shift", "number", "Ranks gained under the variant; negative: lost.", None, 0),
             ),
             rows,
-            caption=f"{self.variant.formula} {self.sample} that {common.counted(len(self.labels), 'model')} have. "
+            caption=f"{self.variant.formula} {self.sample} that {common.counted(len(self.labels), 'model')} "
+            f"{'has' if len(self.labels) == 1 else 'have'}. "
             f"{common.intervals_text(settings)}. Intervals of ranks and shifts are ranges over "
             "resamples, not tests.",
             chart=Chart("dumbbells", "model", ("published", "value"), self.variant.label, "points of 100"),

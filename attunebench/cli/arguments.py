@@ -64,7 +64,7 @@ def one_of(word: str, choices: Sequence[T], what: str) -> T:
     """The choice of that name. Raises UsageError where there is none; `what` says of what."""
     chosen = next((choice for choice in choices if choice == word), None)
     if chosen is None:
-        raise UsageError(f"There is no {what} {printable(word)}; there are {', '.join(choices)}.")
+        raise UsageError(f"Unknown {what} {printable(word)}; choose one of {', '.join(choices)}.")
     return chosen
 
 
