@@ -152,7 +152,7 @@ def test_a_base_rate_below_chance_is_no_reference_of_an_analysis() -> None:
     row = next(r for r in references.rows if r[0].value == "Base rate")
     place = [column.id for column in references.columns].index("pairwise_accuracy")
     assert row[place].value is None
-    assert any("below blind guessing" in note for note in references.notes)
+    assert any("below chance" in note for note in references.notes)
 
 
 def test_a_base_rate_at_or_above_chance_stays() -> None:
