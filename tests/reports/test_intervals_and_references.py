@@ -136,8 +136,7 @@ def test_a_base_rate_below_chance_is_no_reference_in_the_report() -> None:
     reference = next(r for r in report.references if r.id == "base-rate")
     assert reference.values["pairwise_accuracy"].mean is None
     assert reference.values["composite"].mean is not None
-    usual = next(r for r in build_report(perfect()).references if r.id == "base-rate")
-    assert "Pairwise" in reference.meaning.removeprefix(usual.meaning)
+    assert "Pairwise" in reference.meaning
 
 
 def test_a_base_rate_below_chance_is_no_reference_of_an_analysis() -> None:
