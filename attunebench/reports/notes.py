@@ -252,8 +252,8 @@ def _intervals(metadata: Mapping[str, Any]) -> str:
     kind, instead = ("BCa bootstrap", " (percentile where BCa is undefined)") if bca else ("bootstrap", "")
     return (
         f"[low, high] is the 95 % {kind} interval over {unit}{instead}; – is undefined, which is not 0. "
-        f"{NO_INTERVAL} is an interval that cannot be estimated: only one of the {unit} has a value, or all have the "
-        "same value (shares of right answers then have Wilson's interval). "
+        f"{NO_INTERVAL}: the interval is not estimable, since only one of the {unit} has a value or all have the same "
+        "value (shares of right answers have Wilson's interval instead). "
         "Where no n is given, it is the number of scored conversations."
     )
 
