@@ -194,4 +194,4 @@ def _parsed(raw: bytes) -> Any:
     try:
         return parse_json(raw, lenient=True)
     except ValueError as error:
-        raise ValueError(f"it is {error}") from None
+        raise ValueError(f"it {error}" if str(error).startswith("holds") else f"it is {error}") from None

@@ -138,6 +138,10 @@ def test_a_file_on_the_disk_is_read_in_place_of_ours(tmp_path):
     path = tmp_path / "published.json"
     path.write_text(json.dumps({"scores": ENTRIES}), encoding="utf-8")
     assert len(read_scores(path)["conversations"]) == 6
+    for unreadable in ('{"a": 1, "a": 2}', "hello", "[" * 100 + "]" * 100):
+        path.write_text(unreadable, encoding="utf-8")
+        with pytest.raises(DataError, match=r"published\.json: (holds|not|nested)"):
+            read_scores(path)
     path.write_text(json.dumps({"scores": [{"a": 1}]}), encoding="utf-8")
     with pytest.raises(DataError):
         read_scores(path)
