@@ -14,10 +14,14 @@ from typing import NamedTuple
 
 _WORD = (
     r"(?:think(?:ing)?|thoughts?|thought[ _-]process|reason(?:ing)?|reflect(?:ion)?s?|analysis|scratch[ _-]?pad"
-    r"|deliberation|rationale|monologue|contemplat(?:ion|or)|chain[ _-]of[ _-]thought|cot|brainstorm(?:ing)?|planning)"
+    r"|deliberation|rationale|monologue|contemplat(?:ion|or)|chain[ _-]of[ _-]thought|cot|brainstorm(?:ing)?|planning"
+    r"|思考(?:过程)?|推理(?:过程)?)"
 )
 _NAME = rf"(?:[a-z]{{1,20}}[:_.-])?{_WORD}(?:[_-][a-z]{{1,20}})?"
-_FINAL = r"(?:(?:final[ _-]?)?(?:answer|response|output|reply|solution|result)|final|drafted_response|draft)"
+_FINAL = (
+    r"(?:(?:final[ _-]?)?(?:answer|response|output|reply|solution|result)|final|最终(?:答案|回答|回复)"
+    r"|drafted_response|draft)"
+)
 _BEGIN, _END = r"(?:begin|start)(?:[ _▁-]of)?[ _▁-]", r"end(?:[ _▁-]of)?[ _▁-]"
 _TOKEN = r"<[|｜]\s*"
 _TOKEN_END = r"\s*[|｜]>"
@@ -52,6 +56,13 @@ MARKS = (
         opens=r"\A(?:assistant\s*)?(?-i:analysis|commentary)(?=[^\W_]|[\"'“‘{\[(*<])",
         final=r"(?-i:assistantfinal)|(?<=[.!?}\s])(?-i:assistant)\s+(?-i:final)(?=[A-Z{\[\"])",
     ),
+    Mark(
+        "Cohere's without their tokens",
+        opens=r"\A(?-i:START_THINKING)",
+        closes=r"(?-i:END_THINKING)",
+        final=r"(?-i:START_RESPONSE)",
+        end=r"(?-i:END_RESPONSE)",
+    ),
     Mark("roles", opens=rf"{_ROLES}{_NAME}\b", final=rf"{_ROLES}{_FINAL}\b"),
     Mark(
         "folded parts",
@@ -64,7 +75,7 @@ MARKS = (
     Mark(
         "special tokens",
         opens=rf"{_TOKEN}(?:{_BEGIN})?{_NAME}{_TOKEN_END}",
-        closes=rf"{_TOKEN}(?:/|{_END}){_NAME}{_TOKEN_END}",
+        closes=rf"{_TOKEN}(?:(?:/|{_END}){_NAME}|{_NAME}[_-]end){_TOKEN_END}",
         final=rf"{_TOKEN}(?:{_BEGIN}(?:{_FINAL}|box)|content|{_FINAL}){_TOKEN_END}",
         end=rf"{_TOKEN}(?:/|{_END})(?:{_FINAL}|box){_TOKEN_END}",
     ),
@@ -87,8 +98,8 @@ _BOLD = r"(?:\*\*|__)"
 def _heading(words: str) -> str:
     """A line of Markdown that is a heading of these words, or the words in bold or plain before a colon."""
     words = rf"(?:my |the )?{words}"
-    bold = rf"{_BOLD}{words}(?::{_BOLD}|{_BOLD}(?:[ \t]*:|[ \t]*$))"
-    return rf"(?:\#{{1,6}}[ \t]*{words}[ \t]*:?[ \t]*$|{bold}|{words}[ \t]*:)"
+    bold = rf"{_BOLD}{words}(?:[:\uff1a]{_BOLD}|{_BOLD}(?:[ \t]*[:\uff1a]|[ \t]*$))"
+    return rf"(?:\#{{1,6}}[ \t]*{words}[ \t]*[:\uff1a]?[ \t]*$|{bold}|{words}[ \t]*[:\uff1a])"
 
 
 _ANSWER_TAG = rf"<\s*{_FINAL}(?:\s[^<>]{{0,80}})?(?<!/)>"
@@ -112,7 +123,7 @@ def _table() -> re.Pattern[str]:
     }
     groups = (f"(?P<{kind}>{'|'.join(filter(None, each))})" for kind, each in rows.items())
     return re.compile(
-        rf"(?=[<\[◁【&]|assistant|here|analysis|commentary|thinking\.\.\.|\.\.\.done)(?:{'|'.join(groups)})",
+        rf"(?=[<\[◁【&]|assistant|here|analysis|commentary|thinking\.\.\.|\.\.\.done|start_|end_)(?:{'|'.join(groups)})",
         re.IGNORECASE,
     )
 
@@ -123,6 +134,8 @@ _NAME_IN = re.compile(rf"details|{_NAME}|channel|inner|assistant|commentary|here
 _BEGINS_WITH_HEADING = re.compile(rf"\s*(?:{_heading(_WORD)}|{_HERE} process\s*:)", re.IGNORECASE | re.MULTILINE)
 _FINAL_HEADINGS = re.compile(rf"^[ \t]*{_heading(_FINAL)}", re.IGNORECASE | re.MULTILINE)
 
+_FENCED = re.compile(rf"\s*(`{{3,}}|~{{3,}})[ \t]*{_NAME}[ \t]*\n[\s\S]*?\n[ \t]*\1[ \t]*\n(?=\s*\S)", re.IGNORECASE)
+"""A first part in a fence that is named after thoughts."""
 _PAIR = re.compile(
     r"\s*(?P<open><\|?|\[{1,2}|◁|【|⟨|&lt;|\{)\s*(?P<word>[^\W\d][\w:. -]{0,40}?)(?:\s[^<>\[\]]{0,80})?"
     r"\s*(?:\|?>|\]{1,2}|▷|】|⟩|&gt;|\})"
@@ -222,9 +235,11 @@ def without_thoughts(text: str, object_end: Callable[[int], int] | None = None) 
     `object_end(start)` is where a valid object ends that begins at `start`, or `start` where there is none: a mark in a
     string of such an object is no mark. None for a text in which no object is looked for.
     """
-    if _MARK.search(text) is None:
-        return _under_heading(text)
-    sorting, pos = _Sorting(text), 0
+    fenced = _FENCED.match(text)
+    begin = fenced.end() if fenced else 0
+    if _MARK.search(text, begin) is None:
+        return _under_heading(text[begin:])
+    sorting, pos = _Sorting(text, start=begin), begin
     while match := (_MARK if sorting.inside or object_end is None else _MARK_OR_OBJECT).search(text, pos):
         pos = match.end()
         kind = match.lastgroup or ""
