@@ -29,6 +29,7 @@ from attunebench.backends.wire import (
     read_completion,
     tidy,
 )
+from attunebench.protocol.endings import is_broken
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def outcome_of_body(body: Any) -> Reply | Fault:
     if error := error_in(body):
         return fault_of_error(error, status=200)
     if (reply := read_completion(body)) is not None:
+        if is_broken(reply.finish_reason):
+            return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
         return reply
     begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
     return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')

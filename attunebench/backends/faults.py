@@ -104,8 +104,8 @@ def _says(fault: Fault, meaning: wording.Meaning, *statuses: int) -> bool:
 _RETRIED = frozenset((408, 409, 425, 429))
 _NO_MONEY_CODES = frozenset(("1008", "1113", "30001"))
 """MiniMax, Z.ai, SiliconFlow."""
-_OWN = frozenset((400, 403, 406, 409, 412, 418, 422, 424, 451, 500))
-"""Statuses under which servers refuse one request for what stands in it."""
+_OWN = (frozenset(range(400, 500)) - _RETRIED - {401, 402, 404, 405, 407}) | {409, 500}
+"""Statuses under which servers refuse one request for what stands in it; gateways have some of their own."""
 SHORT_WAIT = 600.0
 """Seconds: a limit that ends so soon is a rate, whatever it is called."""
 
@@ -151,6 +151,15 @@ RULES: tuple[Rule, ...] = (
         "connect",
     ),
     Rule(
+        "moderated",
+        lambda f: (
+            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
+            or _says(f, wording.names_moderation, 400, 403, 422)
+        ),
+        "refused",
+        "{provider}'s moderation refused the request to {model}{says}",
+    ),
+    Rule(
         "wait for money",
         lambda f: f.status == 402 and f.wait is not None,
         "retry",
@@ -182,15 +191,6 @@ RULES: tuple[Rule, ...] = (
         lambda f: f.status == 413 or (f.status == 429 and wording.names_large_request(f.text)),
         "item",
         "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}",
-    ),
-    Rule(
-        "moderated",
-        lambda f: (
-            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
-            or _says(f, wording.names_moderation, 400, 403, 422)
-        ),
-        "refused",
-        "{provider}'s moderation refused the request to {model}{says}",
     ),
     Rule(
         "redirect",
@@ -226,7 +226,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "model",
-        lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 422),
+        lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 410, 422),
         "stop",
         "{provider} at {url} has no model {model}: check the name{says}",
     ),

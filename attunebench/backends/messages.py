@@ -15,6 +15,9 @@ _ANSWERING = frozenset((None, "", "text", "output_text", "message", "answer"))
 """Types of parts that are the answer; whatever else holds a text is thought, or a tool's."""
 
 
+_GIVEN = ("arguments", "parameters", "input", "args")
+
+
 class Content(NamedTuple):
     """A message's content; each None where there is none."""
 
@@ -62,11 +65,12 @@ def reasoning_of(message: Mapping[str, Any]) -> str | None:
 def arguments_in(message: Mapping[str, Any]) -> str | None:
     """What a message hands to tools: no tool was offered, so it is the answer in the form of a call."""
     calls = message.get("tool_calls")
-    listed = calls if isinstance(calls, list) else []
+    listed = calls if isinstance(calls, list) else [calls]
     functions = [call.get("function", call) for call in listed if isinstance(call, Mapping)]
     functions.append(message.get("function_call"))
-    said = [_arguments(each.get("arguments", each.get("input"))) for each in functions if isinstance(each, Mapping)]
-    return encodable("\n".join(filter(None, said))) or None
+    named = [each for each in functions if isinstance(each, Mapping)]
+    said = [next((_arguments(each[name]) for name in _GIVEN if each.get(name)), "") for each in named]
+    return encodable("\n".join(filter(None, said))) or _arguments(message.get("parsed")) or None
 
 
 def _arguments(value: Any) -> str:

@@ -75,7 +75,8 @@ class _Chunks:
         choice = next((each for each in choices if _is_first(each)), None) if isinstance(choices, list) else None
         if choice is None and _says_error(payload):
             return payload
-        if choice is not None and (choice.get("error") or isinstance(choice.get("message"), Mapping)):
+        # Some end with a chunk that has an empty message beside its delta.
+        if choice is not None and (choice.get("error") or (choice.get("message") and not self.texts)):
             return payload
         for name in ("id", "model", "provider", "usage"):
             if payload.get(name):
@@ -117,4 +118,6 @@ def _is_first(choice: Any) -> bool:
 
 
 def _says_error(payload: Mapping[str, Any]) -> bool:
+    if "code" in payload and isinstance(payload.get("message"), str):
+        return True
     return bool(payload.get("error")) or payload.get("type") == "error" or payload.get("object") == "error"

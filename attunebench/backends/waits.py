@@ -26,10 +26,19 @@ _SAID_UNITS = {"d": 86400.0, "da": 86400.0, "h": 3600.0, "ho": 3600.0, "hr": 360
 _SAID_UNITS |= {"se": 1.0, "ms": 0.001}
 _SAID_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])", re.I)
 _SAID = re.compile(
-    r"\b(retry|again|wait|resets?|retrying|available|back)\b( (again|after|in|for|at least|about|another))* ?"
+    r"\b(retry|again|wait|resets?|retrying|available|back)\b"
+    r"( (your request|again|after|in|for|at least|about|another))* ?"
     rf"(?:{_SAID_PART.pattern},? ?(and )?)+",
     re.I,
 )
+_WORDS = re.compile(rf"(?:{_SAID_PART.pattern},? ?(and )?)+", re.I)
+_CLOCK = re.compile(r"(\d{1,3}):(\d\d):(\d\d)")
+_SAID_IN_CHINESE = re.compile(r"(\d+(?:\.\d+)?) ?(毫秒|秒|分钟|个?小时|天)[钟之]?(?:后|以后)")
+_CHINESE_UNITS = {"毫秒": 0.001, "秒": 1.0, "分钟": 60.0, "小时": 3600.0, "个小时": 3600.0, "天": 86400.0}
+WAIT_FIELDS: Mapping[str, float] = {
+    "retryDelay": 1.0, "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001,
+}  # fmt: skip
+"""Fields of an error's body that say how long to wait, and their unit where it is not said."""
 _FRACTION = re.compile(r"\.\d+")
 
 
@@ -44,8 +53,8 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     if isinstance(passed_on, Mapping):
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
     asked = retry_after(headers)
-    if asked is None and isinstance(delay := metadata.get("retryDelay"), str):
-        asked = _duration(delay)
+    if asked is None:
+        asked = _in_fields(metadata)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
         said = wait_in_message(message)
@@ -53,13 +62,40 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     return asked
 
 
+def _in_fields(fields: Mapping[str, Any]) -> float | None:
+    """Seconds from a field of the error's body."""
+    for name, unit in WAIT_FIELDS.items():
+        if isinstance(said := fields.get(name), str | int | float) and not isinstance(said, bool):
+            number = _number(str(said))
+            seconds = _in_words(str(said)) if number is None else number * unit
+            if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE:
+                return seconds
+    return None
+
+
 def wait_in_message(message: str) -> float | None:
     """Seconds from a sentence such as "Please try again in 7m12s" or "wait 39600 seconds", or None."""
     found = _SAID.search(message)
     if found is None:
-        return None
-    seconds = sum(float(number) * _SAID_UNITS[unit[:2].lower()] for number, unit in _SAID_PART.findall(found[0]))
+        chinese = _SAID_IN_CHINESE.search(message)
+        seconds = float(chinese[1]) * _CHINESE_UNITS[chinese[2]] if chinese else 0.0
+    else:
+        seconds = _in_parts(found[0])
     return seconds if 0 < seconds <= LONGEST_SENSIBLE else None
+
+
+def _in_parts(text: str) -> float:
+    return sum(float(number) * _SAID_UNITS[unit[:2].lower()] for number, unit in _SAID_PART.findall(text))
+
+
+def _in_words(text: str) -> float | None:
+    """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
+    compact = text.strip().lower().replace(" ", "")
+    if (seconds := _duration(compact.removeprefix("p").replace("t", "", 1))) is not None:
+        return seconds
+    if clock := _CLOCK.fullmatch(compact):
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3])
+    return _in_parts(text) if _WORDS.fullmatch(text.strip()) else None
 
 
 def wait_in_words(seconds: float) -> str:
@@ -83,7 +119,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     A date counts against the response's own clock, since ours may be wrong. None where nothing is asked, where it
     cannot be read, or where it is no wait at all: the caller's own backoff holds then.
     """
-    milliseconds = _number(headers.get("retry-after-ms", ""))
+    milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000 if milliseconds > 0 else None
     seconds = _until(headers.get("retry-after", ""), headers)
@@ -110,7 +146,7 @@ def reset_after(headers: Mapping[str, str]) -> float | None:
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
     number = _number(value)
     if number is None:
-        if (seconds := _duration(value)) is not None:
+        if (seconds := _in_words(value)) is not None:
             return seconds
         moment = _iso(value) or _date(value)
         return (moment - _now(headers)).total_seconds() if moment else None

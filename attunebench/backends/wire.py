@@ -17,6 +17,7 @@ from typing import Any
 from attunebench.backends.base import Reply
 from attunebench.backends.messages import arguments_in, read_content, reasoning_of
 from attunebench.backends.streams import body_of_stream
+from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
 from attunebench.text import encodable, printable
@@ -27,9 +28,17 @@ LONGEST_SENTENCE = 300
 """Characters of a server's own words that are passed on to the user."""
 
 _DECODER = json.JSONDecoder(strict=False)
+_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
 _TOO_MANY = 10**12
 """Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
-_MESSAGE_KEYS = ("message", "msg", "status_msg", "detail", "error_description", "description", "title", "reason")
+_MESSAGE_KEYS = (
+    "message", "Message", "msg", "status_msg", "error_msg", "error_message", "errorMessage", "errmsg", "detail",
+    "error_description", "description", "title", "reason",
+)  # fmt: skip
+_CODE_KEYS = ("code", "Code", "type", "status", "status_code", "error_code", "errcode")
+_ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "done_reason")
+_TEXTS = ("response", "text", "generated_text", "output_text")
+"""Under which servers without choices give an answer."""
 _BESIDE = ("model", "provider", "usage")
 """What may stand beside a wrapped completion."""
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
@@ -87,7 +96,18 @@ def completion_in(body: Any, depth: int = 3) -> Any:
         found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
         if _has_choices(found):
             return {**{name: body[name] for name in _BESIDE if name in body}, **found}
-    return body
+    return _without_choices(body)
+
+
+def _without_choices(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A body that gives one answer without choices (Ollama's, or a text with its end or its tokens) as a completion."""
+    if not any(name in body for name in (*_ENDS, "usage", "done")):
+        return body
+    message = body.get("message")
+    if isinstance(message, Mapping):
+        return {**body, "choices": [{**body, "message": message}]}
+    text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
+    return body if text is None else {**body, "choices": [{**body, "message": {"content": text}}]}
 
 
 def says_something(error: Any) -> bool:
@@ -113,17 +133,18 @@ def read_completion(body: Any) -> Reply | None:
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping):
         return None
-    message = choice.get("message")
+    given = (choice[name] for name in ("message", "delta", "text") if choice.get(name))
+    message = next(given, choice.get("message", choice.get("text")))
+    if isinstance(message, str):
+        message = {"content": message}
     if not isinstance(message, Mapping):
-        if not isinstance(choice.get("text"), str):
-            return None
-        message = {"content": choice["text"]}
+        return None
     said = read_content(message.get("content"))
     usage = body.get("usage")
     usage = usage if isinstance(usage, Mapping) else {}
     return Reply(
         text=said.answer if said.answer and said.answer.strip() else arguments_in(message) or said.answer,
-        finish_reason=canonical(_text(choice.get("finish_reason")) or _text(choice.get("native_finish_reason"))),
+        finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
         refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else said.refusal,
         reasoning=reasoning_of(message) or said.thoughts,
         usage=_usage(usage),
@@ -202,12 +223,13 @@ def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
 
 def _metadata(error: Mapping[str, Any]) -> Mapping[str, Any]:
     """What stands beside the message: OpenRouter's metadata, or the details of Google's dialect as one mapping."""
+    waits = {name: error[name] for name in WAIT_FIELDS if name in error}
     metadata = error.get("metadata")
     if isinstance(metadata, Mapping):
-        return metadata
+        return {**waits, **metadata}
     details = error.get("details")
     entries = [entry for entry in details if isinstance(entry, Mapping)] if isinstance(details, list) else []
-    return {str(key): value for entry in entries[:10] for key, value in entry.items()}
+    return waits | {str(key): value for entry in entries[:10] for key, value in entry.items()}
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
@@ -232,7 +254,7 @@ def _location(detail: Any) -> str | None:
 
 def _code(error: Mapping[str, Any]) -> str:
     """All codes and types, those of a vendor's own numbering too."""
-    values = [error.get(key) for key in ("code", "type", "status", "status_code")]
+    values = [error.get(key) for key in _CODE_KEYS]
     texts = [_text(str(value) if isinstance(value, int) and not 0 <= value < 600 else value) for value in values]
     return " ".join(text.lower() for text in texts if text)
 
@@ -250,11 +272,11 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     prompt = _details(usage, "prompt_tokens_details", "input_tokens_details")
     completion = _details(usage, "completion_tokens_details", "output_tokens_details")
     return Usage(
-        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens"),
+        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_token_count"),
         cached_tokens=_count(
             {**usage, **prompt}, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"
         ),
-        completion_tokens=_count(usage, "completion_tokens", "output_tokens"),
+        completion_tokens=_count(usage, "completion_tokens", "output_tokens", "candidates_token_count"),
         reasoning_tokens=_count({**usage, **completion}, "reasoning_tokens"),
     )
 
@@ -264,8 +286,13 @@ def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _count(usage: Mapping[str, Any], *names: str) -> int | None:
+    plain = {str(name).replace("_", "").lower(): value for name, value in usage.items()}
     for name in names:
-        if (value := number(usage.get(name))) is not None and value.is_integer() and 0 <= value < _TOO_MANY:
+        if (
+            (value := number(plain.get(name.replace("_", "")))) is not None
+            and value.is_integer()
+            and 0 <= value < _TOO_MANY
+        ):
             return int(value)
     return None
 
@@ -275,7 +302,7 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        found = float(_GROUPED.sub("", value) if isinstance(value, str) else value)
     except (ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None

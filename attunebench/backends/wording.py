@@ -23,14 +23,18 @@ def _any(*expressions: str) -> Meaning:
 names_long_input: Meaning = _any(
     r"context_length_exceeded|exceed_context_size|(maximum|available|model'?s?) context|context (length|window|size)",
     r"input length exceeds|prompt is too long|input is too long|too many (input |prompt )?tokens",
-    r"longer than the maximum model length",
+    r"longer than the (specified )?maximum (model|sequence) length",
 )
 names_large_request: Meaning = _any(r"request too large|payload too large|request entity too large")
 names_moderation: Meaning = _any(r"content_filter|content_policy_violation|content management policy")
-names_bad_key: Meaning = _any(r"invalid_api_key|incorrect api key|api key not valid|invalid (api key|authentication)")
+names_bad_key: Meaning = _any(
+    r"invalid_api_key|incorrect api key|api key not valid|invalid (api key|authentication)",
+    r"无效的?令牌|令牌.{0,6}(无效|过期)",
+)
 names_missing_model: Meaning = _any(
-    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|(not a valid|invalid|unknown) model",
-    r"no endpoints found",
+    r"model_not_found|model.{0,80}(not found|does not exist|not exist)|(not a valid|invalid|unknown|no such) model",
+    r"model.{0,80}(deprecated|retired|decommissioned|discontinued|no longer (available|supported)|not activated)",
+    r"no endpoints found|model_?(not_?open|decommissioned)|模型.{0,60}不存在",
 )
 names_privacy: Meaning = _any(r"data policy|privacy|guardrail")
 names_wrong_path: Meaning = _any(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")
@@ -49,19 +53,24 @@ _GONE = (
     r"|overdrawn|below|reached|unavailable|no (remaining|longer)|spent)"
 )
 _NO_TOKENS = "".join(f"(?<!{word}[ -])" for word in ("thinking", "reasoning", "token", "context", "output"))
+_NOT_TAKEN = r"(?! (was|were|will be|ha(ve|s) been) )"
+"""Of a request that was refused some say that no credits were charged."""
+_NO_RATE = r"(?!.{0,40}(raise|increase|higher|unlock))"
 _MONEY = rf"{_NO_TOKENS}(?<!load[ -])(balance|credits?|funds?|money|budget|wallet)\b"
 
 speaks_of_money: Meaning = _any(
     rf"\b{_LACKING}|low|out of|run out of|no|zero|lack of|exhausted|depleted|negative|over|available)"
-    rf"[ _-]+(\w+[ _-]){{0,3}}{_MONEY}",
+    rf"[ _-]+(\w+[ _-]){{0,3}}{_MONEY}{_NOT_TAKEN}",
     rf"\b{_MONEY}.{{0,50}}\b{_GONE}",
     rf"\b{_GONE}.{{0,40}}\b{_NO_TOKENS}(?<!load[ -])(balance|funds|budget|wallet)\b",
-    r"requires more credits|(used|spent|consumed|depleted) (all|your).{0,40}credits",
+    r"requires more credits|(used|spent|consumed|depleted|exceeded) (all|your).{0,40}credits",
     r"insufficient_?(user_?)?quota|insufficient_?balance|budget_?exceeded|max[_ ]budget|exceeded_?budget|wallet_empty",
     r"billing[_ ](hard[_ ])?limit|billing[_ ]?not[_ ]?active|not active, please check your billing",
     r"billing.{0,30}(disabled|inactive|suspended|not (been )?enabled)|requires billing|past invoices|unpaid|past due",
+    r"billing_error|(issue|problem)s? with your billing",
     r"payment[_ ](is )?(required|overdue|failed|declined)|\barrear|account_?overdue|overdue (bill|payment|balance)",
-    r"\b(recharge|top[- ]?up) (your|the|account|first|now|and|to continue)|[,;.] ?(please )?(recharge|top[- ]?up)\b",
+    rf"\b(recharge|top[- ]?up) (your|the|account|first|now|and|to continue){_NO_RATE}",
+    rf"[,;.] ?(please )?(recharge|top[- ]?up)\b{_NO_RATE}",
     r"(reach|exceed|hit|over)\w*.{0,40}\bspend(ing)? (limit|cap)|\bspend(ing)? (limit|cap).{0,30}(reach|exceed)",
     r"free[- ]?(tier|trial|quota|allowance).{0,60}(exhaust|expired|used up|has ended|is over|consumed)|FreeTierOnly",
     r"(subscription|resource ?package|plan) (has |is )?(expired|ended)|resource_?pack(age)?_?exhausted",
@@ -73,15 +82,17 @@ speaks_of_money: Meaning = _any(
 limit") does not speak of this."""
 
 speaks_of_quota: Meaning = _any(
-    r"quota.{0,60}(exceed|exhaust|used up|reached|deplet|run out|over)",
-    r"(exceed|exhaust|used up|reach|over|no (remaining|more))\w*.{0,40}(quota|usage (limit|cap))",
+    rf"quota.{{0,60}}{_LACKING}|exceed|exhaust|used up|reached|deplet|run out|over)",
+    rf"{_LACKING}|exceed|exhaust|used up|reach|over|no (remaining|more))\w*.{{0,40}}"
+    r"(?<!check )(quota|usage (limit|cap))",
+    r"usage (limit|cap).{0,20}(reach|exceed|hit)|\bkey limit exceeded",
     r"plan and billing|(monthly|weekly) .{0,30}(limit|quota|allowance|cap)|(per|calls? ?/|requests? ?/) ?month",
     r"配额.{0,6}(不足|用完|用尽|耗尽|超)|(本月|每月|月度).{0,12}(上限|限额|用尽)",
 )
 """A quota is gone, which may be bought by the month or be a rate by the minute: see `speaks_of_rate`."""
 
 speaks_of_day: Meaning = _any(
-    r"\bper[-_ ]?day\b|perday|\bdaily\b|\b[rt]pd\b|(per|in) 86,?400 ?s|byday\b|/ ?day\b",
+    r"\bper[-_ ]?day\b|perday|\bdaily\b|\b[rt]pd\b|(per|in) 86,?400 ?s|byday\b|/ ?day\b|\b24[- ]?h(ours?)?\b",
     r"(每日|每天|当日|今日).{0,12}(上限|限|配额|额度)",
 )
 """A limit that is counted by the day."""
@@ -89,6 +100,7 @@ speaks_of_day: Meaning = _any(
 speaks_of_rate: Meaning = _any(
     r"rate.?limit|too many requests|throttl|slow.?down|concurren|\b[rtq]p[ms]\b|\bqps\b",
     r"per[-_ ]?(minute|min\b|second|sec\b|hour)|/ ?(min|minute|s|sec|second)\b|(requests?|tokens?)[-_ ]per(\b|_)",
+    r"\b(this|each|every|a|one|\d+)[- ]?(minute|min|second|sec)s?\b",
     r"(try|retry)(ing)? (again )?(in|after) \d|限流|频率|并发|每分钟|每秒",
 )
 
@@ -107,10 +119,11 @@ speaks_of_long_input: Meaning = _any(
     rf"\b{_INPUT} (is|are|was|were) (too|longer|larger)\b",
     r"context.?(length|window|size|limit)|max_?(seq|model|position)\w*_?len|maximum (model|sequence|prompt|input)",
     r"(range of|maximum|max|allowed) (the )?(input|prompt|context|sequence) (length|tokens?|size)|input length\b",
-    r"reduce (the )?(length|size|number) of|(shorten|truncate) (the|your) (input|prompt|message|context)",
+    r"reduce (the )?(length|size|number) of|reduce (the|your) (prompt|input)",
+    r"(shorten|truncate) (the|your) (input|prompt|message|context)",
     r"too many (input |prompt )?tokens|string_too_long|string should have at most",
     r"inputs?`? tokens \+ `?max_(new_)?tokens",
-    r"输入.{0,10}(过长|超长|超过|超出|长度)|上下文.{0,10}(过长|超|长度)|输入.{0,24}(之和|总和).{0,8}超",
+    r"超长|输入.{0,10}(过长|超长|超过|超出|长度)|上下文.{0,10}(过长|超|长度)|输入.{0,24}(之和|总和).{0,8}超",
     r"(超出|超过|超).{0,16}(长度|上下文|token)|(长度|tokens?).{0,8}(超出|超过|超限)",
 )
 """The input is longer than the model takes, alone or with the room that was asked for its answer."""
@@ -127,9 +140,13 @@ _speaks_of_safety: Meaning = _any(
     rf"{_REFUSED}.{{0,60}}(content|safety|us(ag)?e polic|moderation|harm|sensitive|inappropriate)",
     rf"(content|prompt|input|text|request|message)s?\b.{{0,60}}\b{_UNSAFE}",
     r"(violat\w*|against|breach\w*).{0,40}(polic|guideline|terms|safety|rules)",
+    r"\b(prompt|input|conversation)s? (was |were |is |been )?blocked",
+    r"block(ed|s) (this|the|your) (prompt|input|message)",
+    r"content (that|which) (is|are) not (allowed|permitted)|(considered|deemed|rated) (as )?(to be )?(a )?high[- ]risk",
+    r"model armor|llama ?guard|\bpii\b",
     r"sensitive (content|word|information|input)|harmful content|violen(t|ce)|self[-_ ]?harm|harassment|jailbreak",
     r"\b(sexual|hate speech|illicit|flagged)\b",
-    r"敏感|违规|违禁|不当内容|不合规|不安全|安全(审核|策略|检查|风险)|内容(审核|安全|风险)|风控",
+    r"敏感|违规|违禁|不当内容|不合规|不安全|安全(审核|策略|检查|风险)|内容(审核|安全|风险)|风控|审核(策略|失败)|(不|未)通过审核|审核(不|未)通过",
 )
 _speaks_of_account: Meaning = _any(
     r"\b(account|organi[sz]ation|project|api[ -]?key|your key|user|ip address|billing)\b.{0,60}"

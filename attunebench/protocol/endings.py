@@ -18,11 +18,14 @@ _CUT = frozenset(
 )
 _WHOLE_LIMITS = frozenset(("max", "limit", "exceeded", "reached"))
 _OF_A_LIMIT = frozenset(("token", "tokens", "length", "output", "completion", "context", "window", "len"))
-_OTHER_LIMITS = frozenset(("rate", "quota", "usage", "content", "policy", "safety"))
+_OTHER_LIMITS = frozenset(("rate", "quota", "usage", "content", "policy", "safety", "time"))
+_BROKEN = ("error", "abort", "cancel", "interrupt", "fail", "network", "insufficient", "overload", "timeout", "timed")
+"""Beginnings of the words by which services say that they broke off: the reply is a part of what was to come."""
 _FILTERS = (
     "filter", "safety", "unsafe", "sensitive", "prohibit", "blocklist", "blocked", "block", "recitation", "spii",
     "refus", "guardrail", "policy", "policies", "moderat", "censor", "harm", "violat", "flagged", "copyright",
     "inappropriate", "inspection", "declined", "jailbreak", "disallowed", "forbidden", "banned", "csam", "pii",
+    "toxic", "nsfw", "abus", "risk", "sexual", "violen",
 )  # fmt: skip
 """Beginnings of the words by which services say that they held a reply back."""
 
@@ -31,12 +34,21 @@ def canonical(reason: str | None) -> str | None:
     """`LENGTH` or `FILTERED` where a finish reason means it, else the reason as it is."""
     if not reason or reason == "stop":
         return reason
-    words = [word for word in _NOT_A_WORD.split(_CAMEL.sub("_", reason).lower()) if word]
+    words = _words(reason)
     if any(word.startswith(_FILTERS) for word in words):
         return FILTERED
     known = set(words)
     cut = not _CUT.isdisjoint(known) or (not _WHOLE_LIMITS.isdisjoint(known) and not _OF_A_LIMIT.isdisjoint(known))
     return LENGTH if cut and _OTHER_LIMITS.isdisjoint(known) else reason
+
+
+def is_broken(reason: str | None) -> bool:
+    """Whether a finish reason means that the server broke off, for reasons of its own."""
+    return canonical(reason) == reason and any(word.startswith(_BROKEN) for word in _words(reason or ""))
+
+
+def _words(reason: str) -> list[str]:
+    return [word for word in _NOT_A_WORD.split(_CAMEL.sub("_", reason).lower()) if word]
 
 
 def fills_limit(completion: int | None, reasoning: int | None, limit: int | None) -> bool:

@@ -99,7 +99,14 @@ def test_an_error_inside_a_stream_is_one(status: int) -> None:
     assert (fault.status, fault.message) == (429, "slow down")
 
 
+BARE = {"model": "m", "usage": GOOD["usage"]}
+ANSWER = GOOD["choices"][0]["message"]
 WRAPPED = {
+    "a text with its tokens": {"result": {"response": SAID, "usage": GOOD["usage"], "model": "m"}, "success": True},
+    "a text with its end": {**BARE, "output": {"text": SAID, "finish_reason": "stop"}, "request_id": "1"},
+    "a message without choices": {**BARE, "message": ANSWER, "done": True, "done_reason": "stop"},
+    "a delta": {**BARE, "choices": [{"delta": ANSWER, "finishReason": "stop"}]},
+    "a message that is a text": {**BARE, "choices": [{"message": SAID, "stop_reason": "stop"}]},
     "data": {"code": 200, "msg": "success", "data": GOOD},
     "result": {"success": True, "result": GOOD, "errors": [], "messages": []},
     "response": {"code": "0", "message": "OK", "response": GOOD, "error": None},

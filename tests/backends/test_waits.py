@@ -121,11 +121,34 @@ def test_a_reset_counts_only_where_the_server_says_that_it_is_overrun(status: in
         ({"retryDelay": "34s"}, 34.0),
         ({"headers": None}, None),
         ({"headers": {"X-RateLimit-Reset": [1]}}, None),
-        ({"retryDelay": 5}, None),
+        ({"retryDelay": 5}, 5.0),
+        ({"retry_after": 7200}, 7200.0),
+        ({"retry_after_ms": "7200000"}, 7200.0),
+        ({"retryAfter": "2 hours"}, 7200.0),
+        ({"retry_after": True}, None),
+        ({"retry_after": "soon"}, None),
     ],
 )
 def test_a_wait_may_stand_in_the_body(metadata: dict[str, Any], seconds: float | None) -> None:
     assert seconds == asked_wait(429, {"date": NOW}, metadata)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("2 hours", 7200.0), ("1 hour", 3600.0), ("PT2H", 7200.0), ("2:30:00", 9000.0), ("1 h, 30 min", 5400.0),
+     ("hours", None), ("2 hours ago", None), ("P", None)],
+)  # fmt: skip
+def test_a_header_may_say_it_in_words(value: str, seconds: float | None) -> None:
+    assert seconds == asked_wait(429, {"retry-after": value}, {})
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [("请在 39600 秒后重试", 39600.0), ("请3个小时后再试", 10800.0), ("5分钟后", 300.0), ("请稍后再试", None),
+     ("Please retry your request in 45 minutes", 2700.0)],
+)  # fmt: skip
+def test_a_sentence_may_say_it_in_other_words(message: str, seconds: float | None) -> None:
+    assert seconds == asked_wait(429, {}, {}, message)
 
 
 @given(value=st.text(max_size=30), name=st.sampled_from(["retry-after", "retry-after-ms", "x-ratelimit-reset", "date"]))

@@ -93,6 +93,20 @@ MONEY = [
     (400, error("Not enough credits to run this request")),
     (422, error("You've depleted your monthly included credits. Subscribe to PRO")),
     (200, error("Not enough money on the wallet", code="wallet_empty")),
+    (
+        403,
+        error("token quota is not enough, remain: $0.01", type="new_api_error", code="pre_consume_token_quota_failed"),
+    ),
+    (403, error("Key limit exceeded (total limit).", code=403)),
+    (400, error("You have exceeded your monthly included credits")),
+    (403, error("There's an issue with your billing", type="billing_error")),
+    (429, error("Usage limit reached for your plan. Your limit resets on 2026-12-01")),
+    (
+        429,
+        [{"error": {"code": 429, "message": "Your prepayment credits are depleted.", "status": "RESOURCE_EXHAUSTED"}}],
+    ),
+    (200, {"error_code": 18, "error_msg": "the account has no remaining credits"}),
+    (500, {"Code": "Arrearage", "Message": "Your account is overdue"}),
 ]
 RATES = [
     (
@@ -139,6 +153,10 @@ RATES = [
     (429, error("Quota exceeded. Try again in 20 s")),
     (503, error("We are currently experiencing high load: rate limit")),
     (429, error("Rate limit exceeded: free-models-per-min. Add credits to raise it")),
+    (429, error("Rate limit exceeded, top up your account to raise it")),
+    (429, error("Request quota exceeded for this minute")),
+    (429, error("Tokens quota per 60 seconds exceeded")),
+    (429, [{"error": {"code": 429, "message": "Resource has been exhausted (e.g. check quota).", "status": "X"}}]),
 ]
 DAYS = [
     (429, error("Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day")),
@@ -151,6 +169,8 @@ DAYS = [
     (429, error("you have used up your daily free allocation of 10,000 neurons")),
     (429, error("该API已达每日调用限额", code="1304")),
     (403, error("Daily limit reached")),
+    (429, error("Quota exceeded: requests per 24 hours")),
+    (200, {"error_code": 17, "error_msg": "Open api daily request limit reached"}),
 ]
 MODERATION = [
     (400, error("Output blocked by content filtering policy", type="invalid_request_error")),
@@ -181,6 +201,15 @@ MODERATION = [
     (403, error("Input flagged by moderation: harassment")),
     (400, [{"error": {"code": 400, "message": "The request is blocked for PROHIBITED_CONTENT", "status": "INVALID"}}]),
     (406, {"message": "Refused: harmful content"}),
+    (403, error("Your input was flagged. No credits were charged.", code=403, metadata={"reasons": ["violence"]})),
+    (403, error("Flagged for unsafe content. No credits were charged.")),
+    (446, error("The guardrail checks failed", type="hooks_failed")),
+    (200, {"error_code": 336501, "error_msg": "the content is against the safety rules"}),
+    (400, error("Request was blocked by Model Armor")),
+    (400, error("Prompt blocked due to security configurations")),
+    (400, error("The request was rejected because it was considered high risk")),
+    (400, error("It may contain content that is not allowed")),
+    (400, error("提问或回答命中审核策略", code=10013)),
 ]
 LENGTH = [
     (
@@ -218,6 +247,13 @@ LENGTH = [
     (413, error("Request body too large for the model")),
     (400, error("Your messages exceed the model's window by 900 tokens")),
     (400, error("Conversation history exceeds the token limit")),
+    (400, error("Prompt 超长", code="1261")),
+    (400, error("Please reduce your prompt; or completion length.")),
+    (
+        500,
+        {"detail": "Token indices sequence length is longer than the specified maximum sequence length: 9000 > 8192"},
+    ),
+    (200, {"error_code": 336003, "error_msg": "the length of messages exceeds the max input characters"}),
 ]
 OWN = [
     (400, error("upstream failed")),
@@ -236,6 +272,11 @@ STOPS = [
     (403, error("Country, region, or territory not supported")),
     (404, error("The model `m` does not exist")),
     (400, error("some/modell is not a valid model ID")),
+    (404, error("No such model")),
+    (400, error("The model m has been decommissioned and is no longer supported", code="model_decommissioned")),
+    (410, error("The model m has been retired")),
+    (400, error("模型 m 不存在", code="1211")),
+    (403, error("令牌无效")),
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Answer, Asked
-from attunebench.protocol.endings import FILTERED, LENGTH, canonical, fills_limit
+from attunebench.protocol.endings import FILTERED, LENGTH, canonical, fills_limit, is_broken
 from attunebench.protocol.read import read_text
 from attunebench.protocol.read.kinds import LONGEST_DRAFT
 from attunebench.protocol.read.scan import MAX_TOKENS, scan
@@ -143,7 +143,7 @@ MEANINGS = {
     FILTERED: ("content_filter", "content-filter", "contentFilter", "CONTENT_FILTERED", "SAFETY", "RECITATION",
                "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "IMAGE_SAFETY", "sensitive", "refusal", "content_policy",
                "guardrail_intervened", "FinishReason.SAFETY", "moderation", "policy_violation", "blocked", "copyright",
-               "data_inspection_failed", "safety_limit"),
+               "data_inspection_failed", "safety_limit", "ERROR_TOXIC", "high_risk", "NSFW", "sexual", "violence"),
 }  # fmt: skip
 
 
@@ -157,10 +157,20 @@ def test_finish_reasons_count_by_what_they_mean(reason: str, meaning: str, read:
 
 @pytest.mark.parametrize(
     "reason", [None, "", "stop", "STOP", "end_turn", "eos_token", "stop_sequence", "tool_calls", "function_call",
-               "FINISH_REASON_UNSPECIFIED", "OTHER", "error", "COMPLETE", "rate_limit", "completed"],
+               "FINISH_REASON_UNSPECIFIED", "OTHER", "error", "COMPLETE", "rate_limit", "completed", "time_limit"],
 )  # fmt: skip
 def test_other_reasons_leave_a_reply_as_it_is(reason: str | None, read: Reader) -> None:
     assert read("draft", "I am so sorry.", finish_reason=reason).outcome == "answered"
+
+
+@pytest.mark.parametrize(
+    ("reason", "broken"),
+    [("error", True), ("insufficient_system_resource", True), ("network_error", True), ("abort", True),
+     ("USER_CANCELLED", True), ("ERROR_LIMIT", False), ("ERROR_TOXIC", False), ("stop", False), (None, False),
+     ("OTHER", False), ("tool_calls", False), ("end_turn", False)],
+)  # fmt: skip
+def test_some_reasons_mean_that_the_server_broke_off(reason: str | None, broken: bool) -> None:
+    assert is_broken(reason) is broken
 
 
 @pytest.mark.parametrize(
