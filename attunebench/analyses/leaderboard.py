@@ -150,13 +150,13 @@ def _lines(study: Study, metric_id: str) -> dict[str, float]:
 
 
 def _skills(study: Study, ranking: Ranking, settings: Settings) -> list[Cell]:
-    """Skill over the base rate per model; empty without a reference for the metric."""
-    reference = common.reference_of(study, common.BASE_RATE)
-    if reference is None or ranking.metric_id not in reference.values or not ranking.conversations:
+    """Skill over the base rate per model; empty where the ranked conversations have none for the metric."""
+    if not ranking.conversations:
         return []
     shared = study.with_conversations(ranking.conversations)
     baseline = common.reference_of(shared, common.BASE_RATE)
-    assert baseline is not None
+    if baseline is None or ranking.metric_id not in baseline.values:
+        return []
     card = REGISTRY[ranking.metric_id]
     ceiling = card.high if common.better(card.id) else card.low
     sampling = Sampling.of(shared, settings)

@@ -88,7 +88,7 @@ def test_an_answer_file_of_ours_stays(planning: Planning, tmp_path: Path) -> Non
 
 
 def test_a_folder_that_is_not_there_is_told(planning: Planning, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gone/requests\.jsonl cannot be written"):
+    with pytest.raises(DataError, match=r"gone/requests\.jsonl"):
         planning(target=tmp_path / "gone" / "requests.jsonl")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from attunebench.cli.closing import closing_lines, going_on
+from attunebench.metrics.rates import percent
 from attunebench.protocol.calls import Usage
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
 from attunebench.runner.spending import Spending
@@ -63,8 +64,7 @@ def test_a_run_that_went_well_says_little() -> None:
 
 
 def test_few_answers_come_first() -> None:
-    expected = "Attention: only 90.0% of the items were answered; the rest counts as not answered."
-    assert expected == lines(answered_items=90)[0]
+    assert percent(0.9) in lines(answered_items=90)[0]
 
 
 def test_the_cost_is_split_where_there_is_something_to_split() -> None:
