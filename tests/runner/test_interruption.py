@@ -110,7 +110,9 @@ def test_who_is_asked_to_end_keeps_what_is_under_way(
 ) -> None:
     gate = Gate(PER_CONVERSATION)
     server.script = gate
+    inherited = signal.signal(how, signal.SIG_DFL)  # the tests themselves may run under nohup
     process = start(server, data, tmp_path)
+    signal.signal(how, inherited)
     assert gate.held.wait(60)
     for _ in range(2):  # as shells and supervisors do
         process.send_signal(how)

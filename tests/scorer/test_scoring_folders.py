@@ -238,7 +238,7 @@ def test_a_file_that_is_no_scores_file_is_never_overwritten(folders, tmp_path):
     ("content", "sentence"),
     [
         (None, "cannot be read"),
-        ("{", "is not valid JSON"),
+        ("{", "not valid JSON"),
         ("[]", "is not a scores file"),
         ('{"schema_version": "2.0", "metadata": {}, "conversations": [], "aggregates": []}', "schema version 2.0"),
     ],

@@ -123,11 +123,12 @@ def test_groups_that_never_met_are_told_apart_and_a_model_that_never_played_has_
 
 def test_a_resample_is_the_fit_of_the_conversations_drawn():
     wins = win_matrix(np.random.default_rng(2).normal(size=(12, 4)))
-    weights = resample_weights(12, 1, np.random.default_rng(0))
-    found = resampled_ratings(wins, weights[[0, 0]])
-    expected = bradley_terry((weights[0][:, None, None] * wins).sum(axis=0))
-    assert pytest.approx(expected.elo) == found.low
-    assert pytest.approx(expected.elo) == found.high
+    weights = resample_weights(12, 2, np.random.default_rng(0))
+    found = resampled_ratings(wins, weights)
+    fits = [bradley_terry((drawn[:, None, None] * wins).sum(axis=0)).elo for drawn in weights]
+    low, high = np.quantile(fits, [0.025, 0.975], axis=0)
+    assert pytest.approx(low) == found.low
+    assert pytest.approx(high) == found.high
     assert pytest.approx(bradley_terry(wins.sum(axis=0)).elo) == found.elo
 
 
