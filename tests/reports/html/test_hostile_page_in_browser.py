@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
-import shutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import IN_CHROMIUM
 from html_study import SETTINGS, Texts
 from planted import Plan, Skill, planted_scores
 
 from attunebench.reports.html import render_html
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome is on the path"),
-    # Playwright's event loop is closed by its own process, at a time that no test decides.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = IN_CHROMIUM
 PROBES = {
     "script": "<script>alert('{n}')</script><img src=x onerror=alert('{n}')><svg/onload=alert('{n}')>",
     "end of script": "</script></style></title><script>alert('{n}')</script><!--<script>",
@@ -60,14 +52,6 @@ def unscored() -> Any:
     last = scores["ground_truth"][-1]["conversationId"]
     scores["conversations"] = [entry for entry in scores["conversations"] if entry["conversationId"] != last]
     return scores
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 def clicked_through(chromium: Any, path: Path) -> list[str]:

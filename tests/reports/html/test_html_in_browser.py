@@ -5,22 +5,15 @@ Skipped, with the reason, where playwright or Chromium is missing.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import IN_CHROMIUM
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome is on the path"),
-    # Playwright's event loop is closed by its own process, at a time that no test decides.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = IN_CHROMIUM
 WIDTHS = (360, 800, 1400)
 
 
@@ -29,15 +22,6 @@ def page_file(html_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(html_page, "utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A browser for the tests of this file alone: while it is there, no other test can run an event loop."""
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 class Tab:
