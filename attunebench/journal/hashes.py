@@ -1,6 +1,6 @@
 """What makes two requests the same: the hash under which the journal keeps a reply.
 
-It covers the call's id, the messages as they are sent, the answer's schema, the user's own parameters (before anything
+It covers the call's identity, the messages as they are sent, the answer's schema, the user's own parameters (before anything
 is negotiated with a server), provider, address, model, and the number of the ask. What changes none of these, such as
 a corrected label, buys nothing again; what changes one of them never gets a stale reply.
 """
@@ -21,13 +21,26 @@ if TYPE_CHECKING:
 _MOST_SCHEMAS = 4096
 
 
+_FORMER_PLACES = 8
+"""Places among the judges under which versions before 1.2 kept a judge's replies."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestHash:
-    """The hash, and digests of its parts by which a change can be explained. All hexadecimal SHA-256."""
+    """The hash, and digests of its parts by which a change can be explained. All hexadecimal SHA-256.
+
+    `former`: the hashes under which earlier versions kept the same request of a judge.
+    """
 
     request: str
     prompt: str
     schema: str
+    former: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every hash under which a reply may be found."""
+        return (self.request, *self.former)
 
 
 class Hasher:
@@ -43,7 +56,10 @@ class Hasher:
     def __call__(self, call: Call, messages: Sequence[Message], ask: int) -> RequestHash:
         """The hash of asking this call for the `ask`-th time (0 is the first) with these messages."""
         prompt, schema = prompt_digest(messages), schema_digest(call.schema)
-        return RequestHash(_digest([call.id, prompt, schema, self._target, str(ask)]), prompt, schema)
+        parts = (prompt, schema, self._target, str(ask))
+        places = range(_FORMER_PLACES) if call.judge is not None else ()
+        former = tuple(_digest([f"{call.identity}/{place}", *parts]) for place in places)
+        return RequestHash(_digest([call.identity, *parts]), prompt, schema, former)
 
 
 def call_digest(call: Call) -> str:

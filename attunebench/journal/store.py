@@ -154,20 +154,21 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def find(self, request_hash: str) -> Entry | None:
-        """What came of this request, from whichever file has it; a reply rather than an error."""
+    def find(self, *hashes: str) -> Entry | None:
+        """What came of the request with one of these hashes, from whichever file has it; a reply rather than an error."""
         found = None
         for reader in self._read_from:
-            for entry in reader.entries("WHERE request_hash = ?", (request_hash,)):
+            for entry in reader.entries(f"WHERE request_hash IN ({_marks(hashes)})", hashes):
                 if entry.reply is not None:
                     return entry
                 found = found or entry
         return found
 
-    def state(self, request_hash: str) -> Literal["reply", "error"] | None:
-        """Whether there is a reply to this request, or an error for which there can be none; None for neither."""
-        sql = "SELECT error_outcome IS NULL FROM replies WHERE request_hash = ?"
-        known = {bool(row[0]) for row in self.select(sql, (request_hash,))}
+    def state(self, *hashes: str) -> Literal["reply", "error"] | None:
+        """Whether there is a reply to the request with one of these hashes, or an error for which there can be none;
+        None for neither."""
+        sql = f"SELECT error_outcome IS NULL FROM replies WHERE request_hash IN ({_marks(hashes)})"
+        known = {bool(row[0]) for row in self.select(sql, hashes)}
         return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
@@ -226,6 +227,10 @@ class Journal:
     def close(self) -> None:
         """Write what is waiting, and give the file back."""
         self._held.close()
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
 
 
 class _Reader:

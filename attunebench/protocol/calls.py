@@ -84,8 +84,9 @@ class Call:
     slot: int | None = None
 
     @property
-    def role(self) -> Literal["model", "judge"]:
-        return "judge" if self.kind == "judge" else "model"
+    def identity(self) -> str:
+        """What the journal knows the call by: the id without a judge's place, since who is asked is known otherwise."""
+        return self.id if self.judge is None else self.id.rpartition("/")[0]
 
     @property
     def prompt_characters(self) -> int:

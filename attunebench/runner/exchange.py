@@ -6,7 +6,6 @@ run a matter of reading. Owns no prompt's wording, no network and no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ def entry_of(
     """
     return Entry(
         request_hash=hashed.request,
-        call_id=call.id,
+        call_id=call.identity,
         conversation_id=call.conversation_id,
         mode=call.mode,
         turn=call.turn,
@@ -110,18 +109,30 @@ class _Took:
         self.adapted.update(reply.notes)
 
 
-class Fold:
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By which replies are read and a call is done.
+
+    `max_tokens` is the limit of a first ask, `max_reasks` how often a call is asked again for what is missing. `again`:
+    how many further asks a call gets whose known answer is final and incomplete (`--retry-unanswered`).
+    """
+
+    codebook: Codebook
+    max_tokens: int
+    max_reasks: int
+    again: int = 0
+
+
+class Exchange:
     """The replies to one call, read in their order. The first valid answer of each item stands.
 
     `next()` is what has to be asked now, or None where the call is done: everything answered, a refusal, a request
     that can never be taken, a reply that the larger limit cut as well, or `max_reasks` used up.
     """
 
-    def __init__(self, call: Call, codebook: Codebook, *, max_tokens: int, max_reasks: int) -> None:
-        self._call = call
-        self._codebook = codebook
-        self._max_tokens = max_tokens
-        self._max_reasks = max_reasks
+    def __init__(self, call: Call, rules: Rules) -> None:
+        self.call = call
+        self._rules = rules
         self._took = _Took()
         self._answer: Answer | None = None
         self._asks = 0
@@ -141,13 +152,12 @@ class Fold:
 
     def next(self) -> Ask | None:
         """What to ask now; None where the call is done."""
-        if self._answer is not None and (self._ended or not self._answer.missing or self._asks > self._max_reasks):
-            return None
-        return self.once_more()
+        over = self._ended or self._asks > self._rules.max_reasks
+        return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
         """What to ask if the call is to be asked again, done or not."""
-        limit = self._max_tokens * LENGTH_FACTOR if self._longer else self._max_tokens
+        limit = self._rules.max_tokens * (LENGTH_FACTOR if self._longer else 1)
         return Ask(self._asks, self._messages, limit)
 
     def add(self, entry: Entry) -> None:
@@ -155,19 +165,21 @@ class Fold:
         self._took.add(entry)
         self._asks += 1
         if entry.reply is None:
-            self._answer = self._answer or _nothing(self._call, self._codebook, entry)
-            self._messages = reask(self._call, self._answer.missing)
+            refusal = entry.error if entry.error_outcome == "refused" else None
+            nothing = read_reply(self.call.asked, Reply(text=None, refusal=refusal), self._rules.codebook)
+            self._answer = self._answer or nothing
+            self._messages = reask(self.call, self._answer.missing)
             self._ended = True
             return
         limit = min(entry.max_tokens, lowered_limit(entry.reply.notes) or entry.max_tokens)
-        read = read_reply(self._call.asked, entry.reply, self._codebook, limit=limit)
-        self._answer = read if self._answer is None else merge_answers(self._call.asked, self._answer, read)
+        read = read_reply(self.call.asked, entry.reply, self._rules.codebook, limit=limit)
+        self._answer = read if self._answer is None else merge_answers(self.call.asked, self._answer, read)
         truncated = read.outcome == "truncated"
         # A refusal is final, and so is a reply that the larger limit cut as well.
         self._ended = read.outcome == "refused" or (truncated and self._longer)
         if self._answer.missing and (self._longer or not truncated):
             # Where only the limit was at fault the prompt stays as it is.
-            self._messages = reask(self._call, self._answer.missing)
+            self._messages = reask(self.call, self._answer.missing)
         self._longer = self._longer or truncated
 
     def record(self) -> Record:
@@ -175,7 +187,7 @@ class Fold:
         assert self._answer is not None, "nothing was asked"
         took = self._took
         return Record(
-            call=self._call,
+            call=self.call,
             answer=self._answer,
             requests=took.requests,
             reasks=self._asks - 1,
@@ -187,16 +199,3 @@ class Fold:
             structured=took.structured,
             adapted=took.adapted,
         )
-
-
-def folded(call: Call, entries: Iterable[Entry], codebook: Codebook, *, max_tokens: int, max_reasks: int) -> Fold:
-    """The state after these entries, whether or not today's rules would have asked for each of them."""
-    fold = Fold(call, codebook, max_tokens=max_tokens, max_reasks=max_reasks)
-    for entry in entries:
-        fold.add(entry)
-    return fold
-
-
-def _nothing(call: Call, codebook: Codebook, entry: Entry) -> Answer:
-    refusal = entry.error if entry.error_outcome == "refused" else None
-    return read_reply(call.asked, Reply(text=None, refusal=refusal), codebook)

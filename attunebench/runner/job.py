@@ -1,0 +1,168 @@
+"""A job: calls that belong together, what can be asked of them now, and what came of it.
+
+The one place that knows which ask is open, what waits for what, and when everything is done; executors (live, a batch
+service, request files, other frameworks) ask what is open and hand back entries. Pure: it looks up what is known and
+knows no conversation, no file and no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attunebench.protocol.plan import with_draft
+from attunebench.runner.exchange import Ask, Exchange, Rules
+
+if TYPE_CHECKING:
+    from attunebench.journal import Entry
+    from attunebench.protocol.calls import Call, Record
+
+Known = Callable[["Call", Ask], "Entry | None"]
+"""The reply to an ask that is there already: `Journal.find` behind a hash, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """An ask that can be put to a model now. `call` is complete: a judge's has its draft in it.
+
+    `missing`: items that the asks before left open. `extra`: the call is done by the rules and asked again all the same.
+    """
+
+    call: Call
+    ask: Ask
+    missing: int = 0
+    extra: bool = False
+
+    @property
+    def who(self) -> int:
+        """0 for the evaluated model; judges count from 1."""
+        return 0 if self.call.judge is None else self.call.judge + 1
+
+
+class Job:
+    """The calls under one `key`: (conversation, mode), say.
+
+    `known` gives replies that are there already and is asked for each ask in turn. `drafts` (turn → text) are there
+    before any call of this job. `assemble` makes of the finished job what is to be written, None for nothing. `context`
+    goes to the backend with each request; built-in baselines read it.
+
+    `records` has each call that is done; `owed` maps calls that nobody could answer to the reason; `failed` says why
+    the job is given up, after `tries` of the failing call.
+    """
+
+    def __init__(
+        self,
+        key: tuple[str, ...],
+        calls: Sequence[Call],
+        rules: Rules,
+        *,
+        known: Known | None = None,
+        drafts: Mapping[int, str] | None = None,
+        assemble: Callable[[Job], Mapping[str, Any] | None] = lambda _: None,
+        context: Any = None,
+    ) -> None:
+        self.key = key
+        self.calls = calls
+        self.assemble = assemble
+        self.context = context
+        self.records: dict[str, Record] = {}
+        self.owed: dict[str, str] = {}
+        self.failed: str | None = None
+        self.tries = 0
+        self.replayed = 0
+        """Asks whose reply was known."""
+        self._rules = rules
+        self._known = known
+        self._exchanges: dict[str, Exchange] = {}
+        self._further: dict[str, int] = {}
+        self._open: dict[str, Open] = {}
+        self._waiting: dict[str, list[Call]] = {}
+        ready: list[Call] = []
+        for call in calls:
+            if call.needs is None:
+                ready.append(call)
+            elif drafts is not None and (draft := drafts.get(call.turn)) is not None:
+                ready.append(with_draft(call, draft))
+            else:
+                self._waiting.setdefault(call.needs, []).append(call)
+        # The longest chain is a draft and its judges, so drafts that are judged go first.
+        for call in sorted(ready, key=lambda call: call.id not in self._waiting):
+            self._begin(call)
+
+    @property
+    def open(self) -> tuple[Open, ...]:
+        """What can be asked now, drafts with judges first."""
+        return tuple(self._open.values())
+
+    @property
+    def waiting(self) -> tuple[Call, ...]:
+        """Judges' calls whose draft is not there yet."""
+        return tuple(call for calls in self._waiting.values() for call in calls)
+
+    @property
+    def left(self) -> int:
+        """Calls that are open or wait."""
+        return len(self._open) + sum(map(len, self._waiting.values()))
+
+    @property
+    def answered(self) -> bool:
+        """Whether every call to the evaluated model is done: a result can be made, whatever judges still owe."""
+        return self.failed is None and not any(each.who == 0 for each in self._open.values())
+
+    def add(self, asked: Open, entry: Entry) -> list[Open]:
+        """Take what came back for an open ask; the asks that are open now and were not before.
+
+        Raises KeyError where the call is not open (any more).
+        """
+        name = asked.call.id
+        del self._open[name]
+        before = set(self._open)
+        exchange = self._exchanges[name]
+        # Further asks are for calls that were done before anything was asked here.
+        self._further[name] = self._further.get(name, self._rules.again if asked.extra else 0) - asked.extra
+        exchange.add(entry)
+        self._go_on(exchange)
+        return [each for name, each in self._open.items() if name not in before]
+
+    def owe(self, asked: Open, reason: str) -> None:
+        """Give up an open ask of a judge's: its vote is owed, for this reason."""
+        self._open.pop(asked.call.id, None)
+        self.owed[asked.call.id] = reason
+
+    def fail(self, reason: str, tries: int = 0) -> None:
+        """Give up the job: nothing of it is asked any more. The first reason stands."""
+        if self.failed is None:
+            self.failed, self.tries = reason, tries
+        self._open.clear()
+        self._waiting.clear()
+
+    def _begin(self, call: Call) -> None:
+        exchange = self._exchanges[call.id] = Exchange(call, self._rules)
+        self._go_on(exchange)
+
+    def _go_on(self, exchange: Exchange) -> None:
+        """Take what is known of the call; then it is open or done."""
+        call = exchange.call
+        while not exchange.complete:
+            ask = exchange.next()
+            extra, ask = ask is None, ask or exchange.once_more()
+            entry = self._known(call, ask) if self._known is not None else None
+            if entry is not None:
+                self.replayed += 1
+                exchange.add(entry)
+                continue
+            if extra and not self._further.get(call.id, self._rules.again):
+                break
+            self._open[call.id] = Open(call, ask, exchange.missing, extra)
+            return
+        self._end(exchange)
+
+    def _end(self, exchange: Exchange) -> None:
+        """The call is done. A draft frees its judges; no draft, nothing to judge."""
+        call = exchange.call
+        self.records[call.id] = record = exchange.record()
+        judges = self._waiting.pop(call.id, ())
+        draft = record.answer.values.get("drafted_response") if judges else None
+        for judge_call in judges if draft is not None else ():
+            self._begin(with_draft(judge_call, draft))
