@@ -59,8 +59,8 @@ class Sums(Silent):
         """
         settings, estimate = self._settings, estimate_run(self._conversations, self._settings, codebook, self._task)
         self._jobs, self._complete = estimate.jobs + estimate.complete, estimate.complete
-        price = estimate.counted.price(known.prices, settings.max_tokens) if estimate.jobs else None
-        at_live = estimate.counted.price(live, settings.max_tokens) if estimate.jobs else None
+        price = estimate.price(known.prices, settings.max_tokens) if estimate.jobs else None
+        at_live = estimate.price(live, settings.max_tokens) if estimate.jobs else None
         chosen, of_all = len(choose(self._conversations, settings)), len(self._conversations)
         return RunPlan(
             jobs=self._jobs,

@@ -78,7 +78,7 @@ def _show_both_prices(loaded: ConversationSet, settings: RunSettings, book: Code
     estimate, live = estimate_run(loaded.conversations, settings, book), known_prices(settings)
     show_estimate(estimate, settings, known=live)
     known = batch_prices(live, settings.em.provider, discount)
-    cost = estimate.counted.price(known.prices, settings.max_tokens)
+    cost = estimate.price(known.prices, settings.max_tokens)
     if estimate.calls and cost is not None:
         typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")
 

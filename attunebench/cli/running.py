@@ -25,8 +25,7 @@ from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
 from attunebench.errors import UsageError
 from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run, known_prices
-from attunebench.runner.budget import options_for_prices
-from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.pricing import KnownPrices, options_for_prices
 from attunebench.runner.settings import Shard
 from attunebench.text import printable
 
@@ -191,7 +190,7 @@ def show_estimate(
         "Prompt tokens are estimated at 4 characters each, replies by their usual length "
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
-    cost = estimate.counted.price(known.prices, settings.max_tokens)
+    cost = estimate.price(known.prices, settings.max_tokens)
     free = all(model.provider == "baseline" for model in (*(() if judges_only else (settings.em,)), *settings.judges))
     if free or not estimate.calls:
         return

@@ -3,8 +3,7 @@
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
 from attunebench.runner.pricing import KnownPrices, known_prices
-from attunebench.runner.results import QuickScores
-from attunebench.runner.run import choose, run_conversations
+from attunebench.runner.run import QuickScores, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "RunSummary",
     "Silent",
     "Structured",
-    "choose",
     "estimate_run",
     "known_prices",
     "run_conversations",

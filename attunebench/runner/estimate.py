@@ -13,13 +13,10 @@ from attunebench.backends.prices import Prices, usd
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
-from attunebench.runner.files import ResultFolder
-from attunebench.runner.order import stratified_order
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.shards import part_of
 from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.work import Planner
+from attunebench.runner.work import ConversationWork
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text; tokenizers differ by some 20 %."""
@@ -56,10 +53,17 @@ class KindEstimate:
         return round(self.characters / CHARACTERS_PER_TOKEN)
 
 
-class Counted:
-    """Adds up planned calls by whom they go to (0 is the evaluated model, judges count from 1) and kind."""
+class Estimate:
+    """Planned calls, added up by whom they go to (0 is the evaluated model, judges count from 1) and kind.
 
-    def __init__(self) -> None:
+    `jobs` counts the (conversation, mode) pairs that are to do, `complete` those that have their result. `notes`: what
+    the results folder has decided where the settings leave something open, in sentences.
+    """
+
+    def __init__(self, jobs: int = 0, complete: int = 0, notes: Sequence[str] = ()) -> None:
+        self.jobs = jobs
+        self.complete = complete
+        self.notes = notes
         self._sums: dict[tuple[int, Kind], tuple[int, int, int]] = {}
 
     def add(self, calls: Iterable[Call]) -> None:
@@ -72,10 +76,15 @@ class Counted:
             self._sums[key] = (number + 1, characters + call.prompt_characters + draft, replies + reply)
 
     @property
+    def calls(self) -> int:
+        return sum(number for number, _, _ in self._sums.values())
+
+    @property
     def prompt_tokens(self) -> int:
         """Tokens of all prompts, estimated."""
         return round(sum(characters for _, characters, _ in self._sums.values()) / CHARACTERS_PER_TOKEN)
 
+    @property
     def kinds(self) -> tuple[KindEstimate, ...]:
         """The sums by kind, in the order of `ALL_KINDS`."""
         estimates = []
@@ -100,33 +109,13 @@ class Counted:
 
     def in_words(self, prices: Sequence[Prices | None] = (), max_tokens: int = 0) -> str:
         """ "40 calls would be new (40 judge), about 61,000 prompt tokens, about $0.12 …", "" where there are none."""
-        calls = sum(each.calls for each in self.kinds())
-        if not calls:
+        if not self.calls:
             return ""
-        kinds = ", ".join(f"{each.calls:,} {each.kind}" for each in self.kinds())
+        kinds = ", ".join(f"{each.calls:,} {each.kind}" for each in self.kinds)
         known = self.price(prices, max_tokens)
         cost = "cost unknown (no prices)" if known is None else f"about {usd(known[0])}, {usd(known[1])} at worst"
-        new = f"{calls:,} {'call' if calls == 1 else 'calls'} would be new ({kinds})"
+        new = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'} would be new ({kinds})"
         return f"{new}: about {self.prompt_tokens:,} prompt tokens, {cost}."
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """`complete` counts the (conversation, mode) pairs that have their result, `jobs` those that are to do."""
-
-    jobs: int
-    complete: int
-    counted: Counted
-    notes: tuple[str, ...] = ()
-    """What the results folder has decided where the settings leave something open, in sentences."""
-
-    @property
-    def kinds(self) -> tuple[KindEstimate, ...]:
-        return self.counted.kinds()
-
-    @property
-    def calls(self) -> int:
-        return sum(kind.calls for kind in self.kinds)
 
 
 def estimate_run(
@@ -138,13 +127,10 @@ def estimate_run(
     """
     notes: list[str] = []
     settings = settled(settings, notes.append)
-    folder = ResultFolder(settings.output, task.identity_of, task.result_name)
-    planner = Planner(settings, codebook, folder, task)
-    counted = Counted()
-    chosen = stratified_order(conversations, settings.order_seed)[: settings.limit]
-    if settings.shard:
-        chosen = part_of(chosen, settings.shard, settings.output, note=False)
-    refused = Counted()
-    work = planner.survey(chosen, counted.add, refused.add)
-    planner.check(work, refused.in_words())
-    return Estimate(jobs=len(work.todos), complete=work.complete, counted=counted, notes=tuple(notes))
+    work = ConversationWork(conversations, settings, codebook, task)
+    work.look()
+    estimate, refused = Estimate(notes=notes), Estimate()
+    work.survey(estimate.add, refused.add)
+    work.check(refused.in_words())
+    estimate.jobs, estimate.complete = len(work.todos), work.complete
+    return estimate

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from attunebench.runner.spending import Spending
+from attunebench.protocol.read import expected_items
+from attunebench.results.served import worth_telling
+from attunebench.runner.budget import Budget
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Record
@@ -25,7 +27,7 @@ class RunPlan:
     calls: int
     order: str
     """How the conversations are ordered, in words."""
-    spending: Spending = field(default_factory=Spending)
+    spending: Budget = field(default_factory=Budget)
     """Grows while the run goes on: read it when something is shown."""
     prompt_tokens: int | None = None
     """Tokens of all prompts to be sent, estimated."""
@@ -41,48 +43,84 @@ class RunPlan:
     """What is about to be done, in words, where it is no run of a model over conversations."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunSummary:
-    """How a run ended. `skipped` maps "conversation (mode)" to the reason."""
+    """How a run ended; counted while it goes on. A job is one conversation in one mode.
 
-    jobs: int
-    written: int
-    complete_before: int
-    skipped: dict[str, str]
-    votes_owed: int
-    calls: int
-    reasks: int
-    retries: int
-    answered_items: int
-    expected_items: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
-    seconds: float
-    interrupted: bool
+    `skipped` maps "conversation (mode)" to the reason. Items and `unanswered` are of calls to the evaluated model.
+    """
+
     output: Path
+    spending: Budget = field(default_factory=Budget)
+    jobs: int = 0
+    complete_before: int = 0
+    written: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+    votes_owed: int = 0
+    calls: int = 0
+    reasks: int = 0
+    retries: int = 0
+    answered_items: int = 0
+    expected_items: int = 0
+    seconds: float = 0.0
     stopped: Stop = ""
     """Why the run ended before its time."""
     unreached: int = 0
     """Jobs that were neither written nor skipped: not begun, or begun and kept in the journal."""
     sample: str = ""
     """Where the run ended before its time: what part of the set is done, and what kind of sample that is, in words."""
-    spending: Spending = field(default_factory=Spending)
-    adapted: Mapping[str, str] = field(default_factory=dict)
+    adapted: dict[str, str] = field(default_factory=dict)
     """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
-    unanswered: Mapping[str, int] = field(default_factory=dict)
-    """Outcome ("refused", "truncated", "incomplete", "unreadable") → calls to the evaluated model that ended so."""
+    unanswered: dict[str, int] = field(default_factory=dict)
+    """Outcome ("refused", "truncated", "incomplete", "unreadable") → calls that ended so."""
     shard: str = ""
     """The part of a run that this was ("2/8"); "" for the whole of it. Numbers of jobs are the part's."""
     whole: tuple[int, int] = (0, 0)
     """Of a part: how many results of the whole run were in the folder when it ended, and how many the whole has."""
-    served: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Model → the names under which servers and providers answered, where they are several or another one."""
+    models: dict[str, list[str]] = field(default_factory=dict)
+    """Model asked → the names under which servers answered."""
+    providers: dict[str, list[str]] = field(default_factory=dict)
+    """Model asked → the providers that answered."""
+
+    @property
+    def served(self) -> dict[str, list[str]]:
+        """Model asked → the names that answered, where it was another one, several, or by several providers."""
+        told = {}
+        for model, names in self.models.items():
+            providers = self.providers.get(model, [])
+            told[model] = [*worth_telling(model, names), *(providers if len(providers) > 1 else [])]
+        return {model: names for model, names in told.items() if names}
+
+    @property
+    def interrupted(self) -> bool:
+        return self.stopped == "interrupted"
+
+    @property
+    def cost(self) -> float | None:
+        """USD of this run, or None where a part of it is unknown."""
+        return self.spending.cost
 
     @property
     def answered_rate(self) -> float | None:
         """Items answered over items expected in this run's calls to the evaluated model; None where none was asked."""
         return self.answered_items / self.expected_items if self.expected_items else None
+
+    def add(self, record: Record, model: str) -> None:
+        """Count a call to this model that has its final answer."""
+        self.calls += 1
+        self.reasks += record.reasks
+        self.retries += max(0, record.requests - 1 - record.reasks)
+        self.adapted.update(record.adapted)
+        for names, seen in ((record.models, self.models), (record.providers, self.providers)):
+            known = seen.setdefault(model, [])
+            known += [name for name in names if name not in known]
+        if record.call.judge is None:
+            expected = len(expected_items(record.call.asked))
+            self.expected_items += expected
+            self.answered_items += expected - len(record.answer.missing)
+            if record.answer.missing:
+                outcome = record.answer.outcome
+                self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
 
 
 class Observer(Protocol):

@@ -26,7 +26,7 @@ Known = Callable[["Call", Ask], "Entry | None"]
 class Open:
     """An ask that can be put to a model now. `call` is complete: a judge's has its draft in it.
 
-    `missing`: items that the asks before left open. `extra`: the call is done by the rules and asked again all the same.
+    `missing`: items that earlier asks left open. `extra`: the call is done by the rules and asked again all the same.
     """
 
     call: Call
@@ -43,9 +43,10 @@ class Open:
 class Job:
     """The calls under one `key`: (conversation, mode), say.
 
-    `known` gives replies that are there already and is asked for each ask in turn. `drafts` (turn → text) are there
-    before any call of this job. `assemble` makes of the finished job what is to be written, None for nothing. `context`
-    goes to the backend with each request; built-in baselines read it.
+    `known` gives replies that are there already and is asked for each ask in turn; with `exhaust` all that is known of
+    a call is taken, where less would do. `drafts` (turn → text) are there before any call of this job. `assemble` makes
+    of the finished job what is to be written, None for nothing. `context` goes to the backend with each request;
+    built-in baselines read it.
 
     `records` has each call that is done; `owed` maps calls that nobody could answer to the reason; `failed` says why
     the job is given up, after `tries` of the failing call.
@@ -58,6 +59,7 @@ class Job:
         rules: Rules,
         *,
         known: Known | None = None,
+        exhaust: bool = False,
         drafts: Mapping[int, str] | None = None,
         assemble: Callable[[Job], Mapping[str, Any] | None] = lambda _: None,
         context: Any = None,
@@ -70,10 +72,11 @@ class Job:
         self.owed: dict[str, str] = {}
         self.failed: str | None = None
         self.tries = 0
-        self.replayed = 0
-        """Asks whose reply was known."""
+        self.fetched: set[str] = set()
+        """Calls of which something was asked here, and not only known."""
         self._rules = rules
         self._known = known
+        self._exhaust = exhaust
         self._exchanges: dict[str, Exchange] = {}
         self._further: dict[str, int] = {}
         self._open: dict[str, Open] = {}
@@ -117,6 +120,7 @@ class Job:
         """
         name = asked.call.id
         del self._open[name]
+        self.fetched.add(name)
         before = set(self._open)
         exchange = self._exchanges[name]
         # Further asks are for calls that were done before anything was asked here.
@@ -137,6 +141,14 @@ class Job:
         self._open.clear()
         self._waiting.clear()
 
+    def close(self) -> int:
+        """Take every call that was asked as it stands; how many would be asked once more by the rules."""
+        begun = [each for each in self._open.values() if each.ask.number]
+        for asked in begun:
+            del self._open[asked.call.id]
+            self._end(self._exchanges[asked.call.id])
+        return sum(not asked.extra for asked in begun)
+
     def _begin(self, call: Call) -> None:
         exchange = self._exchanges[call.id] = Exchange(call, self._rules)
         self._go_on(exchange)
@@ -144,15 +156,14 @@ class Job:
     def _go_on(self, exchange: Exchange) -> None:
         """Take what is known of the call; then it is open or done."""
         call = exchange.call
-        while not exchange.complete:
+        while self._exhaust or not exchange.complete:
             ask = exchange.next()
             extra, ask = ask is None, ask or exchange.once_more()
             entry = self._known(call, ask) if self._known is not None else None
             if entry is not None:
-                self.replayed += 1
                 exchange.add(entry)
                 continue
-            if extra and not self._further.get(call.id, self._rules.again):
+            if exchange.complete or (extra and not self._further.get(call.id, self._rules.again)):
                 break
             self._open[call.id] = Open(call, ask, exchange.missing, extra)
             return
@@ -164,5 +175,6 @@ class Job:
         self.records[call.id] = record = exchange.record()
         judges = self._waiting.pop(call.id, ())
         draft = record.answer.values.get("drafted_response") if judges else None
-        for judge_call in judges if draft is not None else ():
-            self._begin(with_draft(judge_call, draft))
+        if draft is not None:
+            for judge_call in judges:
+                self._begin(with_draft(judge_call, draft))

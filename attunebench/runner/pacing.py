@@ -42,12 +42,12 @@ _REASONS: dict[Trouble, str] = {
 }
 
 
-class Pace:
+class RateLimiter:
     """The line to one model; make one for each (provider, base URL, model), inside a running event loop's thread.
 
-        with await pace.place(tokens) as place:      # waits for its turn; the place is given back at the end
+        with await limiter.slot(tokens) as slot:      # waits for its turn; the slot is given back at the end
             reply = await backend.complete(request)
-            place.tokens = reply's tokens            # optional: corrects the estimate
+            slot.tokens = reply's tokens            # optional: corrects the estimate
 
     What ends the block is the outcome: nothing, an `ItemError` or a `RejectedError` is a success (the server answered),
     a `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
@@ -82,12 +82,12 @@ class Pace:
         self._breaker = Breaker(self._rng, self.ceiling, start_up)
         self._requests = Bucket(rpm, smallest=1.0) if rpm else None
         self._tokens = Bucket(tpm) if tpm else None
-        self._fresh: deque[Place] = deque()
-        self._again: deque[Place] = deque()
+        self._fresh: deque[Slot] = deque()
+        self._again: deque[Slot] = deque()
         self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
         self._sent = 0
-        self._probe: Place | None = None
+        self._probe: Slot | None = None
         self._resume_at = 0.0
         self._next_at = 0.0
         self._ramp = 0.0
@@ -98,21 +98,21 @@ class Pace:
         self._warned = False
         self._shown = self._limit.value
 
-    async def place(self, tokens: float = 0, *, again: bool = False) -> Place:
-        """Wait for a turn, in the order of asking, and take a place; use it in a `with` statement at once.
+    async def slot(self, tokens: float = 0, *, again: bool = False) -> Slot:
+        """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
 
         `tokens`: prompt and reply, estimated. `again`: the call has been sent before; such calls go before fresh ones,
         since their time is running, but a fresh one probes a line that is open: a prompt that breaks the server every
         time shall not keep it so. Cancelling the wait leaves no trace.
         """
-        place = Place(self, tokens)
+        slot = Slot(self, tokens)
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if not self._waiting and self._wait_for(place, now) == 0.0:
-            self._send(place, now)
-            return place
-        turn = place.turn = loop.create_future()
-        (self._again if again else self._fresh).append(place)
+        if not self._waiting and self._wait_for(slot, now) == 0.0:
+            self._send(slot, now)
+            return slot
+        turn = slot.turn = loop.create_future()
+        (self._again if again else self._fresh).append(slot)
         self._waiting += 1
         self._release()
         try:
@@ -122,9 +122,9 @@ class Pace:
                 self._waiting -= 1
                 self._release()
             else:  # its turn came in the same moment
-                self._unused(place)
+                self._unused(slot)
             raise
-        return place
+        return slot
 
     @property
     def limit(self) -> int:
@@ -199,7 +199,7 @@ class Pace:
         now = _now()
         return now - self._breaker.held(now)
 
-    def _queue(self) -> deque[Place] | None:
+    def _queue(self) -> deque[Slot] | None:
         """Where the next one waits; those whose wait was cancelled are dropped on the way."""
         for queue in (self._fresh, self._again) if self.open else (self._again, self._fresh):
             while queue and queue[0].turn is not None and queue[0].turn.done():
@@ -208,7 +208,7 @@ class Pace:
                 return queue
         return None
 
-    def _wait_for(self, place: Place, now: float) -> float:
+    def _wait_for(self, slot: Slot, now: float) -> float:
         """Seconds until this one may go; infinite where that is decided by calls that are under way."""
         if self.under_way >= self.limit or self._probe is not None:
             return math.inf
@@ -216,7 +216,7 @@ class Pace:
         if self._requests:
             wait = max(wait, self._requests.wait(1.0, now))
         if self._tokens:
-            wait = max(wait, self._tokens.wait(place.estimate, now))
+            wait = max(wait, self._tokens.wait(slot.estimate, now))
         return wait
 
     def _release(self) -> None:
@@ -232,19 +232,19 @@ class Pace:
                 if wait < math.inf:
                     self._timer = loop.call_at(now + wait, self._release)
                 return
-            place = queue.popleft()
+            slot = queue.popleft()
             self._waiting -= 1
-            self._send(place, now)
-            assert place.turn is not None
-            place.turn.set_result(None)
+            self._send(slot, now)
+            assert slot.turn is not None
+            slot.turn.set_result(None)
 
-    def _send(self, place: Place, now: float) -> None:
+    def _send(self, slot: Slot, now: float) -> None:
         self.under_way += 1
         self._sent += 1
-        place.number, place.round = self._sent, self._limit.round
+        slot.number, slot.round = self._sent, self._limit.round
         if self.open:
-            self._probe = place
-        self._charge(1.0, place.estimate, now)
+            self._probe = slot
+        self._charge(1.0, slot.estimate, now)
         if now < self._resume_at + self._ramp:
             gap = self._rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
             self._next_at = min(now + gap, self._resume_at + self._ramp)
@@ -255,31 +255,31 @@ class Pace:
         if self._tokens:
             self._tokens.take(tokens, now)
 
-    def _unused(self, place: Place) -> None:
-        """Nothing was sent in this place."""
-        self._charge(-1.0, -place.estimate, _now())
-        self._free(place)
+    def _unused(self, slot: Slot) -> None:
+        """Nothing was sent in this slot."""
+        self._charge(-1.0, -slot.estimate, _now())
+        self._free(slot)
         self._release()
 
-    def _left(self, place: Place, error: BaseException | None) -> None:
+    def _left(self, slot: Slot, error: BaseException | None) -> None:
         now = _now()
-        probe = self._free(place)
-        if place.tokens != place.estimate:
-            self._charge(0.0, place.tokens - place.estimate, now)
+        probe = self._free(slot)
+        if slot.tokens != slot.estimate:
+            self._charge(0.0, slot.tokens - slot.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
             self._succeeded(now)
-        elif isinstance(error, TransientError) and not place.excused:
-            self._failed(place, error, probe, now)
+        elif isinstance(error, TransientError) and not slot.excused:
+            self._failed(slot, error, probe, now)
         if self._shown != self._limit.value:
             self._shown = self._limit.value
             self._observer.pacing(self.model, self.under_way, self._shown, self.ceiling)
         self._release()
 
-    def _free(self, place: Place) -> bool:
-        """Whether it was the probe's place."""
+    def _free(self, slot: Slot) -> bool:
+        """Whether it was the probe's slot."""
         self.under_way -= 1
-        if place is not self._probe:
+        if slot is not self._probe:
             return False
         self._probe = None
         return True
@@ -294,20 +294,20 @@ class Pace:
         else:
             self._limit.grow(now)
 
-    def _failed(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+    def _failed(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
         self._reached = self._reached or error.kind != "connect"
         if not self._breaker.excuses(error.kind, now):
             self._failing = (self._failing[0] if self._failing else now, now)
         if probe and error.kind not in OUTAGE and self._breaker.answered(now):
             self._limit.restart()
         if error.kind in ("rate", "money"):
-            self._refused(place, error, probe, now)
+            self._refused(slot, error, probe, now)
         elif error.kind in OUTAGE:
-            self._broken(place, error, probe, now)
+            self._broken(slot, error, probe, now)
 
-    def _refused(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+    def _refused(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
         """The server is there and wants less."""
-        first = probe or self._limit.shrink(place.round)
+        first = probe or self._limit.shrink(slot.round)
         wait = self._asked(error)
         if not wait and first:
             ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
@@ -315,7 +315,7 @@ class Pace:
             wait = self._rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
         self._pause(wait, _REASONS[error.kind], now)
 
-    def _broken(self, place: Place, error: TransientError, probe: bool, now: float) -> None:
+    def _broken(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
         """The server is not well, or not there."""
         self._failures += 1
         if self._failures > 1:
@@ -324,12 +324,12 @@ class Pace:
             # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
             self._timeouts += 1
             if self._timeouts >= TIMEOUT_STORM:
-                self._limit.shrink(place.round)
+                self._limit.shrink(slot.round)
         asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
         opened = self._breaker.failed(
             error.kind,
             now,
-            number=place.number,
+            number=slot.number,
             sent=self._sent,
             probe=probe,
             asked=asked,
@@ -368,29 +368,29 @@ class Pace:
             self._observer.pausing(self.model, self._why, until - now)
 
 
-class Place:
-    """One call's place in the line, from its turn to the end of the `with` block.
+class Slot:
+    """One call's slot in the line, from its turn to the end of the `with` block.
 
     Set `tokens` to what the call really took, and `excused` where its failure says nothing about the line.
     """
 
-    __slots__ = ("_pace", "estimate", "excused", "number", "round", "tokens", "turn")
+    __slots__ = ("_limiter", "estimate", "excused", "number", "round", "tokens", "turn")
 
-    def __init__(self, pace: Pace, tokens: float) -> None:
-        self._pace = pace
+    def __init__(self, limiter: RateLimiter, tokens: float) -> None:
+        self._limiter = limiter
         self.estimate = tokens
         self.tokens = tokens
         self.excused = False
         self.turn: asyncio.Future[None] | None = None
         self.number = self.round = 0
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> Slot:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pace._left(self, error)
+        self._limiter._left(self, error)
 
 
 def _now() -> float:

@@ -1,7 +1,6 @@
 """What those who are asked cost: by the user's options, else by what their providers list.
 
-Owns who is asked for a list. How a list is read is `backends.prices`' business, what is done with the prices `budget`'s
-and `estimate`'s.
+How a list is read is `backends.prices`' business, what is done with the prices `budget`'s and `estimate`'s.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from typing import TYPE_CHECKING
 from attunebench import eventloop
 from attunebench.backends import open_backend
 from attunebench.backends.prices import Prices
-from attunebench.errors import ConfigurationError
-from attunebench.runner.budget import prices_for
+from attunebench.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend
     from attunebench.runner.settings import ModelSettings, RunSettings
 
-_FREE = Prices(0.0, 0.0)
+FREE = Prices(0.0, 0.0)
+_MILLION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPr
     reasons = [each for each in opened if isinstance(each, str)]
     backends = [None if isinstance(each, str) else each for each in opened]
     known = eventloop.run(prices_of(settings, [None, *backends] if judges_only else backends))
-    prices = [_FREE, *known.prices[1:]] if judges_only else known.prices
+    prices = [FREE, *known.prices[1:]] if judges_only else known.prices
     return KnownPrices(prices, known.source, tuple(dict.fromkeys(reasons)) if None in prices else ())
 
 
@@ -63,11 +62,44 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
 
 async def _price(settings: RunSettings, backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
     if backend is not None and backend.provider == "baseline":
-        return _FREE, ""
+        return FREE, ""
     given, source = prices_for(settings, None, judge=judge)
     if given is not None or backend is None:
         return given, source
     return prices_for(settings, await backend.prices(), judge=judge)
+
+
+def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> tuple[Prices | None, str]:
+    """The prices of the evaluated model, or of the judges, and where they come from in words.
+
+    What the user gives wins over what the provider lists. Raises UsageError where only one of the two is given.
+    """
+    option = "--judge-price" if judge else "--price"
+    into = settings.judge_price_in if judge else settings.price_in
+    out = settings.judge_price_out if judge else settings.price_out
+    if into is None and out is None:
+        return listed, "the provider's list" if listed is not None else ""
+    if into is None or out is None:
+        given, lacking = ("out", "in") if into is None else ("in", "out")
+        raise UsageError(f"{option}-{given} without {option}-{lacking}: give both, in USD for a million tokens.")
+    return Prices(into / _MILLION, out / _MILLION), f"{option}-in and {option}-out"
+
+
+def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
+    """Raises ConfigurationError where --max-cost has no prices to go by; `prices` of the model, then of the judges."""
+    if settings.max_cost is not None and (lacking := options_for_prices(prices)):
+        raise ConfigurationError(
+            "--max-cost needs prices, and the provider lists none under this name (is it right?): "
+            f"give {lacking} in USD for a million tokens."
+        )
+
+
+def options_for_prices(prices: Sequence[Prices | None]) -> str:
+    """The options that would give the prices which are not known, of the model, then of the judges; "" for none."""
+    lacking = ["--price-in and --price-out"] if prices[0] is None else []
+    if None in prices[1:]:
+        lacking.append("--judge-price-in and --judge-price-out")
+    return " and ".join(lacking)
 
 
 def _opened(model: ModelSettings) -> Backend | str:

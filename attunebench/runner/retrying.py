@@ -1,6 +1,6 @@
 """The tries of one call against the line: how often, how long, and with which waits; the one layer that sends again.
 
-Owns a call's patience. What the troubles mean for other calls is `pacing`'s business; what a reply says, the asker's.
+Owns a call's patience. What the troubles mean for other calls is `pacing`'s business; what a reply says, `job`'s.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from attunebench.backends.base import Reply
 from attunebench.errors import BackendError, ConfigurationError, RejectedError, TransientError, Trouble
 from attunebench.eventloop import naps
-from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, Pace, Place
+from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT, RateLimiter, Slot
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call
@@ -58,8 +58,10 @@ class Retrying:
     Uses `max_tries`, `call_timeout` and `total_timeout` of the settings. `rng` spreads the waits (full jitter).
     """
 
-    def __init__(self, pace: Pace, settings: RunSettings, observer: Observer, rng: random.Random | None = None) -> None:
-        self.pace = pace
+    def __init__(
+        self, limiter: RateLimiter, settings: RunSettings, observer: Observer, rng: random.Random | None = None
+    ) -> None:
+        self.limiter = limiter
         self.settings = settings
         self.observer = observer
         self.rng = rng or random.Random()
@@ -77,8 +79,8 @@ class Retrying:
         """The reply to one request, however many tries the line needs: `send` sends it once.
 
         Waits before each try until `cover` has its money, and then for a turn in the line: who waited for money with a
-        place in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
-        place is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
+        slot in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
+        slot is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
         be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
         RejectedError (with `tries` too), ItemError and ConfigurationError at once.
         """
@@ -114,7 +116,7 @@ class _Tries:
         keep: Callable[[Reply], Awaitable[None]] | None,
         tokens: float,
     ) -> None:
-        self._pace = retrying.pace
+        self._limiter = retrying.limiter
         self._settings = retrying.settings
         self._observer = retrying.observer
         self._rng = retrying.rng
@@ -136,7 +138,7 @@ class _Tries:
         self._asleep = False
         if self._cover is not None:
             await self._cover()
-        with await self._turn() as place:
+        with await self._turn() as slot:
             effort = self._effort
             effort.requests += 1
             effort.lost += 1
@@ -147,7 +149,7 @@ class _Tries:
                 effort.lost -= error.kind == "connect"
                 self._asleep = naps() > slept and error.kind in BY_SLEEP and not self._woken
                 if self._asleep:
-                    self._woken = place.excused = True
+                    self._woken = slot.excused = True
                     raise
                 self._error = self._judged(error)
                 if self._error is error:
@@ -159,7 +161,7 @@ class _Tries:
             effort.lost -= 1
             usage = reply.usage
             if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-                place.tokens = usage.prompt_tokens + usage.completion_tokens
+                slot.tokens = usage.prompt_tokens + usage.completion_tokens
             if self._keep is not None:
                 await self._keep(reply)
             return reply
@@ -170,7 +172,7 @@ class _Tries:
             return 0.0
         error = self._error
         assert error is not None
-        if self._pace.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
+        if self._limiter.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
             return 0.0
         ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self._used - 1, 10))
         # What the server asks for is a lower bound; the jitter on top keeps the waiting calls from returning at once.
@@ -180,7 +182,7 @@ class _Tries:
         """Whether this was the last try: there are enough of them, or no time is left for another one."""
         if self._asleep:
             return False
-        held = 0.0 if self._pace.open else self._pace.paused_for
+        held = 0.0 if self._limiter.open else self._limiter.paused_for
         return (
             self._hopeless
             or self._used >= self._settings.max_tries
@@ -191,17 +193,17 @@ class _Tries:
         """The observer hears of the next try, unless that is nobody's fault."""
         if self._asleep:
             return
-        self._observer.retrying(self._call, str(self._error), max(state.upcoming_sleep, self._pace.paused_for))
+        self._observer.retrying(self._call, str(self._error), max(state.upcoming_sleep, self._limiter.paused_for))
 
-    async def _turn(self) -> Place:
+    async def _turn(self) -> Slot:
         if self._effort.began is None:
-            place = await self._pace.place(self._tokens)
-            self._effort.began = asyncio.get_running_loop().time(), self._pace.clock()
-            return place
+            slot = await self._limiter.slot(self._tokens)
+            self._effort.began = asyncio.get_running_loop().time(), self._limiter.clock()
+            return slot
         while (left := self._left()) > _MOMENT:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
-                return await asyncio.wait_for(self._pace.place(self._tokens, again=True), left)
+                return await asyncio.wait_for(self._limiter.slot(self._tokens, again=True), left)
         self._hopeless = True
         self._error = self._error or TransientError(f"no turn came within {self._settings.total_timeout:.0f} s in all")
         raise self._error
@@ -213,18 +215,20 @@ class _Tries:
             return await asyncio.wait_for(self._send(), seconds)
         except asyncio.TimeoutError as error:
             raise TransientError(
-                f"{self._pace.model} gave no complete answer within {seconds:.0f} s.", kind="timeout", elapsed=seconds
+                f"{self._limiter.model} gave no complete answer within {seconds:.0f} s.",
+                kind="timeout",
+                elapsed=seconds,
             ) from error
 
     def _left(self) -> float:
         """Seconds of the call's time that are left. They stand still while the line is open, up to its `start_up`."""
         total = self._settings.total_timeout
         began, clock = self._effort.began or (0.0, 0.0)
-        at_most = began + total + self._pace.start_up - asyncio.get_running_loop().time()
-        return min(clock + total - self._pace.clock(), at_most)
+        at_most = began + total + self._limiter.start_up - asyncio.get_running_loop().time()
+        return min(clock + total - self._limiter.clock(), at_most)
 
     def _judged(self, error: TransientError) -> TransientError:
-        """The error as it counts, or a better one in its place."""
+        """The error as it counts, or a better one in its slot."""
         self._used += error.kind not in NOT_YET
         if error.kind != "gateway" or error.elapsed is None or error.elapsed <= GATEWAY_SHORTEST:
             return error
@@ -233,8 +237,8 @@ class _Tries:
             return error
         self._hopeless = True
         return TransientError(
-            f"A gateway gave up waiting for {self._pace.model} twice after about {error.elapsed:.0f} s: its limit is "
-            "shorter than the answer takes. Ask for shorter answers (--max-tokens), or go round the gateway.",
+            f"A gateway gave up waiting for {self._limiter.model} twice after about {error.elapsed:.0f} s: its limit "
+            "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or go round the gateway.",
             kind="gateway",
             elapsed=error.elapsed,
         )

@@ -1,41 +1,115 @@
-"""One run from conversations to result files: open the models, see what is to do, let the engine do it, write.
+"""One run: work → executor → assemble, whoever makes the calls.
 
-Prints nothing: an observer hears of everything. What a result is worth is the scorer's; it comes in as a function.
+`Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is
+assembled and written. Prints nothing: an observer hears of everything. What a result is worth is the scorer's; it comes
+in as a function.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from attunebench import eventloop
+from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.errors import UsageError
-from attunebench.journal import claim
-from attunebench.runner.crew import Crew
-from attunebench.runner.engine import Job
-from attunebench.runner.estimate import Counted
+from attunebench.journal import Journal, is_shared
+from attunebench.protocol.assemble import RunFacts, with_votes_of
+from attunebench.runner.budget import Budget
+from attunebench.runner.cache_report import CacheReport
+from attunebench.runner.estimate import Estimate
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent, Stop
-from attunebench.runner.files import Identity, ResultFolder, prepare_folder
-from attunebench.runner.novelty import Novelty
-from attunebench.runner.order import order_words, sample_words, stratified_order
-from attunebench.runner.results import QuickScores, Results, Writing
+from attunebench.runner.exchange import Rules
+from attunebench.runner.files import write_json
+from attunebench.runner.live import Live
+from attunebench.runner.pricing import KnownPrices, check_bound
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import RunSettings
-from attunebench.runner.shards import journal_name, part_of
-from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.stamps import Stamp
-from attunebench.runner.stint import Gathered, Handed, Spread
+from attunebench.runner.settings import RunSettings, check_judges
+from attunebench.runner.stamps import Stamp, stamped
 from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.totals import counted
-from attunebench.runner.work import Planner, Work
+from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
-    from attunebench.journal import Hasher, Journal
-    from attunebench.protocol.calls import Call
+    from attunebench.journal import Entry, Hasher, RequestHash
+    from attunebench.protocol.calls import Call, Mode
+    from attunebench.runner.exchange import Ask
+    from attunebench.runner.job import Job, Known
+    from attunebench.runner.work import Seen
+
+QuickScores = Callable[["Conversation", Mapping[str, Any]], Mapping[str, "float | None"]]
+"""(conversation, result) → metric id → value, for the `scores` block of a result file."""
+
+
+class Work(Protocol):
+    """What there is to do, and where what comes of it goes.
+
+    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what needs nothing,
+    `differing` is not empty where what is there is in the way, and `made` has the keys of what was written.
+    """
+
+    complete: int
+    made: set[tuple[str, ...]]
+
+    @property
+    def todos(self) -> Mapping[tuple[str, ...], Any]: ...
+    @property
+    def differing(self) -> Mapping[str, int]: ...
+
+    def enter(self, stack: ExitStack) -> str | None:
+        """Take possession of the folder until `stack` closes; the name of the journal's part, None for the whole.
+
+        Raises DataError where it cannot be written or somebody else is at work on it.
+        """
+
+    def survey(self, seen: Seen, refused: Seen) -> None:
+        """See what is to do; `seen` is handed the calls of each job, `refused` those that may not be made."""
+
+    def check(self, details: str) -> None:
+        """Raises DataError where something is `differing`; `details`: what making it anew would take."""
+
+    def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
+        """Every job that is not done, planned when it is taken. `Job.assemble` makes what is written."""
+
+    def place(self, job: Job) -> Path:
+        """Where what comes of the job is written."""
+
+    def written(self, job: Job) -> None:
+        """It is on the disk."""
+
+    def skip(self, job: Job, again: str) -> None:
+        """Note that the job failed; `again` is the command that asks again."""
+
+    def words(self) -> tuple[str, str, Sequence[str]]:
+        """In words: the order in which it is done, a headline ("" for that of a run), and notes."""
+
+    def end(self, summary: RunSummary) -> None:
+        """Fill in what the summary says of the folder."""
+
+
+class Executor(Protocol):
+    """Makes the calls of a run's jobs. It is asked for these things in this order."""
+
+    def hashers(self) -> Sequence[Hasher | None]:
+        """What the journal tells requests by, the evaluated model's and the judges'; None for what is not kept."""
+
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
+        """Get ready; `stack` closes what is opened."""
+
+    async def prices(self, *, to_show: bool = False) -> KnownPrices:
+        """What those who are asked cost; `to_show`: for a sum that is only shown."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What should be known before anything is sent (who pays), in sentences."""
+
+    async def execute(self, run: Run) -> Stop:
+        """Have `run.jobs()` done, hand each to `run.finish` when it ends, and say why that ended before its time."""
 
 
 def run_conversations(
@@ -48,7 +122,6 @@ def run_conversations(
     quick_scores: QuickScores | None = None,
     run_again: str = "",
     interruptible: bool = False,
-    spread: Spread | None = None,
 ) -> RunSummary:
     """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
 
@@ -56,173 +129,193 @@ def run_conversations(
 
     What is complete is passed over; what cannot be had from the line is skipped and listed in `_skipped_<model>.json`
     with `run_again`, the command to go on with. `interruptible` takes Ctrl-C: once lets calls under way finish, twice
-    stops them. `spread` has the jobs (the benchmark's) done by other processes than this one. Raises UsageError,
-    DataError (results of other settings) and ConfigurationError; what is written by then stays.
+    stops them. Raises UsageError, DataError (results of other settings) and ConfigurationError; what is written by then
+    stays.
     """
-    return eventloop.run(
-        _Run(settings, codebook, task, observer or Silent(), quick_scores, run_again, spread).run(
-            conversations, interruptible
-        )
-    )
+    observer = observer or Silent()
+    settings = settled(settings, observer.warned)
+    check_judges(settings)
+    live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing
+    work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
+    for warning in task.warnings(work.chosen, codebook):
+        observer.warned(warning)
+    run = Run(work, settings, codebook, observer, run_again=run_again)
+    return eventloop.run(run.by(live))
 
 
-def choose(conversations: Sequence[Conversation], settings: RunSettings) -> Sequence[Conversation]:
-    """The conversations of a whole run in its order: seeded and stratified, so that each beginning is a fair sample of
-    all; cut at `limit`. What a shard has of them is told by `shards.part_of`."""
-    return stratified_order(conversations, settings.order_seed)[: settings.limit]
-
-
-class _Seen:
-    """What the survey's calls come to: how much they are, and which of them are new; those to make apart from those
-    that results of other settings would take."""
-
-    def __init__(self, journal: Journal | None, hash_: Hasher) -> None:
-        self.counted = Counted()
-        self.refused = Counted()
-        self.novelty = Novelty(journal, hash_) if journal is not None else None
-
-    def add(self, calls: Sequence[Call]) -> None:
-        self.counted.add(calls)
-        if self.novelty is not None:
-            self.novelty.add(calls)
-
-    def refuse(self, calls: Sequence[Call]) -> None:
-        self.refused.add(calls if self.novelty is None else self.novelty.add(calls))
-
-
-class _Run:
-    """The state of one run; lives for one call of `run_conversations`."""
+class Run:
+    """Some work under way; lives for one `by`."""
 
     def __init__(
         self,
+        work: Work,
         settings: RunSettings,
         codebook: Codebook,
-        task: Task,
         observer: Observer,
-        quick_scores: QuickScores | None,
-        run_again: str,
-        spread: Spread | None,
+        *,
+        run_again: str = "",
     ) -> None:
-        self._settings = settings
-        self._codebook = codebook
-        self._task = task
-        self._observer = observer
-        self._quick_scores = quick_scores
-        self._run_again = run_again
-        self._spread = spread
-        self._parted = settings.shard is not None or spread is not None
-        self._stamps: dict[tuple[str, str], Stamp] = {}
-        self._n_all = 0
+        self.work = work
+        self.settings = settings
+        self.codebook = codebook
+        self.observer = observer
+        self.run_again = run_again
+        self.budget = Budget(settings.max_cost)
+        self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
+        self.journal: Journal | None = None
+        self._hashers: Sequence[Hasher | None] = ()
+        self._counted: dict[tuple[str, ...], set[str]] = {}
+        self._owed: dict[tuple[str, ...], int] = {}
 
-    async def run(self, conversations: Sequence[Conversation], interruptible: bool) -> RunSummary:
-        self._settings = settings = settled(self._settings, self._observer.warned)
-        task, started = self._task, time.monotonic()
-        judges = [judge.model for judge in settings.judges]
-        if len(set(judges)) < len(judges):
-            raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
-        self._whole = choose(conversations, settings)
-        self._n_all = len(conversations)
-        self._crew = crew = Crew(settings, self._codebook, self._observer)  # tells of keys that are missing
-        prepare_folder(settings.output)
+    async def by(self, executor: Executor) -> RunSummary:
+        """All of the work by this executor. Raises what the work and the executor raise."""
+        started = time.monotonic()
         async with AsyncExitStack() as stack:
-            em, shard = settings.em, settings.shard.name if settings.shard else None
-            stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
-            self._chosen = part_of(self._whole, settings.shard, settings.output) if settings.shard else self._whole
-            part = shard and journal_name(settings, shard, task.name)
-            await crew.settle_in(stack, settings.output, part, asking=self._spread is None)
-            self._folder = ResultFolder(settings.output, task.identity_of, task.result_name)
-            self._folder.reserve(self._identities())
-            self._writing = self._writing_into(self._folder)
-            planner = Planner(settings, self._codebook, self._folder, task)
-            seen = _Seen(crew.journal, crew.hasher())
-            work = planner.survey(self._chosen, seen.add, seen.refuse)
-            if work.differing:
-                planner.check(work, await self._news_of(seen))
-            stopped = await self._have_done(planner, work, seen, interruptible)
-        summary = self._summary(work, stopped, time.monotonic() - started)
-        self._observer.finished(summary)
+            part = self.work.enter(stack.enter_context(ExitStack()))
+            self._hashers = executor.hashers()
+            if any(self._hashers):
+                self.journal = stack.enter_context(Journal.open(self.settings.output, shard=part))
+                self._tell_unread(self.journal)
+            await executor.enter(stack, self.journal)
+            self.observer.started(await self._survey(executor))
+            stopped = await executor.execute(self)
+        summary = self.summary
+        summary.stopped, summary.seconds = stopped, time.monotonic() - started
+        summary.written, summary.votes_owed = len(self.work.made), sum(self._owed.values())
+        self.work.end(summary)
+        self.observer.finished(summary)
         return summary
 
-    async def _news_of(self, seen: _Seen) -> str:
-        """What making results anew would ask and cost, and why, in sentences."""
-        known = await self._crew.listed_prices()
-        said = seen.refused.in_words(known.prices, self._settings.max_tokens)
-        return " ".join(filter(None, (said, *(seen.novelty.sentences() if seen.novelty else ()))))
+    def jobs(self, *, again: int | None = None) -> Iterator[Job]:
+        """Every job that is not done yet, planned when it is taken, with what the journal has of it.
 
-    def _identities(self) -> list[Identity]:
-        """The results of all parts of a run in its order; none where there is one process for all of it."""
-        em, modes = self._settings.em, self._settings.modes
-        names = [each.conversation_id for each in self._whole] if self._parted else []
-        return [(name, em.provider, em.model, mode) for name in names for mode in modes]
+        `again`: how many further asks a done and incomplete call gets where unanswered items are asked again; by
+        default as many as a call has in all.
+        """
+        settings = self.settings
+        further = settings.max_reasks + 1 if again is None else again
+        further = further if settings.retry_unanswered else 0
+        rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks, further)
+        return self.work.jobs(rules, self._known if self.journal is not None else None)
 
-    def _writing_into(self, folder: ResultFolder) -> Writing:
-        settings, task, em = self._settings, self._task, self._settings.em
-        results = Results(settings, self._whole, n_all=self._n_all, task=task, quick_scores=self._quick_scores)
-        shard = settings.shard.name if settings.shard else ""
-        self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard)
-        return Writing(results, settings, folder, self._skipped, self._observer, run_again=self._run_again)
+    def hashed(self, call: Call, ask: Ask) -> RequestHash | None:
+        """The hashes of an ask; None where its replies are not kept."""
+        hasher = self._hashers[0 if call.judge is None else call.judge + 1]
+        return hasher(call, ask.messages, ask.number) if hasher is not None else None
 
-    async def _have_done(self, planner: Planner, work: Work, seen: _Seen, interruptible: bool) -> Stop:
-        """Why it ended before its time. What was answered of jobs that are not whole by then is counted too."""
-        crew = self._crew
+    async def finish(self, job: Job) -> None:
+        """Write what there is of a job, or note that it failed. Votes may follow: a job with something left stays among
+        `jobs`. Raises DataError where the file cannot be written."""
+        self.count(job)
+        name, mode = job.key[:2]
+        if job.failed is not None:
+            self.summary.skipped[f"{name} ({mode})"] = job.failed
+            self.work.skip(job, self.run_again)
+            self.observer.skipped(name, mode, job.failed)
+            return
+        self._owed[job.key] = len(job.owed)
+        content = job.assemble(job)
+        if content is not None:
+            path = self.work.place(job)
+            await asyncio.to_thread(write_json, path, content)  # the flush to disk would hold up all other calls
+            self.work.made.add(job.key)
+            self.observer.written(name, mode, path)
+        self.work.written(job)
+
+    def count(self, job: Job) -> None:
+        """Count the calls of a job that have their answers, each once."""
+        counted = self._counted.setdefault(job.key, set())
+        for call_id in job.records.keys() - counted:
+            record = job.records[call_id]
+            judge = record.call.judge
+            self.summary.add(record, (self.settings.em if judge is None else self.settings.judges[judge]).model)
+        counted.update(job.records)
+
+    def _known(self, call: Call, ask: Ask) -> Entry | None:
+        hashed = self.hashed(call, ask)
+        entry = self.journal.find(*hashed.all) if hashed is not None and self.journal is not None else None
+        self.budget.replayed += entry is not None
+        return entry
+
+    async def _survey(self, executor: Executor) -> RunPlan:
+        """What there is to do and what it takes. Raises DataError where results of other settings are in the way, and
+        what `check_bound` and `executor.prices` raise."""
+        settings, work = self.settings, self.work
+        expected, refused = Estimate(), Estimate()
+        cached = CacheReport(self.journal, self._hashers)
+        work.survey(lambda calls: expected.add(cached.add(calls)), lambda calls: refused.add(cached.unknown(calls)))
+        reasons = cached.sentences()
+        if work.differing:
+            known = await executor.prices(to_show=True)
+            work.check(" ".join(filter(None, (refused.in_words(known.prices, settings.max_tokens), *reasons))))
+        known, costs = KnownPrices(), any(self._hashers) and bool(work.todos)
         if work.todos:
-            await crew.set_prices()
-        for warning in self._task.warnings(self._chosen, self._codebook):
-            self._observer.warned(warning)
-        if self._spread is not None:
-            self._observer.started(self._plan(work, seen))
-            handed = Handed(self._settings, self._codebook, self._whole, self._n_all, self._run_again)
-            gathered = Gathered(self._observer, self._writing.totals, crew.spending, self._skipped)
-            return self._spread(handed, work.todos, gathered, interruptible=interruptible) if work.todos else ""
-        engine = crew.engine(planner.jobs(work.todos), self._done)
-        self._stamps = {(todo.conversation.conversation_id, todo.mode): todo.stamp for todo in work.todos}
-        self._observer.started(self._plan(work, seen))
-        await crew.work(engine, interruptible=interruptible)
-        for job in engine.open:
-            self._writing.count(job)
-        return engine.stopped
-
-    def _plan(self, work: Work, seen: _Seen) -> RunPlan:
-        settings, crew = self._settings, self._crew
-        costs = crew.costs and bool(work.todos)
+            known = await executor.prices()
+            check_bound(settings, known.prices)
+            self.budget.prices = known.prices
+        order, headline, notes = work.words()
+        self.summary.jobs, self.summary.complete_before = len(work.todos) + work.complete, work.complete
         return RunPlan(
-            jobs=len(work.todos) + work.complete,
+            jobs=self.summary.jobs,
             complete=work.complete,
-            calls=sum(todo.n_calls for todo in work.todos),
-            order=order_words(len(self._whole), self._n_all, settings.order_seed, self._part_words()),
-            spending=crew.spending,
-            prompt_tokens=seen.counted.prompt_tokens if costs else None,
-            price=seen.counted.price(crew.prices.prices, settings.max_tokens) if costs else None,
-            price_source=crew.prices.source,
-            journalled=seen.novelty.journalled if seen.novelty else 0,
-            notes=[*(seen.novelty.sentences() if seen.novelty else ()), *crew.payers],
+            calls=expected.calls,
+            order=order,
+            spending=self.budget,
+            prompt_tokens=expected.prompt_tokens if costs else None,
+            price=expected.price(known.prices, settings.max_tokens) if costs else None,
+            price_source=known.source,
+            journalled=cached.journalled,
+            notes=[*reasons, *notes, *executor.notes],
+            headline=headline,
         )
 
-    def _part_words(self) -> str:
-        shard = self._settings.shard
-        return f"shard {shard.number} of {shard.of}, {len(self._chosen)} conversations of" if shard else ""
+    def _tell_unread(self, journal: Journal) -> None:
+        for path in journal.unread:
+            if not is_shared(path):
+                self.observer.warned(
+                    f"Another process is writing to {path} at this moment, so it is not read: replies of this run that "
+                    "an earlier one has left in it would be asked for again."
+                )
 
-    async def _done(self, job: Job) -> None:
-        await self._writing.done(job, self._stamps[(job.conversation.conversation_id, job.mode)])
 
-    def _summary(self, work: Work, stopped: Stop, seconds: float) -> RunSummary:
-        totals, spending, modes = self._writing.totals, self._crew.spending, len(self._settings.modes)
-        jobs, identities = len(work.todos) + work.complete, self._identities()
-        unreached = len(work.todos) - totals.written - len(totals.skipped)
-        reached = (jobs - unreached - len(totals.skipped)) // modes
-        return RunSummary(
-            **counted(totals, spending),
-            jobs=jobs,
-            written=totals.written,
-            complete_before=work.complete,
-            skipped=totals.skipped,
-            votes_owed=totals.votes_owed,
-            seconds=seconds,
-            interrupted=stopped == "interrupted",
-            output=self._settings.output,
-            stopped=stopped,
-            unreached=unreached,
-            sample=sample_words(reached, self._n_all, self._settings.order_seed) if stopped and reached else "",
-            shard=str(self._settings.shard or ""),
-            whole=(sum(self._folder.place(each).exists() for each in identities), len(identities)),
-        )
+def assembled(
+    job: Job,
+    conversation: Conversation,
+    settings: RunSettings,
+    stamp: Stamp,
+    place: tuple[int, int],
+    *,
+    task: Task = BENCHMARK,
+    before: Mapping[str, Any] | None = None,
+    epoch: int | None = None,
+    quick_scores: QuickScores | None = None,
+    when: str | None = None,
+) -> dict[str, Any]:
+    """The content of the result file of a job over a conversation, whoever made its calls.
+
+    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is made anew, whose
+    votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
+    ValueError where a call to the evaluated model has no record in `job.records`.
+    """
+    facts = RunFacts(
+        provider=settings.em.provider,
+        em_model=settings.em.model,
+        run_timestamp=when or now(),
+        attunebench_version=__version__,
+        prompt_set_sha256=stamp.prompt_set_sha256,
+        codebook_sha256=stamp.codebook_sha256,
+        parameters=settings.parameters,
+        judge_models=tuple(judge.model for judge in settings.judges),
+        epoch=epoch,
+    )
+    result = task.assemble(conversation, cast("Mode", job.key[1]), job.records, facts)
+    result["run_order"] = {"seed": settings.order_seed, "position": place[0], "of": place[1]}
+    result = stamped(result if before is None else with_votes_of(before, result), stamp)
+    if quick_scores is not None:
+        result["scores"] = dict(quick_scores(conversation, result))
+    return result
+
+
+def now() -> str:
+    """This moment as results and lists state it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

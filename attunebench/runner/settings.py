@@ -142,3 +142,9 @@ class RunSettings(BaseModel):
         """
         named = {name: self.parameters[name] for name in ("temperature", "max_tokens", "structured", "seed")}
         return {**named, "judge_scale": self.scale} if judge and self.scale != UNNAMED_SCALE else named
+
+
+def check_judges(settings: RunSettings) -> None:
+    """Raises UsageError for a judge that is named twice."""
+    if len({judge.model for judge in settings.judges}) < len(settings.judges):
+        raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")

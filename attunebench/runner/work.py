@@ -5,18 +5,37 @@ Plans every conversation once to compare hashes, keeps no prompt, and plans a co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
+from attunebench.journal import claim
+from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.calls import Call, Mode
-from attunebench.runner.engine import Job
-from attunebench.runner.files import ResultFolder
+from attunebench.runner.files import Identity, ResultFolder, prepare_folder
+from attunebench.runner.job import Job
+from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.stamps import SCALE, Found, Stamp, Stamping, differences, missing_votes, other_scale
+from attunebench.runner.shards import journal_name, part_of
+from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.stamps import SCALE, Found, Stamp, Stamping, differences, missing_votes, other_scale, stamped
 from attunebench.runner.task import Task
+
+if TYPE_CHECKING:
+    from attunebench.runner.events import RunSummary
+    from attunebench.runner.exchange import Rules
+    from attunebench.runner.job import Known
+
+Seen = Callable[[Sequence[Call]], object]
+"""Is handed the calls of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +46,12 @@ class Todo:
     conversation: Conversation
     mode: Mode
     stamp: Stamp
-    n_calls: int
     owed: Mapping[str, set[int]] | None = None
     again: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """All that a run has to do, and how many (conversation, mode) pairs were complete before.
-
-    `differing`: setting → results that were made with another one, so that nothing may be done without `replace`.
-    """
-
-    todos: tuple[Todo, ...]
-    complete: int
-    differing: Mapping[str, int] = field(default_factory=dict)
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.conversation.conversation_id, self.mode
 
 
 def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
@@ -57,83 +67,199 @@ def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
     )
 
 
-class Planner:
-    """Plans conversations for one task under one run's settings."""
+class ConversationWork:
+    """The results that `settings.em` is to have of conversations: a `runner.run.Work`.
 
-    def __init__(self, settings: RunSettings, codebook: Codebook, folder: ResultFolder, task: Task) -> None:
+    `assemble` and `quick_scores` make the content of a result; without them nothing but the survey can be had.
+    `differing` maps a setting to the results that were made with another one.
+    """
+
+    def __init__(
+        self,
+        conversations: Sequence[Conversation],
+        settings: RunSettings,
+        codebook: Codebook,
+        task: Task,
+        assemble: Callable[..., dict[str, Any]] | None = None,
+        quick_scores: Any = None,
+    ) -> None:
+        self.todos: dict[tuple[str, ...], Todo] = {}
+        self.complete = 0
+        self.differing: Counter[str] = Counter()
+        self.made: set[tuple[str, ...]] = set()
+        # Seeded and stratified, so that each beginning is a fair sample of all.
+        self._whole = stratified_order(conversations, settings.order_seed)[: settings.limit]
+        self.chosen: Sequence[Conversation] = self._whole
+        """The conversations in the order of the run; of a shard its own, once it is entered."""
+        self._n_all = len(conversations)
+        self._positions = {each.conversation_id: place for place, each in enumerate(self._whole)}
         self._settings = settings
         self._codebook = codebook
-        self._folder = folder
         self._task = task
+        self._assemble = assemble
+        self._quick_scores = quick_scores
         self._judges = tuple(judge.model for judge in settings.judges)
         self._stamping = stamping(settings, codebook, task)
 
-    def survey(
-        self,
-        conversations: Sequence[Conversation],
-        seen: Callable[[Sequence[Call]], None] = lambda _: None,
-        refused: Callable[[Sequence[Call]], None] = lambda _: None,
-    ) -> Work:
-        """What is to do, in the order given; `seen` is handed the calls of each job that is, and `refused` those that
-        `replace` would make of results with other settings."""
-        todos: list[Todo] = []
-        differing: dict[str, int] = {}
+    def enter(self, stack: ExitStack) -> str | None:
+        """See `Work.enter`."""
+        settings, em, task = self._settings, self._settings.em, self._task
+        prepare_folder(settings.output)
+        shard = settings.shard.name if settings.shard else None
+        stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
+        if settings.shard:
+            self.chosen = part_of(self._whole, settings.shard, settings.output)
+        self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
+        self.look()
+        self._folder.reserve(self._identities())
+        return shard and journal_name(settings, shard, task.name)
+
+    def look(self) -> None:
+        """Read what is in the folder, without taking possession of it."""
+        settings = self._settings
+        if settings.shard and self.chosen is self._whole:
+            self.chosen = part_of(self._whole, settings.shard, settings.output, note=False)
+        self._folder = ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
+
+    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
+        """See `Work.survey`; `refused` gets the calls that `replace` would make of results with other settings."""
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
-        pairs = [(conversation, mode) for conversation in conversations for mode in self._settings.modes]
-        for conversation, mode in pairs:
-            existing = self._find(conversation, mode)
-            if existing is not None and self._is_complete_unplanned(existing, conversation):
-                continue
-            calls: Sequence[Call] = self.calls(conversation, mode)
-            stamp = self._stamping(calls, conversation.source_sha256)
-            named = differences(existing, stamp, judged=bool(self._judges)) if existing else []
-            rescaled = other_scale(existing, self._judges, self._settings.scale) if existing else None
-            again, owed = False, None
-            if existing is not None and not named:
-                again = self._settings.retry_unanswered and not existing.answered
+        for conversation in self.chosen:
+            for mode in self._settings.modes:
+                self._survey(conversation, mode, seen, refused)
+
+    def check(self, details: str = "") -> None:
+        """Raises DataError where results were made with other settings. `details`: sentences about the calls that are
+        new."""
+        if not self.differing:
+            return
+        counts = self.differing.items()
+        names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in counts)
+        remedy = "Use another results folder, or --replace to make them anew."
+        if all(name.startswith(SCALE) for name in self.differing):
+            remedy = (
+                "Use --replace to replace these votes and nothing else, another results folder to keep them, or leave "
+                "--judge-scale out."
+            )
+        raise DataError(
+            f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
+            f"{names}.{f' {details}' if details else ''} {remedy}"
+        )
+
+    def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
+        """See `Work.jobs`."""
+        for todo in tuple(self.todos.values()):
+            calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
+            drafts = None
+            if todo.owed is not None and (there := self._result_of(todo)) is not None:
+                calls = self._votes(calls, todo.owed)
+                drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in there["turns"]}
+            content = partial(self._content, todo)
+            yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
+
+    def place(self, job: Job) -> Path:
+        """See `Work.place`."""
+        return self._folder.place(self._identity(*job.key))
+
+    def written(self, job: Job) -> None:
+        """Its entry among the skipped goes, and what is left of it stays to do."""
+        self._skipped.remove(*job.key)
+        todo = self.todos[job.key]
+        if not job.left:
+            del self.todos[job.key]
+        elif todo.owed is not None:
+            voted = {(self._judges[call.judge or 0], call.turn) for call in (r.call for r in job.records.values())}
+            owed = {judge: {n for n in turns if (judge, n) not in voted} for judge, turns in todo.owed.items()}
+            self.todos[job.key] = replace(todo, owed=owed)
+
+    def skip(self, job: Job, again: str) -> None:
+        """See `Work.skip`."""
+        when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=when, again=again)
+
+    def words(self) -> tuple[str, str, Sequence[str]]:
+        """See `Work.words`."""
+        shard = self._settings.shard
+        part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
+        return order_words(len(self._whole), self._n_all, self._settings.order_seed, part), "", ()
+
+    def end(self, summary: RunSummary) -> None:
+        """See `Work.end`."""
+        settings, identities = self._settings, self._identities()
+        summary.unreached = summary.jobs - summary.complete_before - summary.written - len(summary.skipped)
+        reached = (summary.complete_before + summary.written) // len(settings.modes)
+        if summary.stopped and reached:
+            summary.sample = sample_words(reached, self._n_all, settings.order_seed)
+        summary.whole = (sum(self._folder.place(each).exists() for each in identities), len(identities))
+
+    def _identity(self, name: str, mode: str) -> Identity:
+        return name, self._settings.em.provider, self._settings.em.model, mode
+
+    def _identities(self) -> list[Identity]:
+        """The results of all shards of a run in its order; none where there is one process for all of it."""
+        names = [each.conversation_id for each in self._whole] if self._settings.shard is not None else []
+        return [self._identity(name, mode) for name in names for mode in self._settings.modes]
+
+    def _result_of(self, todo: Todo) -> Mapping[str, Any] | None:
+        """The result that is there, read again, where it is added to or keeps its votes."""
+        there = todo.owed is not None or todo.again
+        return self._folder.read(self._identity(*todo.key)) if there else None
+
+    def _content(self, todo: Todo, job: Job) -> dict[str, Any]:
+        assert self._assemble is not None
+        there, conversation = self._result_of(todo), todo.conversation
+        if todo.owed is not None and there is not None:
+            result = stamped(add_votes(there, job.records.values(), self._judges), todo.stamp)
+            if self._quick_scores is not None:
+                result["scores"] = dict(self._quick_scores(conversation, result))
+            return result
+        return self._assemble(
+            job,
+            conversation,
+            self._settings,
+            todo.stamp,
+            (self._positions[conversation.conversation_id], self._n_all),
+            task=self._task,
+            before=there,
+            quick_scores=self._quick_scores,
+        )
+
+    def _survey(self, conversation: Conversation, mode: Mode, seen: Seen, refused: Seen) -> None:
+        settings = self._settings
+        existing = self._folder.find(self._identity(conversation.conversation_id, mode))
+        if existing is not None and self._is_complete_unplanned(existing, conversation):
+            self.complete += 1
+            return
+        calls: Sequence[Call] = self._plan(conversation, mode)
+        stamp = self._stamping(calls, conversation.source_sha256)
+        again, owed = False, None
+        named: list[str] = []
+        if existing is not None:
+            named = differences(existing, stamp, judged=bool(self._judges))
+            rescaled = other_scale(existing, self._judges, settings.scale)
+            if not named:
+                again = settings.retry_unanswered and not existing.answered
                 judging = (call.turn for call in calls if call.kind == "judge")
-                owed = None if again else missing_votes(existing, self._judges, judging, self._settings.scale)
+                owed = None if again else missing_votes(existing, self._judges, judging, settings.scale)
                 if not (again or owed):
-                    continue
-            if owed is not None:
-                calls = self._votes(calls, owed)
-            if (named or rescaled) and not self._settings.replace:
-                for name in filter(None, (*named, rescaled)):
-                    differing[name] = differing.get(name, 0) + 1
-                refused(calls)
-                continue
-            seen(calls)
-            todos.append(Todo(conversation, mode, stamp, len(calls), owed, again))
-        return Work(tuple(todos), len(pairs) - len(todos), differing)
-
-    def check(self, work: Work, details: str = "") -> Work:
-        """The work; raises DataError where results were made with other settings. `details`: sentences about the
-        calls that are new."""
-        if work.differing:
-            raise DataError(self._refusal(work.differing, details))
-        return work
-
-    def jobs(self, todos: Iterable[Todo]) -> Iterator[Job]:
-        """The jobs, each planned when it is taken."""
-        em = self._settings.em
-        for todo in todos:
-            calls: Sequence[Call] = self.calls(todo.conversation, todo.mode)
-            there = todo.owed is not None or todo.again
-            identity = (todo.conversation.conversation_id, em.provider, em.model, todo.mode)
-            existing = self._folder.read(identity) if there else None
-            if existing is None or todo.owed is None:
-                yield Job(todo.conversation, todo.mode, calls, before=existing)
-                continue
-            drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in existing["turns"]}
-            votes = self._votes(calls, todo.owed)
-            yield Job(todo.conversation, todo.mode, votes, earlier=existing, drafts=drafts)
+                    self.complete += 1
+                    return
+            named += [rescaled] if rescaled else []
+        if owed is not None:
+            calls = self._votes(calls, owed)
+        if named and not settings.replace:
+            self.differing.update(named)
+            refused(calls)
+            return
+        seen(calls)
+        todo = Todo(conversation, mode, stamp, owed, again)
+        self.todos[todo.key] = todo
 
     def _votes(self, calls: Sequence[Call], owed: Mapping[str, set[int]]) -> list[Call]:
         turns = [owed.get(judge, set()) for judge in self._judges]
         return [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
 
-    def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
-        """All calls of one conversation in one mode."""
+    def _plan(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         return self._task.plan(conversation, mode, self._codebook, self._settings)
 
     def _is_complete_unplanned(self, existing: Found, conversation: Conversation) -> bool:
@@ -144,20 +270,3 @@ class Planner:
             return False
         wanted = self._stamping.unplanned(str(existing.calls_sha256), conversation.source_sha256)
         return existing.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted, judged=False)
-
-    def _find(self, conversation: Conversation, mode: Mode) -> Found | None:
-        em = self._settings.em
-        return self._folder.find((conversation.conversation_id, em.provider, em.model, mode))
-
-    def _refusal(self, differing: Mapping[str, int], details: str) -> str:
-        names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in differing.items())
-        remedy = "Use another results folder, or --replace to make them anew."
-        if all(name.startswith(SCALE) for name in differing):
-            remedy = (
-                "Use --replace to replace these votes and nothing else, another results folder to keep them, or leave "
-                "--judge-scale out."
-            )
-        return (
-            f"{self._folder.folder} holds results of {self._settings.em.model} that were made with other settings: "
-            f"{names}.{f' {details}' if details else ''} {remedy}"
-        )

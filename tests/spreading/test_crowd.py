@@ -9,7 +9,7 @@ import pytest
 
 from attunebench.errors import ConfigurationError
 from attunebench.runner.events import Silent
-from attunebench.runner.spending import Share, Spending
+from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.stint import Done, Gathered
 from attunebench.runner.totals import Totals
 from attunebench.spreading.crowd import LIVES, Crowd, Died

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from attunebench.cli.progress.tally import Tally
     from attunebench.protocol.calls import Usage
     from attunebench.runner import RunPlan, RunSettings
-    from attunebench.runner.spending import Share, Spending
+    from attunebench.runner.budget import Budget, Cost
 
 LONGEST_REASON = 160
 """Characters of a server's words that are shown."""
@@ -56,7 +56,7 @@ def tokens(usage: Usage) -> list[str]:
     return parts
 
 
-def cost(spending: Spending) -> str:
+def cost(spending: Budget) -> str:
     """The cost so far: "$1.23", "at least $1.23 (12 replies of unknown cost)", `UNKNOWN`; "" before a reply."""
     shares = (spending.model, spending.judges)
     known, unpriced = sum(share.cost for share in shares), sum(share.unpriced for share in shares)
@@ -67,7 +67,7 @@ def cost(spending: Spending) -> str:
     return f"at least {usd(known)} ({replies(unpriced)} of unknown cost)" if known else UNKNOWN
 
 
-def split(spending: Spending) -> list[str]:
+def split(spending: Budget) -> list[str]:
     """Who and what took the money, where there is more than one thing to say; tokens for waste of unknown cost."""
     shares = (("model", spending.model), ("judges", spending.judges))
     parts = []
@@ -78,12 +78,12 @@ def split(spending: Spending) -> list[str]:
     return parts
 
 
-def _paid(share: Share) -> str:
+def _paid(share: Cost) -> str:
     """What one share of the spending cost, or "unknown"."""
     return "unknown" if share.total is None else usd(share.total)
 
 
-def waste(spending: Spending) -> str:
+def waste(spending: Budget) -> str:
     """What replies took that had to be asked for again: "$0.02", "12.4k tokens", or "" for nothing."""
     share = spending.wasted
     if share.total:

@@ -8,10 +8,9 @@ the answer to another question.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,16 @@ from pydantic import ValidationError
 
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, DataError
-from attunebench.journal import Hasher, Journal, claim
+from attunebench.journal import Journal, claim
 from attunebench.journal.hashes import prompt_digest, schema_digest
 from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, scale_of
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.assemble import RunFacts, add_votes, assemble
+from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.plan import with_draft
+from attunebench.runner.exchange import Rules
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
-from attunebench.runner.replay import Fold, folded
+from attunebench.runner.job import Job
+from attunebench.runner.run import assembled, now
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.stamps import Stamp, calls_sha256, differences, found_in
 from attunebench.runner.task import BENCHMARK
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.journal import Entry
-    from attunebench.protocol.calls import Call
-    from attunebench.runner.results import QuickScores
+    from attunebench.protocol.calls import Call, Record
+    from attunebench.runner.exchange import Ask
+    from attunebench.runner.job import Known
+    from attunebench.runner.run import QuickScores
 
 _OF_REPLIES = (
     "em_model_reported",
@@ -66,7 +69,7 @@ _TURN_KEYS = {
 }
 _ANSWERS = ("turns", "post_conversation", "calls")
 """Where these are equal the result stays, whatever the order in which sums were made."""
-_OF_A_CALL = "call_id = ? AND model = ? AND parameters = ?"
+_OF_A_CALL = "(call_id = ? OR call_id LIKE ?) AND model = ? AND parameters = ?"
 
 
 @dataclass(slots=True)
@@ -114,7 +117,7 @@ def reparse_results(
         journal = stack.enter_context(Journal.read(folder))
         if not journal.count():
             raise DataError(f"{folder} has no call journal (_calls.sqlite3) with replies to read again.")
-        reparser = _Reparser(journal, codebook)
+        reader = _Reader(journal, codebook, summary)
         claims: dict[tuple[str, str, str], str] = {}
         for path in sorted(folder.glob("*.json")):
             result = read_object(path)
@@ -123,32 +126,25 @@ def reparse_results(
                 continue
             try:
                 _hold(stack, claims, folder, identity[1:])
-                again = reparser.read(result, identity, by_id)
+                if (conversation := by_id.get(identity[0])) is None:
+                    raise _Left("its conversation is not among those given")
+                again = reader.read(result, identity, conversation)
             except _Left as reason:
                 summary.left[path.name] = str(reason)
                 continue
-            summary.asked_again += again.asked_again
-            summary.votes_dropped += again.votes_dropped
-            if changed := any(again.result[name] != result.get(name) for name in _ANSWERS):
-                _count(summary.changed.setdefault(identity[2], Changed()), result, again.result)
-            if changed:
-                write_json(path, _finished(again.result, by_id[identity[0]], quick_scores))
-            else:
+            if all(again[name] == result.get(name) for name in _ANSWERS):
                 summary.unchanged += 1
+                continue
+            _count(summary.changed.setdefault(identity[2], Changed()), result, again)
+            again["reparsed"] = {"timestamp": now(), "attunebench_version": __version__}
+            if quick_scores is not None:
+                again["scores"] = dict(quick_scores(conversation, again))
+            write_json(path, again)
     return summary
 
 
 class _Left(Exception):  # noqa: N818 (no error: the result stays)
     """Why a result stays as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """A result as its replies are read today."""
-
-    result: dict[str, Any]
-    asked_again: int
-    votes_dropped: int
 
 
 def _hold(stack: ExitStack, claims: dict[tuple[str, str, str], str], folder: Path, run: tuple[str, str, str]) -> None:
@@ -163,49 +159,51 @@ def _hold(stack: ExitStack, claims: dict[tuple[str, str, str], str], folder: Pat
         raise _Left(claims[run])
 
 
-class _Reparser:
+@dataclass(slots=True)
+class _Reader:
     """Reads the replies of one result after the other."""
 
-    def __init__(self, journal: Journal, codebook: Codebook) -> None:
-        self._journal = journal
-        self._codebook = codebook
-        self._prompt_set = prompt_set_sha256()
+    journal: Journal
+    codebook: Codebook
+    summary: ReparseSummary
 
-    def read(self, result: Mapping[str, Any], identity: Identity, conversations: Mapping[str, Conversation]) -> _Again:
+    def read(self, result: Mapping[str, Any], identity: Identity, conversation: Conversation) -> dict[str, Any]:
         """The result with what today's reader makes of its replies. Raises _Left."""
-        conversation = conversations.get(identity[0])
-        if conversation is None:
-            raise _Left("its conversation is not among those given")
         settings = _settings(result, identity)
-        own = self._plan(result, conversation, settings)
-        chains = self._chains_of(own, settings)
-        folds = {call.id: self._fold(call, chains[call.id], settings) for call in own}
-        records = {name: fold.record() for name, fold in folds.items()}
-        fresh = assemble(conversation, settings.modes[0], records, _facts(settings))
+        calls, stamp = self._plan(result, conversation, settings)
+        chains = self._chains_of(calls, settings)
+        rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks)
+        job = Job(identity[::3], calls, rules, known=_in(chains), exhaust=True)
+        asked_again = job.close()
+        fresh = assembled(job, conversation, settings, stamp, (0, 0))
         turns, dropped = _turns(result["turns"], fresh["turns"])
         again = {**result, **{name: fresh[name] for name in _OF_REPLIES}, "turns": turns}
-        votes = [
-            fold
-            for scale in dict.fromkeys(scale for votes in found_in(again).voted.values() for scale in votes.values())
-            for fold in self._votes(again, conversation, settings.model_copy(update={"judge_scale": scale}))
-        ]
-        voted = add_votes(again, (fold.record() for fold in votes), result.get("judge_models") or [])
-        asked_again = sum(fold.next() is not None for fold in (*folds.values(), *votes))
+        records: list[Record] = []
+        voted = found_in(again).voted
+        for scale in dict.fromkeys(scale for votes in voted.values() for scale in votes.values()):
+            votes = self._votes(again, conversation, settings.model_copy(update={"judge_scale": scale}), rules)
+            asked_again += votes.close()
+            records += votes.records.values()
+        with_votes = add_votes(again, records, result.get("judge_models") or [])
         # As it would be read from its file again. What the judges took is what it was: reading takes nothing.
-        turns = [_with_scales_of(old, new) for old, new in zip(turns, voted["turns"], strict=True)]
-        again = json.loads(json.dumps({**again, "turns": turns}))
-        return _Again(again, asked_again, dropped)
+        turns = [_with_scales_of(old, new) for old, new in zip(turns, with_votes["turns"], strict=True)]
+        self.summary.asked_again += asked_again
+        self.summary.votes_dropped += dropped
+        read: dict[str, Any] = json.loads(json.dumps({**again, "turns": turns}))
+        return read
 
-    def _plan(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings) -> tuple[Call, ...]:
+    def _plan(
+        self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings
+    ) -> tuple[tuple[Call, ...], Stamp]:
         """Today's calls of a result, if they are those that it was made with. Raises _Left."""
         try:
-            plan = BENCHMARK.plan(conversation, settings.modes[0], self._codebook, settings)
+            plan = BENCHMARK.plan(conversation, settings.modes[0], self.codebook, settings)
         except AttuneBenchError as error:
             raise _Left(str(error)) from error
         today = Stamp(
             parameters=settings.parameters,
-            prompt_set_sha256=self._prompt_set,
-            codebook_sha256=self._codebook.sha256,
+            prompt_set_sha256=prompt_set_sha256(),
+            codebook_sha256=self.codebook.sha256,
             calls_sha256=calls_sha256(plan),
             judge_calls_sha256=None,
             judge_scale=settings.scale,
@@ -214,7 +212,7 @@ class _Reparser:
             raise _Left(f"it was made with other {', '.join(named)}")
         if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
             raise _Left("its turns are not those of the conversation")
-        return plan
+        return plan, today
 
     def _chains_of(self, calls: Sequence[Call], settings: RunSettings) -> dict[str, list[Entry]]:
         """Call id → the replies to that call, all from the one address that gave all of them. Raises _Left."""
@@ -233,43 +231,52 @@ class _Reparser:
 
     def _chains(self, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], list[Entry]]:
         """(provider, address) → the replies to this very call, in the order of their asks."""
-        parameters = Hasher(
-            provider="", base_url="", model="", parameters=settings.request_parameters(judge=call.judge is not None)
-        ).parameters
-        entries = self._journal.entries(_OF_A_CALL, (call.id, model, parameters))
+        parameters = json.dumps(settings.request_parameters(judge=call.judge is not None), sort_keys=True)
+        # Earlier versions kept a judge's replies under its place among the judges.
+        asked = (call.identity, f"{call.identity}/%" if call.judge is not None else call.identity, model, parameters)
         by_address: dict[tuple[str, str], list[Entry]] = {}
-        for entry in sorted(entries, key=lambda entry: (entry.sent_at, entry.ask)):
+        for entry in sorted(self.journal.entries(_OF_A_CALL, asked), key=lambda entry: (entry.sent_at, entry.ask)):
             by_address.setdefault((entry.provider, entry.base_url), []).append(entry)
-        asked = (prompt_digest(call.messages), schema_digest(call.schema))
+        digests = (prompt_digest(call.messages), schema_digest(call.schema))
         return {
             address: chain
             for address, entries_there in by_address.items()
             for chain in _by_first_ask(entries_there)
-            if (chain[0].prompt_sha256, chain[0].schema_sha256) == asked
+            if (chain[0].prompt_sha256, chain[0].schema_sha256) == digests
         }
 
-    def _votes(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings) -> Iterator[Fold]:
+    def _votes(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings, rules: Rules) -> Job:
         """The votes on the settings' scale that both the result and the journal have, each as a call of its judge's
         place in the result."""
         judges = result.get("judge_models") or ()
-        named = [ModelSettings(provider="results", model=judge) for judge in judges]
-        told = settings.model_copy(update={"judges": tuple(named)})
-        plan = BENCHMARK.plan(conversation, settings.modes[0], self._codebook, told)
-        for turn in result["turns"]:
+        named = tuple(ModelSettings(provider="results", model=judge) for judge in judges)
+        plan = BENCHMARK.plan(
+            conversation, settings.modes[0], self.codebook, settings.model_copy(update={"judges": named})
+        )
+        turns = {turn["turnNumber"]: turn for turn in result["turns"]}
+        chains: dict[str, list[Entry]] = {}
+        calls: list[Call] = []
+        for call in (call for call in plan if call.judge is not None):
+            turn, judge = turns[call.turn], judges[call.judge or 0]
             draft, votes = turn.get("em_drafted_response"), turn.get(_VOTES[0]) or {}
-            planned = [call for call in plan if call.judge is not None and call.turn == turn["turnNumber"]]
-            calls = [with_draft(call, draft) for call in planned] if votes and draft is not None else []
-            for call in calls:
-                judge = judges[call.judge or 0]
-                # Judges are asked the same, and one may have had another place in the run that asked it.
-                chains = [chain for each in calls for chain in self._chains(each, settings, judge).values()]
-                on_scale = scale_of((turn.get(SCALE_BY_JUDGE) or {}).get(judge)) == settings.scale
-                if judge in votes and on_scale and chains:
-                    yield self._fold(call, max(chains, key=lambda chain: chain[0].sent_at), settings)
+            on_scale = scale_of((turn.get(SCALE_BY_JUDGE) or {}).get(judge)) == settings.scale
+            if draft is None or judge not in votes or not on_scale:
+                continue
+            whole = with_draft(call, draft)
+            if found := self._chains(whole, settings, judge):
+                chains[call.id] = max(found.values(), key=lambda chain: chain[0].sent_at)
+                calls.append(replace(whole, needs=None))
+        return Job((), calls, rules, known=_in(chains), exhaust=True)
 
-    def _fold(self, call: Call, chain: Sequence[Entry], settings: RunSettings) -> Fold:
-        limits = {"max_tokens": settings.max_tokens, "max_reasks": settings.max_reasks}
-        return folded(call, chain, self._codebook, **limits)
+
+def _in(chains: Mapping[str, Sequence[Entry]]) -> Known:
+    """Looks an ask up by its number alone: what today's reader would ask otherwise was asked as it was."""
+
+    def known(call: Call, ask: Ask) -> Entry | None:
+        chain = chains[call.id]
+        return chain[ask.number] if ask.number < len(chain) else None
+
+    return known
 
 
 def _settings(result: Mapping[str, Any], identity: Identity) -> RunSettings:
@@ -297,18 +304,6 @@ def _by_first_ask(entries: Iterable[Entry]) -> list[list[Entry]]:
         if waiting:
             waiting[-1].append(entry)
     return chains
-
-
-def _facts(settings: RunSettings) -> RunFacts:
-    """Facts for a result of which only the answers are taken."""
-    return RunFacts(
-        provider=settings.em.provider,
-        em_model=settings.em.model,
-        run_timestamp="",
-        attunebench_version=__version__,
-        prompt_set_sha256="",
-        codebook_sha256="",
-    )
 
 
 def _turns(before: Sequence[Mapping[str, Any]], fresh: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
@@ -351,14 +346,3 @@ def _items_changed(old: Any, new: Any) -> int:
         names = [name for name in {**old, **new} if not name.endswith("reasoning") and not name.startswith("total")]
         return sum(_items_changed(old.get(name), new.get(name)) for name in names)
     return int(old != new)
-
-
-def _finished(
-    result: Mapping[str, Any], conversation: Conversation, quick_scores: QuickScores | None
-) -> dict[str, Any]:
-    """The result as it is written: with its scores, and when and by which version it was read again."""
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    finished = {**result, "reparsed": {"timestamp": now, "attunebench_version": __version__}}
-    if quick_scores is not None:
-        finished["scores"] = dict(quick_scores(conversation, finished))
-    return finished

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Kind
 
 _KNOWN = """
-SELECT request_hash, prompt_sha256, schema_sha256, parameters, provider, base_url
+SELECT prompt_sha256, schema_sha256, parameters, provider, base_url
 FROM replies WHERE call_id = ? AND ask = 0 AND model = ?
 """
 _OF_A_KIND = ("prompt", "answer schema")
@@ -31,54 +31,61 @@ class _Group:
     kinds: list[Kind] = field(default_factory=list)
 
 
-class Novelty:
-    """Looks up planned calls one by one; memory does not grow with them."""
+class CacheReport:
+    """Looks up planned calls one by one; memory does not grow with them. Without a journal nothing is known."""
 
-    def __init__(self, journal: Journal, hasher: Hasher) -> None:
+    def __init__(self, journal: Journal | None, hashers: Sequence[Hasher | None]) -> None:
         self.journalled = 0
         """Calls whose first reply is in the journal."""
-        self._journal = journal
-        self._hasher = hasher
-        self._empty = journal.count() == 0
+        self._journal = journal if journal is not None and journal.count() else None
+        self._hashers = hashers
         self._groups: dict[tuple[str, ...], _Group] = {}
 
-    def add(self, calls: Iterable[Call]) -> list[Call]:
+    def add(self, calls: Sequence[Call]) -> Sequence[Call]:
+        """Look these up, and give them back."""
+        self.unknown(calls)
+        return calls
+
+    def unknown(self, calls: Iterable[Call]) -> list[Call]:
         """Look these up; those come back of which the journal has no reply, as far as that is known."""
-        return [call for call in calls if self._empty or call.judge is not None or not self._look_up(call)]
+        return [call for call in calls if not self._is_known(call)]
 
     def sentences(self) -> list[str]:
         """Why calls are new that the journal has under another hash, the most frequent reason first."""
         groups = sorted(self._groups.items(), key=lambda item: -item[1].calls)
         return [_sentence(group, reasons) for reasons, group in groups]
 
-    def _look_up(self, call: Call) -> bool:
-        hashed = self._hasher(call, call.messages, 0)
-        known = list(self._journal.select(_KNOWN, (call.id, self._hasher.model)))
-        if any(row[0] == hashed.request for row in known):
+    def _is_known(self, call: Call) -> bool:
+        hasher = self._hashers[0 if call.judge is None else call.judge + 1] if self._hashers else None
+        if self._journal is None or hasher is None or call.slot is not None:
+            return False
+        hashed = hasher(call, call.messages, 0)
+        if self._journal.state(*hashed.all) is not None:
             self.journalled += 1
             return True
+        known = list(self._journal.select(_KNOWN, (call.identity, hasher.model))) if call.judge is None else []
         if known:
             # Of several that are like it, the one that differs least says most plainly what was changed.
-            reasons = min((self._differences(hashed, row) for row in reversed(known)), key=len)
+            reasons = min((_differences(hasher, hashed, row) for row in reversed(known)), key=len)
             group = self._groups.setdefault(reasons, _Group())
             group.calls += 1
             if call.kind not in group.kinds:
                 group.kinds.append(call.kind)
         return False
 
-    def _differences(self, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
-        _, prompt, schema, parameters, provider, base_url = row
-        named = [
-            name
-            for name, before, now in (("prompt", prompt, hashed.prompt), ("answer schema", schema, hashed.schema))
-            if before != now
-        ]
-        named += _changed(_object(parameters), _object(self._hasher.parameters))
-        if provider != self._hasher.provider:
-            named.append(f"the provider ({provider} before, {self._hasher.provider} now)")
-        if base_url != self._hasher.base_url:
-            named.append(f"the address ({base_url} before, {self._hasher.base_url} now)")
-        return tuple(named)
+
+def _differences(hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
+    prompt, schema, parameters, provider, base_url = row
+    named = [
+        name
+        for name, before, now in (("prompt", prompt, hashed.prompt), ("answer schema", schema, hashed.schema))
+        if before != now
+    ]
+    named += _changed(_object(parameters), _object(hasher.parameters))
+    for what, before, now in (("provider", provider, hasher.provider), ("address", base_url, hasher.base_url)):
+        if before != now:
+            named.append(f"the {what} ({before} before, {now} now)")
+    return tuple(named)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Ask one model one call until it is done: out of the journal as far as that goes, over the line from there on.
+"""Ask one model one open ask until it is answered or cannot be: the order of things that makes money safe.
 
-Owns the order of things that makes money safe: look the request up, have its worst case covered, send it, keep its
-reply on disk, and only then read it. What the line does (`TransientError`) never reaches the answer; what the model
-does is read, asked again within bounds (`replay`), and then stands as not answered.
+Have the worst case covered, send, keep the reply on disk, and only then hand it on. What the line does
+(`TransientError`) never reaches an answer.
 """
 
 from __future__ import annotations
@@ -17,22 +16,20 @@ from attunebench.backends.base import Request
 from attunebench.backends.waits import wait_in_words
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, RejectedError, TransientError
 from attunebench.journal import Hasher
+from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, prompt_size
+from attunebench.runner.exchange import entry_of
 from attunebench.runner.pacing import TRUSTED
-from attunebench.runner.replay import Fold, entry_of
 from attunebench.runner.retrying import Effort, Retrying
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend, Reply
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.journal import Entry, Journal, RequestHash
-    from attunebench.protocol.calls import Call, Record
-    from attunebench.runner.budget import Purse, Ticket
+    from attunebench.journal import Entry, Journal
+    from attunebench.protocol.calls import Call
+    from attunebench.runner.budget import Budget, Ticket
     from attunebench.runner.events import Observer
-    from attunebench.runner.pacing import Pace
-    from attunebench.runner.replay import Ask
+    from attunebench.runner.job import Open
+    from attunebench.runner.pacing import RateLimiter
     from attunebench.runner.settings import RunSettings
-    from attunebench.runner.spending import Spending
 
 
 EXPECTED_PART = 8
@@ -43,7 +40,7 @@ class Halted(Exception):  # noqa: N818 (no error: the run is over)
     """Nothing more is to be sent; the call stays as the journal has it."""
 
 
-class Asker:
+class ModelClient:
     """Asks one model, the evaluated one or a judge.
 
     `on_wire` holds the tasks whose request is under way or whose reply is being kept, with their call and since when.
@@ -56,66 +53,37 @@ class Asker:
         self,
         backend: Backend,
         settings: RunSettings,
-        codebook: Codebook,
         observer: Observer,
         *,
-        pace: Pace,
-        purse: Purse,
-        spending: Spending,
+        limiter: RateLimiter,
+        budget: Budget,
         journal: Journal | None = None,
         who: int = 0,
         touch: Callable[[], None] = lambda: None,
     ) -> None:
         self.backend = backend
-        self.pace = pace
+        self.limiter = limiter
         self.halted = False
         self.on_wire: dict[asyncio.Task[Any], tuple[Call, float]] = {}
         self.settings = settings
-        self._codebook = codebook
         self._observer = observer
-        self.purse = purse
-        self.spending = spending
+        self.budget = budget
         self.journal = journal
         self.who = who
         self.touch = touch
-        self.retrying = Retrying(pace, settings, observer)
+        self.retrying = Retrying(limiter, settings, observer)
         self.hash = hasher(backend, settings, judge=who > 0)
         self._told: set[str] = set()
         self._remembered = backend.learned()
 
-    async def ask(self, call: Call, conversation: Conversation) -> Record:
-        """The call's final answer.
+    async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
+        """The reply to an open ask, kept in the journal; or the error for which there can never be one.
 
-        Raises TransientError when the line did not heal in time, RejectedError and ConfigurationError at once,
-        DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent. A request
-        that the server can never take is answered by nothing.
+        `effort` is that of the whole call, re-prompts included. Raises TransientError when the line did not heal in
+        time, RejectedError and ConfigurationError at once, DataError where the journal cannot be written, BudgetSpent
+        and Halted where nothing more may be sent.
         """
-        settings, effort = self.settings, Effort()
-        fold = Fold(call, self._codebook, max_tokens=settings.max_tokens, max_reasks=settings.max_reasks)
-        extra: int | None = None
-        while True:
-            ask = fold.next()
-            if ask is None and fold.complete:
-                return fold.record()
-            done, ask = ask is None, ask or fold.once_more()
-            hashed = self.hash(call, ask.messages, ask.number)
-            entry = self.journal.find(hashed.request) if self.journal is not None else None
-            if entry is not None:
-                self.spending.replayed += 1
-                fold.add(entry)
-                continue
-            if done:
-                if extra is None:  # asks beyond the usual ones are for calls that were done before this run
-                    extra = settings.max_reasks + 1 if settings.retry_unanswered and not effort.requests else 0
-                if extra == 0:
-                    return fold.record()
-                extra -= 1
-            if ask.number:
-                self._observer.reasking(call, fold.missing)
-            entry = await _Fetch(self, call, ask, hashed, conversation, effort).run()
-            fold.add(entry)
-            if entry.reply is not None and fold.next() is not None:
-                self.spending.wasted.add(entry.reply.usage, entry.reply.cost)
+        return await _Fetch(self, asked, effort, context).run()
 
     def tell_first(self, call: Call, error: ItemError) -> None:
         """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
@@ -136,31 +104,31 @@ class Asker:
         if self.on_wire:
             call, since = min(self.on_wire.values(), key=lambda item: item[1])
             seconds = asyncio.get_running_loop().time() - since
-            parts.append(f"{len(self.on_wire)} calls to {self.pace.model}, the oldest ({call.id}) for {seconds:.0f} s")
-        if self.pace.waiting:
-            parts.append(f"{self.pace.waiting} calls wait for a turn ({self.pace.reason})")
+            parts.append(
+                f"{len(self.on_wire)} calls to {self.limiter.model}, the oldest ({call.id}) for {seconds:.0f} s"
+            )
+        if self.limiter.waiting:
+            parts.append(f"{self.limiter.waiting} calls wait for a turn ({self.limiter.reason})")
         return ", ".join(parts)
 
 
 class _Fetch:
     """One ask that is not in the journal: sent, however many tries it needs, and kept before anybody uses its reply."""
 
-    def __init__(
-        self, asker: Asker, call: Call, ask: Ask, hashed: RequestHash, conversation: Conversation, effort: Effort
-    ) -> None:
+    def __init__(self, client: ModelClient, asked: Open, effort: Effort, context: Any) -> None:
         worker = asyncio.current_task()
         assert worker is not None
-        self._asker = asker
+        call, ask = asked.call, asked.ask
+        self._client = client
         self._call = call
         self._ask = ask
-        self._hashed = hashed
         self._effort = effort
         self._before = replace(effort)
         self._clock = _Clock()
         self._worker = worker
         self._covered: list[Ticket] = []
         self._entry: Entry | None = None
-        settings = asker.settings
+        settings = client.settings
         self._request = Request(
             call=call,
             messages=ask.messages,
@@ -169,47 +137,47 @@ class _Fetch:
             seed=settings.seed,
             timeout=settings.call_timeout,
             reask=ask.number,
-            conversation=conversation,
+            conversation=context,
         )
 
     async def run(self) -> Entry:
-        """The finished request. Raises what `Asker.ask` raises."""
-        asker, request = self._asker, self._request
-        tokens = asker.purse.budget.prompt_tokens(request.messages) + request.max_tokens / EXPECTED_PART
+        """The finished request. Raises what `ModelClient.ask` raises."""
+        client, request = self._client, self._request
+        tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
         try:
-            await asker.retrying.reply(
+            await client.retrying.reply(
                 self._call, self._send, self._effort, cover=self._cover, keep=self._keep, tokens=tokens
             )
         except ItemError as error:
-            asker.tell_first(self._call, error)
+            client.tell_first(self._call, error)
             await self._keep_entry(self._made(None, error))
         finally:
-            asker.spending.lost += self._effort.lost - self._before.lost
+            client.budget.lost += self._effort.lost - self._before.lost
             for ticket in self._covered:  # nothing was sent on it
-                asker.purse.settle(ticket, None, maybe_billed=False)
+                client.budget.settle(ticket, None, maybe_billed=False)
         assert self._entry is not None
         return self._entry
 
     async def _cover(self) -> None:
         """Have the worst case of the next try covered; one that never left keeps its cover."""
-        request, asker = self._request, self._asker
+        request, client = self._request, self._client
         if not self._covered:
-            self._covered.append(await asker.purse.reserve(asker.who, request.messages, request.max_tokens))
+            self._covered.append(await client.budget.reserve(client.who, request.messages, request.max_tokens))
 
     async def _send(self) -> Reply:
         """One try, with its price counted."""
-        asker, reply, billed = self._asker, None, True
-        if asker.halted:
+        client, reply, billed = self._client, None, True
+        if client.halted:
             raise Halted
         ticket = self._covered.pop()
         self._clock.start()
-        asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+        client.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
         try:
-            reply = await asker.backend.complete(self._request)
+            reply = await client.backend.complete(self._request)
         except TransientError as error:
             billed = error.kind not in UNBILLED
             if reason := self._hopeless(error):
-                asker.halted = asker.halted or not asker.who
+                client.halted = client.halted or not client.who
                 raise ConfigurationError(reason) from error
             raise
         except (ItemError, RejectedError):
@@ -218,24 +186,23 @@ class _Fetch:
         except ConfigurationError:
             billed = False
             # The run ends here: the call that gets this one's place must not be sent any more.
-            asker.halted = asker.halted or not asker.who
+            client.halted = client.halted or not client.who
             raise
         finally:
-            asker.on_wire.pop(self._worker, None)
-            cost = asker.purse.settle(ticket, reply, maybe_billed=billed)
-            asker.touch()
-        (asker.spending.judges if asker.who else asker.spending.model).add(reply.usage, cost)
+            client.on_wire.pop(self._worker, None)
+            cost = client.budget.settle(ticket, reply, maybe_billed=billed)
+            client.touch()
         return replace(reply, cost=cost) if cost != reply.cost else reply
 
     def _hopeless(self, error: TransientError) -> str:
         """Why this run will not see the end of the trouble, in words; "" where it may."""
-        asker = self._asker
-        if error.retry_after is not None and error.retry_after > asker.settings.total_timeout:
+        client = self._client
+        if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
             return (
                 f"{error} The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may "
                 "take. Repeat the command then: finished calls are kept."
             )
-        if error.kind == "body" and asker.pace.is_unreadable():
+        if error.kind == "body" and client.limiter.is_unreadable():
             return (
                 f"{error} None of the first {TRUSTED} answers of this run could be read, and each may be billed, so "
                 "nothing more is sent."
@@ -244,29 +211,30 @@ class _Fetch:
 
     async def _keep(self, reply: Reply) -> None:
         await self._keep_entry(self._made(reply, None))
-        self._asker.remember()
+        self._client.remember()
 
     async def _keep_entry(self, entry: Entry) -> None:
         """The entry on the disk. Until then its call counts as under way: it is paid for."""
-        asker = self._asker
-        if asker.journal is not None:
-            asker.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+        client = self._client
+        if client.journal is not None:
+            client.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
             try:
-                await asker.journal.keep(entry)
+                await client.journal.keep(entry)
             except DataError:
                 # What cannot be kept must not be paid for: the call that gets this one's place is not sent any more.
-                asker.halted = True
+                client.halted = True
                 raise
             finally:
-                del asker.on_wire[self._worker]
+                del client.on_wire[self._worker]
         self._entry = entry
 
     def _made(self, reply: Reply | None, error: ItemError | None) -> Entry:
+        hasher = self._client.hash
         return entry_of(
             self._call,
             self._ask,
-            self._hashed,
-            self._asker.hash,
+            hasher(self._call, self._ask.messages, self._ask.number),
+            hasher,
             sent_at=self._clock.at,
             seconds=self._clock.seconds,
             reply=reply,

@@ -1,0 +1,136 @@
+"""Those who are asked in a live run: the evaluated model and the judges, opened, remembered and priced, with one rate
+limiter for each address.
+
+Knows no conversation, and not what is asked for what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from attunebench.backends import open_backend
+from attunebench.backends.base import Backend
+from attunebench.runner.descriptors import calls_that_fit
+from attunebench.runner.model_client import ModelClient, hasher
+from attunebench.runner.pacing import RateLimiter
+from attunebench.runner.pricing import FREE, KnownPrices, prices_of
+from attunebench.runner.settings import ModelSettings, RunSettings
+
+if TYPE_CHECKING:
+    from attunebench.journal import Hasher, Journal
+    from attunebench.runner.budget import Budget
+    from attunebench.runner.events import Observer
+
+
+class Clients:
+    """The evaluated model and the judges of `settings`; with `judges_only` the evaluated model is not asked.
+
+    Opening tells of keys and addresses that are missing (ConfigurationError) before anything else is done. `enter` is
+    called once the journal is there, `model_clients` when the work begins.
+    """
+
+    def __init__(self, settings: RunSettings, observer: Observer, *, judges_only: bool = False) -> None:
+        self.settings = settings
+        self._observer = observer
+        self._journal: Journal | None = None
+        self._models: Sequence[ModelSettings | None] = (None if judges_only else settings.em, *settings.judges)
+        self.backends = [None if each is None else self._open(each) for each in self._models]
+        """The evaluated model's (None where it is not asked), then the judges'."""
+
+    @property
+    def costs(self) -> bool:
+        """Whether anybody costs something to ask again: what is built in does not."""
+        return any(each.provider != "baseline" for each in self._models if each is not None)
+
+    @property
+    def notes(self) -> list[str]:
+        """Who pays, where a server says so: a sentence for each."""
+        told = [f"At {each.provider} {each.payer}." for each in self.backends if each is not None and each.payer]
+        return list(dict.fromkeys(told))
+
+    def hashers(self) -> list[Hasher | None]:
+        """What the journal tells requests by, for each model; None for one that is not asked or not kept."""
+        return [
+            hasher(backend, self.settings, judge=who > 0)
+            if backend is not None and backend.provider != "baseline"
+            else None
+            for who, backend in enumerate(self.backends)
+        ]
+
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
+        """Open the backends anew with what the journal remembers of their servers; `stack` closes them."""
+        self._journal = journal
+        if journal is not None:
+            self._fit_descriptors()
+        for who, (model, backend) in enumerate(zip(self._models, self.backends, strict=True)):
+            if model is None or backend is None:
+                continue
+            if journal is not None:
+                place = (backend.provider, backend.base_url, backend.model)
+                memory, taken = journal.terms(*place), journal.constraints_taken(*place)
+                if memory or taken:
+                    self.backends[who] = backend = self._open(model, memory, taken)
+            stack.push_async_callback(backend.aclose)
+
+    async def prices(self, *, to_show: bool = False) -> KnownPrices:
+        """What those who are asked cost; `to_show`: for a sum that is only shown, so a server of the user's own, which
+        bills nobody, is not asked. Raises what `prices_of` raises."""
+        backends = [None if each is None or (to_show and each.provider == "local") else each for each in self.backends]
+        known = await prices_of(self.settings, backends)
+        return known if self._models[0] is not None else replace(known, prices=[FREE, *known.prices[1:]])
+
+    def model_clients(self, budget: Budget, touch: Callable[[], None]) -> list[ModelClient | None]:
+        """One for each model; models that are the same one behind the same address share one rate limiter."""
+        settings = self.settings
+        limiters: dict[tuple[str, str, str], RateLimiter] = {}
+        clients: list[ModelClient | None] = []
+        for who, backend in enumerate(self.backends):
+            if backend is None:
+                clients.append(None)
+                continue
+            place = (backend.provider, backend.base_url, backend.model)
+            if place not in limiters:
+                limiters[place] = RateLimiter(
+                    backend.model,
+                    settings.concurrency,
+                    observer=self._observer,
+                    rpm=settings.rpm,
+                    tpm=settings.tpm,
+                    cautious=backend.provider != "baseline",
+                )
+            clients.append(
+                ModelClient(
+                    backend,
+                    settings,
+                    self._observer,
+                    limiter=limiters[place],
+                    budget=budget,
+                    journal=self._journal if backend.provider != "baseline" else None,
+                    who=who,
+                    touch=touch,
+                )
+            )
+        return clients
+
+    def _fit_descriptors(self) -> None:
+        """Have no more calls under way than leave room to keep their replies. The journal is open by now."""
+        wanted = self.settings.concurrency
+        models = sum(each is not None and each.provider != "baseline" for each in self._models)
+        fitting, limit = calls_that_fit(wanted, models)
+        if fitting < wanted:
+            self.settings = self.settings.model_copy(update={"concurrency": fitting})
+            self._observer.warned(
+                f"This process may open {limit:,} files (`ulimit -n`), so at most {fitting:,} calls to a model are in "
+                f"flight at once, not {wanted:,}."
+            )
+
+    def _open(
+        self, model: ModelSettings, memory: Mapping[str, Any] | None = None, taken: Collection[str] = ()
+    ) -> Backend:
+        settings = self.settings
+        return open_backend(
+            model, structured=settings.structured, concurrency=settings.concurrency, memory=memory, taken=taken
+        )
