@@ -11,7 +11,7 @@ from attunebench.cli.closing import closing_lines, going_on
 from attunebench.metrics.rates import percent
 from attunebench.protocol.calls import Usage
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
-from attunebench.runner.spending import Spending
+from attunebench.runner.budget import Budget
 
 AGAIN = "attune-bench run local m 'my  data'"
 
@@ -29,11 +29,7 @@ def lines(provider: str = "openrouter", **fields: Any) -> list[str]:
         "retries": 0,
         "answered_items": 100,
         "expected_items": 100,
-        "prompt_tokens": None,
-        "completion_tokens": None,
-        "cost": None,
         "seconds": 200.0,
-        "interrupted": False,
         "output": Path("results"),
     }
     settings = RunSettings(em=ModelSettings(provider=provider, model="m"))
@@ -41,9 +37,9 @@ def lines(provider: str = "openrouter", **fields: Any) -> list[str]:
     return [*closing_lines(summary, settings), *filter(None, [going_on(summary, AGAIN)])]
 
 
-def spending(*costs: float | None, judges: tuple[float | None, ...] = (), wasted: float | None = 0.0) -> Spending:
+def spending(*costs: float | None, judges: tuple[float | None, ...] = (), wasted: float | None = 0.0) -> Budget:
     """Replies of 1,000 + 100 tokens that cost so much."""
-    spent = Spending()
+    spent = Budget()
     usage = Usage(1000, 600, 100, 20)
     for cost in costs:
         spent.model.add(usage, cost)
@@ -84,7 +80,7 @@ def test_the_cost_is_split_where_there_is_something_to_split() -> None:
         (spending(0.0), "Cost: $0.00."),
     ],
 )
-def test_an_unknown_cost_is_never_a_number(spent: Spending, expected: str) -> None:
+def test_an_unknown_cost_is_never_a_number(spent: Budget, expected: str) -> None:
     assert expected in lines(spending=spent)
 
 
@@ -124,7 +120,7 @@ def test_many_skipped_conversations_are_not_all_listed() -> None:
 
 
 def test_what_servers_did_not_take_and_who_answered_is_said() -> None:
-    said = lines(adapted={"temperature": "not accepted", "accept-encoding": "identity"}, served={"m": ("x", "y")})
+    said = lines(adapted={"temperature": "not accepted", "accept-encoding": "identity"}, models={"m": ["x", "y"]})
     assert "Temperature was not applied (not accepted by the server)." in said
     assert "Attention: calls to m were answered by x, y." in said
     assert not any("encoding" in line for line in said)

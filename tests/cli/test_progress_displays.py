@@ -19,7 +19,7 @@ from attunebench.cli.progress.tally import Tally
 from attunebench.cli.progress.ticker import Ticker
 from attunebench.protocol.calls import Answer, Asked, Call, Record, Usage
 from attunebench.runner import ModelSettings, RunPlan, RunSettings
-from attunebench.runner.spending import Spending
+from attunebench.runner.budget import Budget
 
 CALL = Call("c/default/1/draft", "c", "default", 1, "draft", (), Asked("draft"), {})
 RECORD = Record(CALL, Answer({}, (), "answered"))
@@ -42,7 +42,7 @@ class Run:
     def __init__(self, settings: RunSettings = SETTINGS, **plan: Any) -> None:
         self.clock = Clock()
         self.tally = Tally(settings, self.clock)
-        self.spending = Spending()
+        self.spending = Budget()
         facts = {"jobs": 42, "complete": 2, "calls": 1000, "order": "in file order", "spending": self.spending}
         self.tally.started(RunPlan(**{**facts, **plan}))
 

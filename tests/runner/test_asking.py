@@ -21,10 +21,12 @@ from attunebench.journal import Journal
 from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
-from attunebench.runner.asking import Asker
-from attunebench.runner.budget import Budget, Purse
-from attunebench.runner.pacing import Pace
-from attunebench.runner.spending import Spending
+from attunebench.runner.budget import Budget
+from attunebench.runner.exchange import Rules
+from attunebench.runner.job import Job
+from attunebench.runner.live import Engine
+from attunebench.runner.model_client import ModelClient
+from attunebench.runner.pacing import RateLimiter
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
 
 TALK = parsed(small_file())
@@ -56,16 +58,21 @@ class Scripted:
         """Nothing is held open."""
 
 
-def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Spending]:
-    backend, spending = Scripted(doings), Spending()
+def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Budget]:
+    backend, budget = Scripted(doings), Budget()
     told = RunSettings(em=ModelSettings(provider="local", model="m"), max_tokens=100, **settings)
+    job = Job(("talk", "default"), [CALLS["pairwise"]], Rules(default_codebook(), 100, told.max_reasks), context=TALK)
 
-    async def once() -> Record:
-        pace = Pace("m", 16, observer=Silent(), rng=NoJitter())
-        asker = Asker(backend, told, default_codebook(), Silent(), pace=pace, purse=Purse(Budget()), spending=spending)
-        return await asker.ask(CALLS["pairwise"], TALK)
+    async def done(_: Job) -> None:
+        """Nothing is written."""
 
-    return run_virtual(once()), backend.requests, spending
+    async def once() -> None:
+        limiter = RateLimiter("m", 16, observer=Silent(), rng=NoJitter())
+        client = ModelClient(backend, told, Silent(), limiter=limiter, budget=budget)
+        await Engine(iter([job]), client, [], workers=2, done=done, observer=Silent()).run()
+
+    run_virtual(once())
+    return job.records[CALLS["pairwise"].id], backend.requests, budget
 
 
 def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None:
@@ -81,8 +88,8 @@ def test_retries_and_reasks_are_told_apart_and_all_requests_are_counted() -> Non
 
 
 def test_a_reply_that_is_asked_for_again_is_wasted_and_a_lost_request_is_counted() -> None:
-    *_, spending = ask(TransientError("cut", kind="body"), Reply(HALF, cost=0.5), Reply(WHOLE, cost=0.25))
-    assert (0.75, 0.5, 1) == (spending.cost, spending.wasted.cost, spending.lost)
+    *_, budget = ask(TransientError("cut", kind="body"), Reply(HALF, cost=0.5), Reply(WHOLE, cost=0.25))
+    assert (0.75, 0.5, 1) == (budget.cost, budget.wasted.cost, budget.lost)
 
 
 @pytest.mark.parametrize(("costs", "total"), [((0.5, 0.25), 0.75), ((0.5, None), None), ((None, 0.5), None)])

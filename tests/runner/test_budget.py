@@ -13,7 +13,8 @@ from attunebench.backends.prices import Prices
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import Message, Usage
 from attunebench.runner import ModelSettings, RunSettings
-from attunebench.runner.budget import SEEN_ENOUGH, Budget, BudgetSpent, Purse, Ticket, check_bound, prices_for
+from attunebench.runner.budget import SEEN_ENOUGH, Budget, BudgetSpent, Ticket
+from attunebench.runner.pricing import check_bound, prices_for
 
 DOLLAR = Prices(prompt=1.0, completion=1.0)
 """USD a token, so that sums can be read."""
@@ -29,49 +30,49 @@ def used(tokens: int, completion: int = 0, cost: float | None = None) -> Reply:
 
 def test_the_worst_case_of_what_is_under_way_counts() -> None:
     budget = Budget(25.0, [DOLLAR])
-    budget.reserve(0, prompt(5), 5)
-    budget.reserve(0, prompt(5), 5)
+    budget.cover(0, prompt(5), 5)
+    budget.cover(0, prompt(5), 5)
     with pytest.raises(BudgetSpent):
-        budget.reserve(0, prompt(5), 5)
+        budget.cover(0, prompt(5), 5)
 
 
 def test_what_turns_out_cheaper_makes_room() -> None:
     budget = Budget(20.0, [DOLLAR])
-    ticket = budget.reserve(0, prompt(5), 10)
+    ticket = budget.cover(0, prompt(5), 10)
     assert 3.0 == budget.settle(ticket, used(2, 1))
-    assert (3.0, False) == (budget.spent, budget.under_way)
-    budget.reserve(0, prompt(5), 10)
+    assert 3.0 == budget.spent
+    budget.cover(0, prompt(5), 10)
 
 
 def test_the_cost_that_the_provider_states_wins_over_the_prices() -> None:
     budget = Budget(None, [DOLLAR])
-    assert 0.5 == budget.settle(budget.reserve(0, prompt(5), 10), used(2, 1, cost=0.5))
+    assert 0.5 == budget.settle(budget.cover(0, prompt(5), 10), used(2, 1, cost=0.5))
 
 
 def test_an_unknown_cost_is_unknown_and_counts_at_its_worst() -> None:
     budget = Budget(100.0, [DOLLAR])
-    assert budget.settle(budget.reserve(0, prompt(5), 10), Reply("{}")) is None
+    assert budget.settle(budget.cover(0, prompt(5), 10), Reply("{}")) is None
     assert 15.0 == budget.spent
 
 
 def test_a_lost_request_counts_at_its_worst_where_it_may_be_billed() -> None:
     budget = Budget(100.0, [DOLLAR])
-    budget.settle(budget.reserve(0, prompt(5), 10), None, maybe_billed=False)
+    budget.settle(budget.cover(0, prompt(5), 10), None, maybe_billed=False)
     assert 0.0 == budget.spent
-    budget.settle(budget.reserve(0, prompt(5), 10), None, maybe_billed=True)
+    budget.settle(budget.cover(0, prompt(5), 10), None, maybe_billed=True)
     assert 15.0 == budget.spent
 
 
 def test_text_beyond_ascii_is_taken_by_its_bytes() -> None:
     budget = Budget(10.0, [DOLLAR])
     with pytest.raises(BudgetSpent):
-        budget.reserve(0, (Message("user", "愛愛愛愛"),), 0)
+        budget.cover(0, (Message("user", "愛愛愛愛"),), 0)
 
 
 def test_no_conversation_is_begun_that_is_unlikely_to_be_paid_to_its_end() -> None:
     budget = Budget(10.0, [DOLLAR])
     assert budget.may_open(1000)
-    budget.settle(budget.reserve(0, prompt(1), 1), used(1, 1))
+    budget.settle(budget.cover(0, prompt(1), 1), used(1, 1))
     assert budget.may_open(3)
     assert not budget.may_open(4)
 
@@ -79,17 +80,17 @@ def test_no_conversation_is_begun_that_is_unlikely_to_be_paid_to_its_end() -> No
 def test_prompts_are_taken_by_what_the_server_counted_once_that_is_known() -> None:
     budget = Budget(None, [DOLLAR])
     for _ in range(SEEN_ENOUGH):
-        assert 1000 == budget.reserve(0, prompt(1000), 0).worst
+        assert 1000 == budget.cover(0, prompt(1000), 0).worst
     for _ in range(SEEN_ENOUGH):
         budget.settle(Ticket(0, 1000, 1000.0), used(250))
-    assert 500 == budget.reserve(0, prompt(1000), 0).worst
+    assert 500 == budget.cover(0, prompt(1000), 0).worst
 
 
 def test_after_many_drafts_a_prompt_whose_schema_counts_is_still_covered() -> None:
     budget = Budget(None, [DOLLAR])
     for _ in range(SEEN_ENOUGH):
-        budget.settle(budget.reserve(0, prompt(4118), 0), used(round(0.26 * 4118)))
-    assert budget.reserve(0, prompt(5341), 0).worst >= 0.48 * 5341
+        budget.settle(budget.cover(0, prompt(4118), 0), used(round(0.26 * 4118)))
+    assert budget.cover(0, prompt(5341), 0).worst >= 0.48 * 5341
 
 
 requests = st.lists(
@@ -115,7 +116,7 @@ def test_whatever_happens_no_more_than_the_bound_is_spent(
         worst = size * prices[who].prompt + limit * prices[who].completion
         fits = budget.spent + sum(item[0].worst for item in open_) + worst <= bound
         try:
-            ticket = budget.reserve(who, prompt(size), limit)
+            ticket = budget.cover(who, prompt(size), limit)
         except BudgetSpent:
             assert not fits
         else:
@@ -147,17 +148,17 @@ def settle(
 
 def test_who_does_not_fit_waits_for_what_is_under_way_and_goes_when_there_is_room() -> None:
     async def scene() -> list[str]:
-        purse, told = Purse(Budget(20.0, [DOLLAR])), []
-        first = await purse.reserve(0, prompt(5), 10)
+        budget, told = Budget(20.0, [DOLLAR]), []
+        first = await budget.reserve(0, prompt(5), 10)
 
         async def second() -> None:
-            await purse.reserve(0, prompt(5), 10)
+            await budget.reserve(0, prompt(5), 10)
             told.append("second")
 
         waiting = asyncio.create_task(second())
         await asyncio.sleep(0)
         told.append("first ends")
-        purse.settle(first, used(1, 1))
+        budget.settle(first, used(1, 1))
         await waiting
         return told
 
@@ -166,11 +167,11 @@ def test_who_does_not_fit_waits_for_what_is_under_way_and_goes_when_there_is_roo
 
 def test_who_can_never_fit_is_told_once_nothing_is_under_way() -> None:
     async def scene() -> None:
-        purse = Purse(Budget(20.0, [DOLLAR]))
-        first = await purse.reserve(0, prompt(5), 10)
-        waiting = asyncio.create_task(purse.reserve(0, prompt(5), 10))
+        budget = Budget(20.0, [DOLLAR])
+        first = await budget.reserve(0, prompt(5), 10)
+        waiting = asyncio.create_task(budget.reserve(0, prompt(5), 10))
         await asyncio.sleep(0)
-        purse.settle(first, used(5, 10))
+        budget.settle(first, used(5, 10))
         with pytest.raises(BudgetSpent):
             await waiting
 

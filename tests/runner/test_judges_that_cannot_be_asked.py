@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attunebench.runner import RunSummary, Silent, engine
+from attunebench.runner import RunSummary, Silent, live
 from attunebench.selftest.server import Answer, FakeServer, Status
 
 TURNS = 3
@@ -59,8 +59,8 @@ def test_a_judge_that_is_down_holds_up_no_result_and_is_given_up(
 ) -> None:
     """With one call at once there are two workers, and the first conversation's three votes hold both of them: the run
     ends only where the judge is given up, for no call runs out of its own ten minutes here."""
-    monkeypatch.setattr(engine, "OUTAGE_CHECK", 0.02)
-    monkeypatch.setattr(engine, "NEVER_ANSWERED", 0.0005)
+    monkeypatch.setattr(live, "OUTAGE_CHECK", 0.02)
+    monkeypatch.setattr(live, "NEVER_ANSWERED", 0.0005)
     down = Status(503, {"error": {"message": "no judge today"}})
     server.script = lambda asked: down if asked.body["model"] == "judge" else Answer()
     heard = Heard()

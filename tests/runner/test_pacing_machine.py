@@ -12,7 +12,7 @@ from lines import NoJitter, Told, trouble
 from virtual_time import VirtualLoop
 
 from attunebench.errors import TransientError, Trouble
-from attunebench.runner.pacing import Pace
+from attunebench.runner.pacing import RateLimiter
 
 KINDS: tuple[Trouble, ...] = ("rate", "money", "starting", "server", "gateway", "connect", "line", "timeout", "body")
 ENDS = st.one_of(
@@ -48,7 +48,7 @@ class Line(RuleBasedStateMachine):
     @initialize(ceiling=st.integers(1, 5), rpm=st.sampled_from((None, 60.0)))
     def begin(self, ceiling: int, rpm: float | None) -> None:
         self.loop = VirtualLoop()
-        self.pace = Pace("m", ceiling, observer=Told(), rng=NoJitter(), rpm=rpm, start_up=60)
+        self.pace = RateLimiter("m", ceiling, observer=Told(), rng=NoJitter(), rpm=rpm, start_up=60)
         self.tries: list[Try] = []
         self.sent: list[Try] = []
         self.held_until = 0.0
@@ -63,7 +63,7 @@ class Line(RuleBasedStateMachine):
 
     async def live(self, one: Try) -> None:
         try:
-            with await self.pace.place(again=one.again):
+            with await self.pace.slot(again=one.again):
                 one.sent_at = self.loop.time()
                 self.sent.append(one)
                 assert one.sent_at >= self.held_until - 1e-6

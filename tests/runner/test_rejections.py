@@ -13,7 +13,7 @@ from recipe_endings import CALLS
 from recipe_endings_servers import OWN
 from recipe_server import DATA, RecipeServer, read_recipe
 
-from attunebench.runner import RunSummary, engine
+from attunebench.runner import RunSummary, live
 from attunebench.runner.pacing import TRUSTED
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
@@ -197,8 +197,8 @@ def test_money_that_runs_out_in_mid_run_keeps_what_is_done(command: Command, tmp
 def test_a_server_that_refuses_every_connection_is_told_apart_from_an_outage(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "OUTAGE_CHECK", 0.05)
-    monkeypatch.setattr(engine, "NEVER_REACHED", 0.2)
+    monkeypatch.setattr(live, "OUTAGE_CHECK", 0.05)
+    monkeypatch.setattr(live, "NEVER_REACHED", 0.2)
     with FakeServer() as gone:
         pass
     ended = command(gone)

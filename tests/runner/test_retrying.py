@@ -17,7 +17,7 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import BackendError, ConfigurationError, ItemError, TransientError, Trouble
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.pacing import Pace
+from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.retrying import Effort, Retrying
 from attunebench.runner.settings import ModelSettings, RunSettings
 
@@ -64,7 +64,7 @@ def ask(
     *doings: Reply | Exception,
     seconds: float = 0.0,
     ceiling: int = 16,
-    before: Callable[[Pace], Awaitable[Any]] | None = None,
+    before: Callable[[RateLimiter], Awaitable[Any]] | None = None,
     pace: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Course:
@@ -72,7 +72,7 @@ def ask(
 
     async def story() -> Course:
         told, server, effort = Told(), Server(doings, seconds), Effort()
-        line = Pace("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
+        line = RateLimiter("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
         if before is not None:
             await before(line)
         retrying = Retrying(line, settings_for(**settings), told, NoJitter())
@@ -142,7 +142,7 @@ def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
 def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -> None:
     async def story() -> Effort:
         effort, told = Effort(), Told()
-        retrying = Retrying(Pace("m", 1, observer=told), settings_for(), told)
+        retrying = Retrying(RateLimiter("m", 1, observer=told), settings_for(), told)
         task = asyncio.ensure_future(retrying.reply(CALL, Server([REPLY], 10).send, effort))
         await asyncio.sleep(1)
         task.cancel()
@@ -179,7 +179,7 @@ def test_time_held_back_before_the_first_request_does_not_count() -> None:
     assert course.times[0] > 100
 
 
-async def break_down(line: Pace) -> None:
+async def break_down(line: RateLimiter) -> None:
     while not line.open:
         await pass_through(line, trouble("connect"), seconds=0)
 
@@ -187,7 +187,7 @@ async def break_down(line: Pace) -> None:
 def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
     async def story() -> tuple[int, int]:
         told, effort = Told(), Effort()
-        line = Pace("m", 16, observer=told, rng=NoJitter())
+        line = RateLimiter("m", 16, observer=told, rng=NoJitter())
         retrying = Retrying(line, settings_for(max_tries=2, total_timeout=10), told, NoJitter())
         call = asyncio.ensure_future(retrying.reply(CALL, Server([trouble("line"), REPLY]).send, effort))
         await asyncio.sleep(0.1)  # it has had its first try
@@ -220,7 +220,7 @@ def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
 def test_the_total_time_goes_on_over_reasks() -> None:
     async def story() -> tuple[Reply, float]:
         told, effort = Told(), Effort()
-        retrying = Retrying(Pace("m", 1, observer=told), settings_for(total_timeout=100), told)
+        retrying = Retrying(RateLimiter("m", 1, observer=told), settings_for(total_timeout=100), told)
         await retrying.reply(CALL, Server([REPLY], 60).send, effort)
         with pytest.raises(TransientError, match="no complete answer within 40 s"):
             await retrying.reply(CALL, Server([REPLY], 60).send, effort)
@@ -247,7 +247,7 @@ def test_other_failures_of_a_gateway_are_passing_trouble(times: tuple[float | No
 def test_the_rates_learn_what_a_reply_really_took() -> None:
     async def story() -> float:
         told, effort = Told(), Effort()
-        line = Pace("m", 1, observer=told, tpm=60_000)
+        line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
         await Retrying(line, settings_for(), told).reply(CALL, Server([reply]).send, effort, tokens=1000)
         return await pass_through(line, tokens=1000)
@@ -258,7 +258,7 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
 def test_a_pause_is_waited_for_outside_of_a_place() -> None:
     async def story() -> int:
         told, effort = Told(), Effort()
-        line = Pace("m", 1, observer=told, rng=NoJitter())
+        line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
         call = asyncio.ensure_future(Retrying(line, settings_for(), told).reply(CALL, server.send, effort))
         await asyncio.sleep(10)

@@ -21,7 +21,7 @@ from keys import KEY
 from attunebench.backends.providers import resolve
 from attunebench.cli.main import main
 from attunebench.protocol.modes import MODES
-from attunebench.runner import ModelSettings, RunSummary, engine, pacing, retrying
+from attunebench.runner import ModelSettings, RunSummary, live, pacing, retrying
 from attunebench.runner.events import Silent
 from attunebench.selftest.answers import answer_text, first_ask
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw, Status
@@ -252,8 +252,8 @@ def test_30_a_server_that_is_not_there_yet_is_tried_again_and_may_bill_nothing(r
 
 
 def test_30_a_server_that_never_comes_ends_the_run(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "OUTAGE_CHECK", 0.05)
-    monkeypatch.setattr(engine, "NEVER_ANSWERED", 1e-4)
+    monkeypatch.setattr(live, "OUTAGE_CHECK", 0.05)
+    monkeypatch.setattr(live, "NEVER_ANSWERED", 1e-4)
     with FakeServer() as gone:
         pass
     ended = command(gone)

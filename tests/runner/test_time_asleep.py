@@ -28,7 +28,7 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import TransientError, Trouble
 from attunebench.eventloop import BEAT, LATE, NAP, AwakeClock
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.pacing import Pace
+from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.retrying import Effort, Retrying
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw
@@ -124,12 +124,14 @@ def test_no_traceback_of_asyncios_own_is_printed(capfd: pytest.CaptureFixture[st
     assert ("", "") == capfd.readouterr()
 
 
-def tried(send: Callable[[int], Awaitable[Reply]], **settings: object) -> tuple[Reply | Exception, Effort, Told, Pace]:
+def tried(
+    send: Callable[[int], Awaitable[Reply]], **settings: object
+) -> tuple[Reply | Exception, Effort, Told, RateLimiter]:
     """What became of one call to a server that does this at the n-th try, in virtual time."""
     told, effort = Told(), Effort()
 
-    async def story() -> tuple[Reply | Exception, Pace]:
-        line = Pace("m", 4, observer=told, rng=NoJitter())
+    async def story() -> tuple[Reply | Exception, RateLimiter]:
+        line = RateLimiter("m", 4, observer=told, rng=NoJitter())
         values = RunSettings(em=ModelSettings(provider="local", model="m"), **settings)  # type: ignore[arg-type]
         try:
             reply = await Retrying(line, values, told, NoJitter()).reply(CALL, lambda: send(effort.requests), effort)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from attunebench.errors import BackendError, TransientError, Trouble
 from attunebench.protocol.calls import Call
 from attunebench.runner.events import Silent
-from attunebench.runner.pacing import Pace
+from attunebench.runner.pacing import RateLimiter
 
 
 class NoJitter(random.Random):
@@ -51,10 +51,10 @@ def trouble(kind: Trouble, retry_after: float | None = None, elapsed: float | No
     return TransientError(f"some {kind} trouble.", kind=kind, retry_after=retry_after, elapsed=elapsed)
 
 
-async def pass_through(pace: Pace, error: Exception | None = None, seconds: float = 1.0, tokens: float = 0) -> float:
+async def pass_through(pace: RateLimiter, error: Exception | None = None, seconds: float = 1.0, tokens: float = 0) -> float:
     """One try that takes so long and ends so; when it was sent."""
     sent = -1.0
-    with contextlib.suppress(BackendError), await pace.place(tokens):
+    with contextlib.suppress(BackendError), await pace.slot(tokens):
         sent = now()
         await asyncio.sleep(seconds)
         if error is not None:
@@ -62,7 +62,7 @@ async def pass_through(pace: Pace, error: Exception | None = None, seconds: floa
     return sent
 
 
-async def all_at_once(pace: Pace, *errors: Exception | None, seconds: float = 1.0) -> list[float]:
+async def all_at_once(pace: RateLimiter, *errors: Exception | None, seconds: float = 1.0) -> list[float]:
     """Tries begun together; when each was sent."""
     return await asyncio.gather(*(pass_through(pace, error, seconds) for error in errors))
 

@@ -14,7 +14,7 @@ from factory import write_conversations
 from attunebench import load_conversations, plan_calls
 from attunebench.journal import Hasher, Journal
 from attunebench.protocol.calls import Call, Message
-from attunebench.runner.novelty import Novelty
+from attunebench.runner.cache_report import CacheReport
 
 TARGET: dict[str, Any] = {"provider": "local", "base_url": "u", "model": "m", "parameters": {"temperature": 0.0}}
 
@@ -26,7 +26,7 @@ def calls(tmp_path: Path) -> Sequence[Call]:
 
 
 @pytest.fixture
-def told(tmp_path: Path, calls: Sequence[Call]) -> Callable[..., Novelty]:
+def told(tmp_path: Path, calls: Sequence[Call]) -> Callable[..., CacheReport]:
     """`told(calls, **target)`: what is new in them after the plain calls were kept."""
     hasher = Hasher(**TARGET)
     keep(
@@ -45,11 +45,11 @@ def told(tmp_path: Path, calls: Sequence[Call]) -> Callable[..., Novelty]:
         ),
     )
 
-    def look(planned: Sequence[Call], folder: Path = tmp_path, **target: Any) -> Novelty:
+    def look(planned: Sequence[Call], folder: Path = tmp_path, **target: Any) -> CacheReport:
         with Journal.read(folder) as journal:
-            novelty = Novelty(journal, Hasher(**{**TARGET, **target}))
-            novelty.add(planned)
-        return novelty
+            report = CacheReport(journal, [Hasher(**{**TARGET, **target})])
+            report.add(planned)
+        return report
 
     return look
 
@@ -59,21 +59,21 @@ def reworded(call: Call, *kinds: str) -> Call:
 
 
 def test_a_plan_that_is_known_is_counted_without_its_votes_and_nothing_is_said(
-    told: Callable[..., Novelty], calls: Sequence[Call]
+    told: Callable[..., CacheReport], calls: Sequence[Call]
 ) -> None:
-    novelty = told(calls)
-    assert sum(call.judge is None for call in calls) == novelty.journalled
-    assert [] == novelty.sentences()
+    report = told(calls)
+    assert sum(call.judge is None for call in calls) == report.journalled
+    assert [] == report.sentences()
 
 
-def test_a_prompt_that_changed_is_named(told: Callable[..., Novelty], calls: Sequence[Call]) -> None:
-    novelty = told([reworded(call, "review") for call in calls])
-    assert ["2 calls are new because the review prompt changed."] == novelty.sentences()
-    novelty = told([reworded(call, "review", "post") for call in calls])
-    assert ["3 calls are new because the review and post prompts changed."] == novelty.sentences()
+def test_a_prompt_that_changed_is_named(told: Callable[..., CacheReport], calls: Sequence[Call]) -> None:
+    report = told([reworded(call, "review") for call in calls])
+    assert ["2 calls are new because the review prompt changed."] == report.sentences()
+    report = told([reworded(call, "review", "post") for call in calls])
+    assert ["3 calls are new because the review and post prompts changed."] == report.sentences()
 
 
-def test_an_answer_schema_that_changed_is_named(told: Callable[..., Novelty], calls: Sequence[Call]) -> None:
+def test_an_answer_schema_that_changed_is_named(told: Callable[..., CacheReport], calls: Sequence[Call]) -> None:
     changed = [replace(call, schema={"type": "object"}) if call.kind == "post" else call for call in calls]
     assert ["1 call is new because the post answer schema changed."] == told(changed).sentences()
 
@@ -88,16 +88,16 @@ def test_an_answer_schema_that_changed_is_named(told: Callable[..., Novelty], ca
     ],
 )
 def test_a_setting_that_changed_is_named_with_both_values(
-    told: Callable[..., Novelty], calls: Sequence[Call], target: dict[str, Any], named: str
+    told: Callable[..., CacheReport], calls: Sequence[Call], target: dict[str, Any], named: str
 ) -> None:
-    novelty = told(calls, **target)
+    report = told(calls, **target)
     own = sum(call.judge is None for call in calls)
-    assert [f"{own} calls are new because {named} changed."] == novelty.sentences()
-    assert 0 == novelty.journalled
+    assert [f"{own} calls are new because {named} changed."] == report.sentences()
+    assert 0 == report.journalled
 
 
 def test_nothing_is_said_of_another_model_another_conversation_or_a_fresh_journal(
-    told: Callable[..., Novelty], calls: Sequence[Call], tmp_path: Path
+    told: Callable[..., CacheReport], calls: Sequence[Call], tmp_path: Path
 ) -> None:
     (tmp_path / "fresh").mkdir()
     assert [] == told(calls, model="other").sentences()
