@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attunebench.codebook import default_codebook
+from attunebench.coerce import folded, in_range
 from attunebench.conversations import values
 from attunebench.conversations.issues import Notes
 from attunebench.conversations.schema import (
@@ -132,7 +133,7 @@ def _panas(raw: Object, name: str, notes: Notes) -> Panas:
     block = values.member(raw, name, "", notes)
     level = next((key for key in ("responses", "items") if block.get(key) is not None), None)
     path = name if level is None else f"{name}.{level}"
-    given = {k: v for k, v in block.items() if values.word(k) in _CODEBOOK.display_names}
+    given = {k: v for k, v in block.items() if folded(k) in _CODEBOOK.display_names}
     if level is not None:
         given = dict(values.member(block, level, name, notes))
     items, unknown = _items(given, path, notes)
@@ -149,15 +150,14 @@ def _panas(raw: Object, name: str, notes: Notes) -> Panas:
 
 
 def _stated(block: Object, name: str) -> float | None:
-    value = block.get(name)
-    return value if isinstance(value, (int, float)) and 10 <= value <= 70 else None
+    return in_range(block.get(name), 10, 70)
 
 
 def _items(given: Object, path: str, notes: Notes) -> tuple[dict[str, float], dict[str, Any]]:
     items: dict[str, float] = {}
     unknown: dict[str, Any] = {}
     for key, value in given.items():
-        item, place = values.word(key), f"{path}.{key}"
+        item, place = folded(key), f"{path}.{key}"
         if item not in _CODEBOOK.display_names:
             unknown[key] = value
             notes.warn(place, "this is none of the 20 PANAS items and is not used")

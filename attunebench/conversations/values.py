@@ -1,29 +1,23 @@
 """Reads single values of a conversation file: each function returns the normal form, or notes why there is none.
 
-Owns the spellings and aliases of spec 2.1. Knows no place of a file but the path that it is told.
+Owns the aliases of spec 2.1; the spellings of values are in `coerce`. Knows no place of a file but the path that it is
+told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
+from attunebench import coerce
 from attunebench.codebook import default_codebook
-from attunebench.constants import INTENSITY_WORDS
+from attunebench.coerce import folded
 from attunebench.conversations.issues import Notes
 from attunebench.conversations.schema import Frozen, Letter, Variant, YesNoNa
 
 Object = Mapping[str, Any]
 
-# True and False stand for 1 and 0 too: they are equal and hash alike.
-_YES_NO: Mapping[Any, YesNoNa] = {
-    True: "yes", "yes": "yes", "y": "yes", "true": "yes", "1": "yes",
-    False: "no", "no": "no", "n": "no", "false": "no", "0": "no",
-    "na": "na", "n/a": "na", "not_applicable": "na",
-}  # fmt: skip
-_WINNERS: Mapping[str, Letter] = {"a": "A", "b": "B", "response_1": "A", "response_2": "B"}
 _VARIANTS: Mapping[str, Variant] = {name: name for name in get_args(Variant)}
-_MOST = 1e12
 _EMOTIONS = default_codebook().display_names
 
 
@@ -65,19 +59,15 @@ def joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def word(value: Any) -> str:
-    """A text for comparing; what is no text becomes one that equals nothing."""
-    return value.strip().lower() if isinstance(value, str) else "\0"
-
-
 def yes_no(raw: Object, path: str, notes: Notes, *names: str) -> YesNoNa | None:
     """The answer under the first of `names` that holds one; None is no truth."""
     name, value = pick(raw, *names)
-    if isinstance(value, (str, bool, int, float)):
-        answer = _YES_NO.get(value) or _YES_NO.get(word(value))
-        if answer:
-            return answer
-    if value is None or word(value) == "":
+    answer = coerce.yes_no(value)
+    if answer:
+        return answer
+    if folded(value) in coerce.NOT_APPLICABLE:
+        return "na"
+    if value is None or folded(value) == "":
         notes.no_truth(f"{path}.{name}")
     else:
         notes.expected(f"{path}.{name}", "yes, no or na", value)
@@ -87,10 +77,10 @@ def yes_no(raw: Object, path: str, notes: Notes, *names: str) -> YesNoNa | None:
 def winner(raw: Object, path: str, notes: Notes) -> Letter | None:
     """The side that won; a tie or nothing is no truth."""
     value = raw.get("winner")
-    letter = _WINNERS.get(word(value))
+    letter = coerce.letter(value)
     if letter is None:
-        if value is None or word(value) in ("", "tie"):
-            notes.no_truth(f"{path}.winner", "a tie" if word(value) == "tie" else "no value")
+        if value is None or folded(value) in ("", "tie"):
+            notes.no_truth(f"{path}.winner", "a tie" if folded(value) == "tie" else "no value")
         else:
             notes.expected(f"{path}.winner", "A or B", value)
     return letter
@@ -99,7 +89,7 @@ def winner(raw: Object, path: str, notes: Notes) -> Letter | None:
 def variant(raw: Object, path: str, notes: Notes, *names: str) -> Variant | None:
     """The reply variant under one of `names`; anything else, also nothing, is an error."""
     name, value = pick(raw, *names)
-    found = _VARIANTS.get(word(value))
+    found = _VARIANTS.get(folded(value))
     if found is None:
         notes.expected(f"{path}.{name}", "original, alternate or human", value)
     return found
@@ -117,7 +107,7 @@ def known_id(raw: Object, path: str, notes: Notes, known: Mapping[str, Any], wha
 def emotion(raw: Object, path: str, notes: Notes) -> str | None:
     """The display form of the PANAS item under `emotion`."""
     value = raw.get("emotion")
-    name = _EMOTIONS.get(word(value))
+    name = _EMOTIONS.get(folded(value))
     if name is None:
         notes.expected(f"{path}.emotion", "one of the 20 PANAS items", value)
     return name
@@ -129,24 +119,25 @@ def intensity(raw: Object, path: str, notes: Notes) -> float | None:
     if value is None:
         notes.no_truth(f"{path}.intensity")
         return None
-    known = INTENSITY_WORDS.get(word(value))
-    return float(known) if known is not None else bounded(value, 1, 7, f"{path}.intensity", notes)
+    known = coerce.intensity_word(value)
+    return known if known is not None else bounded(value, 1, 7, f"{path}.intensity", notes)
 
 
 def bounded(value: Any, low: float, high: float, path: str, notes: Notes) -> float | None:
     """A number in [low, high], fractions kept; a boolean is none."""
-    if type(value) in (int, float) and low <= value <= high:
-        return cast(float, value)
-    notes.expected(path, f"a number from {low:g} to {high:g}", value)
-    return None
+    known = coerce.in_range(value, low, high)
+    if known is None:
+        notes.expected(path, f"a number from {low:g} to {high:g}", value)
+    return known
 
 
 def finite(value: Any, path: str, notes: Notes) -> float | None:
     """A number, of a size that scales have."""
-    if type(value) in (int, float) and abs(value) <= _MOST:
-        return float(value)
-    notes.expected(path, "a number", value)
-    return None
+    known = coerce.in_range(value, -coerce.MOST, coerce.MOST)
+    if known is None:
+        notes.expected(path, "a number", value)
+        return None
+    return float(known)
 
 
 def text(raw: Object, name: str, path: str, notes: Notes) -> str:
@@ -183,7 +174,7 @@ def texts(raw: Object, name: str, path: str, notes: Notes) -> tuple[str, ...]:
 
 def option(value: Any, options: Iterable[str], path: str, notes: Notes) -> str | None:
     """The option that `value` is; letter case, white space at the ends and a final stop do not matter."""
-    plain = word(value).rstrip(".")
+    plain = folded(value).rstrip(".")
     for known in options:
         if known.lower() == plain:
             return known

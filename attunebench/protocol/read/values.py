@@ -5,17 +5,11 @@ Each reader takes any JSON value and gives the normal form, or None if the value
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
 from typing import Any, Literal
 
-from attunebench.constants import INTENSITY_WORDS
+from attunebench import coerce
 from attunebench.text import encodable, levelled
-
-YES_NO: Mapping[str, Literal["yes", "no"]] = {
-    "yes": "yes", "y": "yes", "true": "yes", "1": "yes", "no": "no", "n": "no", "false": "no", "0": "no",
-}  # fmt: skip
 
 _YES_NO_TOKEN = re.compile(r"n\.\s?a\b|[0-9]+\.[0-9]+|[^\W_]+(?:['/-][^\W_]+)*")
 _WHOLE = re.compile(r"\b([0-9]+)\.0+\b")
@@ -41,16 +35,12 @@ _LABEL = re.compile(r"\breply[ _]*(\d{1,3})\b", re.IGNORECASE)
 
 def yes_no(value: Any) -> Literal["yes", "no"] | None:
     """`"yes"` or `"no"`: the first token decides, unless one of the other polarity stands in the same value."""
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
-        return "yes" if value else "no"
-    if not isinstance(value, str):
-        return None
-    plain = YES_NO.get(value)
-    if plain is not None:
+    plain = coerce.yes_no(value)
+    if plain is not None or not isinstance(value, str):
         return plain
     tokens = _YES_NO_TOKEN.findall(_WHOLE.sub(r"\1", levelled(value).casefold()))
-    first = YES_NO.get(tokens[0]) if tokens else None
-    if first is None or any(YES_NO.get(token, first) != first for token in tokens):
+    first = coerce.YES_NO.get(tokens[0]) if tokens else None
+    if first is None or any(coerce.YES_NO.get(token, first) != first for token in tokens):
         return None
     return first
 
@@ -60,13 +50,11 @@ def letter(value: Any, sides: tuple[str, str] | None) -> Literal["A", "B"] | Non
     if not isinstance(value, str):
         return None
     core = _EDGES.sub("", levelled(value))
-    if core in ("A", "a"):
-        return "A"
-    if core in ("B", "b"):
-        return "B"
+    if core.casefold() in ("a", "b"):
+        return coerce.letter(core)
     words = _WORD.findall(core)
     if len(words) == 2 and words[0].casefold() in _NOUNS and words[1] in ("a", "b"):
-        return "A" if words[1] == "a" else "B"
+        return coerce.letter(words[1])
     named = _letters_named(core, words) | _labels_named(core, sides)
     return named.pop() if len(named) == 1 else None  # type: ignore[return-value]
 
@@ -107,13 +95,8 @@ def _same(one: str, other: str) -> bool:
 
 def number(value: Any, low: int, high: int) -> float | None:
     """A number in [low, high], an int where it is integral; fractions stay. Text may follow if it holds no digit."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str):
-        value = _number_in(value, high)
-    if not isinstance(value, (int, float)) or not math.isfinite(value) or not low <= value <= high:
-        return None
-    return int(value) if value == int(value) else value
+    known = coerce.in_range(_number_in(value, high) if isinstance(value, str) else value, low, high)
+    return int(known) if known is not None and known == int(known) else known
 
 
 def _number_in(text: str, top: int) -> float | None:
@@ -127,11 +110,8 @@ def _number_in(text: str, top: int) -> float | None:
 
 def intensity(value: Any) -> float | None:
     """A tag's intensity, 1–7: a number, or mild, moderate, intense."""
-    if isinstance(value, str):
-        word = INTENSITY_WORDS.get(_EDGES.sub("", levelled(value)).casefold())
-        if word is not None:
-            return word
-    return number(value, 1, 7)
+    word = coerce.intensity_word(_EDGES.sub("", levelled(value)).casefold()) if isinstance(value, str) else None
+    return number(value if word is None else word, 1, 7)
 
 
 def remark(value: Any) -> str | None:
