@@ -1,4 +1,4 @@
-"""The scales on which judges rate drafts from 1 to 7, and the keys under which a turn of a result holds their votes.
+"""The scales on which judges rate drafts from 1 to 7, and how judges are named beside scores.
 
 Ratings on different scales are never averaged. Knows no prompt and no score.
 """
@@ -15,11 +15,6 @@ JUDGE_SCALE: JudgeScale = "quality"
 """The scale where nothing is said."""
 UNNAMED_SCALE: JudgeScale = "relative"
 """The scale of votes and requests that name none: they are older than the other one."""
-
-SCORES_BY_JUDGE = "em_draft_judge_scores_by_model"
-BINARY_BY_JUDGE = "em_draft_binary_assessment_by_model"
-SCALE_BY_JUDGE = "em_draft_judge_scale_by_model"
-"""judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
 
 
 def scale_of(named: Any) -> JudgeScale:

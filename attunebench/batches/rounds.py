@@ -16,11 +16,11 @@ from attunebench.batches.learning import own_terms
 from attunebench.errors import UsageError
 from attunebench.journal import Hasher, Journal, RequestHash
 from attunebench.protocol.read import expected_items
+from attunebench.results.votes import view_of
 from attunebench.runner.files import ResultFolder
 from attunebench.runner.results import QuickScores, Results, Writing
 from attunebench.runner.run import choose
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.stamps import found_in
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.totals import Totals
 from attunebench.runner.walk import Open, Walk
@@ -193,6 +193,6 @@ class Round:
         now = (answered, sum(record.reasks > 0 for record in own))
         if not isinstance(counted, Mapping) or now != (counted.get("answered_items"), counted.get("reasked")):
             return True
-        cast = found_in(before).voted
+        cast = view_of(before).voted
         judged = (record.call for record in job.records.values() if record.call.judge is not None)
         return any(call.turn not in cast.get(self.settings.judges[call.judge or 0].model, ()) for call in judged)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from attunebench.protocol.calls import Usage
 from attunebench.runner.budget import Budget, BudgetSpent, Ticket
-from attunebench.runner.budget import Budget, Cost
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply

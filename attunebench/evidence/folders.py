@@ -5,6 +5,7 @@ Never raises for what is not there or cannot be used: it is named in `remarks`, 
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,9 +17,8 @@ from attunebench.conversations import ConversationSet, load_conversations
 from attunebench.errors import DataError
 from attunebench.evidence.schema import Draft, RawReply, TalkTurn
 from attunebench.journal import Journal
-from attunebench.jsonfile import MAX_BYTES, parse_json
 from attunebench.judging import judge_label
-from attunebench.results.parsing import kind_of, parse_result
+from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scores import ConversationEntry
 
@@ -149,15 +149,10 @@ def _folder(results: Path | None) -> Path | None:
 def _read(folder: Path, name: str) -> Result | None:
     """The result in a file of the folder; None for a path that leads out of it, and for what is no result."""
     path, named = folder / name, Path(name)
-    if named.is_absolute() or ".." in named.parts:
+    if named.is_absolute() or ".." in named.parts or not os.path.isfile(path):  # noqa: PTH113 (`Path` raises without access)
         return None
-    try:
-        if not path.is_file() or path.stat().st_size > MAX_BYTES:
-            return None
-        content: Any = parse_json(path.read_bytes(), lenient=True)
-        return parse_result(content, source_file=name) if kind_of(content) == "result" else None
-    except (OSError, ValueError):
-        return None
+    found = read_result(path, name)
+    return found if isinstance(found, Result) else None
 
 
 def _key(entry: ConversationEntry) -> tuple[str, str, str, str, int | None]:

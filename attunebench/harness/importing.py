@@ -18,6 +18,7 @@ from attunebench.journal import claim
 from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
+from attunebench.results.schema import VOTE_KEYS, judge_calls_key
 from attunebench.runner.files import (
     Identity,
     identity_of,
@@ -29,7 +30,6 @@ from attunebench.runner.files import (
 )
 from attunebench.runner.results import now
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.stamps import judge_calls_key
 
 Key = tuple[Identity, "int | None"]
 """Whose result it is, and which epoch of it."""
@@ -37,7 +37,6 @@ Key = tuple[Identity, "int | None"]
 _OF_JUDGES = frozenset(
     ("judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *map(judge_calls_key, JUDGE_SCALES))
 )
-_VOTES = "em_draft_"
 _OF_THE_HOUR = frozenset(("run_timestamp", "duration_seconds", "attunebench_version"))
 
 
@@ -201,9 +200,7 @@ def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
     turns = own.get("turns")
     if isinstance(turns, list):
         own["turns"] = [
-            {key: value for key, value in turn.items() if not key.startswith(_VOTES)}
-            if isinstance(turn, dict)
-            else turn
+            {key: value for key, value in turn.items() if key not in VOTE_KEYS} if isinstance(turn, dict) else turn
             for turn in turns
         ]
     return own

@@ -155,7 +155,7 @@ class Journal:
         self.close()
 
     def find(self, *hashes: str) -> Entry | None:
-        """What came of the request with one of these hashes, from whichever file has it; a reply rather than an error."""
+        """What came of the request with one of these hashes, from whichever file has it; a reply before an error."""
         found = None
         for reader in self._read_from:
             for entry in reader.entries(f"WHERE request_hash IN ({_marks(hashes)})", hashes):

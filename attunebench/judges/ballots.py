@@ -17,8 +17,7 @@ from attunebench.judging import JUDGE_SCALES, JudgeScale
 from attunebench.metrics.draft import draft_binary_alignment, draft_judge
 from attunebench.metrics.means import mean_defined
 from attunebench.protocol.calls import RATINGS
-from attunebench.results.parsing import UNNAMED_JUDGE
-from attunebench.results.reading import Findings, Key, find_duplicates, read_results
+from attunebench.results.folder import Findings, Key, find_duplicates, read_results
 from attunebench.results.schema import Result
 from attunebench.statistics.bootstrap import Floats, Labels
 
@@ -207,29 +206,23 @@ def read_ballots(
 
 def _judges(result: Result) -> tuple[str, ...]:
     """The judges of a result under the names that `rejudge` gives them: one that its votes do not name is its first."""
-    voted = [judge for turn in result.turns for judge in (*turn.judge_scores, *turn.judge_binary)]
-    return tuple(dict.fromkeys((*result.judges, *(_named(judge, result) for judge in voted))))
-
-
-def _named(judge: str, result: Result) -> str:
-    return result.judges[0] if judge == UNNAMED_JUDGE and result.judges else judge
+    return tuple(dict.fromkeys((*result.judges, *(judge for turn in result.turns for judge in turn.voters))))
 
 
 def _turns(result: Result, conversation: Conversation) -> tuple[CastTurn, ...]:
     given = {turn.number: turn for turn in result.turns}
-    recorded = "em_drafted_response" in result.measured
+    recorded = "draft" in result.measured
     turns = []
     for turn in conversation.turns:
         answer = given.get(turn.number)
-        ratings = {_named(judge, result): votes for judge, votes in (answer.judge_scores if answer else {}).items()}
-        answers = {_named(judge, result): votes for judge, votes in (answer.judge_binary if answer else {}).items()}
+        ratings = answer.judge_scores if answer else {}
+        answers = answer.judge_binary if answer else {}
         # Where drafts were not recorded at all, a vote shows that there was one.
         has_draft = answer is not None and (answer.draft is not None if recorded else bool(ratings or answers))
         if not (recorded or has_draft):
             continue
         preferred = {j.question_id: str(j.preferred) for j in turn.judgements if j.preferred in ("yes", "no")}
-        voters = {**answer.judge_scores, **answer.judge_binary} if answer else {}
-        scales = {_named(judge, result): answer.scale(judge) for judge in voters} if answer else {}
+        scales = {judge: answer.scale(judge) for judge in answer.voters} if answer else {}
         turns.append(CastTurn(has_draft, preferred, ratings, answers, scales))
     return tuple(turns)
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.profile import TEMPLATES, assemble_profile, plan_profile
+from attunebench.protocol.calls import PREDICTED_PROFILE
+from attunebench.protocol.profile import TEMPLATES, plan_profile
+from attunebench.results.assemble import RunFacts, provenance, taken
 from attunebench.runner.files import Identity, result_name
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.assemble import RunFacts
     from attunebench.protocol.calls import Call, Mode, Record
     from attunebench.runner.settings import RunSettings
 
@@ -45,7 +46,25 @@ class ProfileTask:
     def assemble(
         self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
     ) -> dict[str, Any]:
-        return assemble_profile(conversation, records, facts)
+        """The content of the result file. No result of the benchmark (`task` marks it): nothing enters its scores.
+
+        `predicted_profile` has an entry for each trait that was answered, `conversations.traits.CANNOT_TELL` among the
+        answers; a trait that is missing was not answered. Raises ValueError where the call has no record.
+        """
+        own = list(records.values())
+        if not own:
+            raise ValueError(f"no result without an answer about {conversation.conversation_id}")
+        return {
+            "task": PROFILE_TASK,
+            "experimental": True,
+            **provenance(conversation, own, facts),
+            "conversationId": conversation.conversation_id,
+            "em_model": facts.em_model,
+            # A run looks for votes in the turns of a result; a profile has neither.
+            "turns": [],
+            PREDICTED_PROFILE: dict(own[0].answer.values[PREDICTED_PROFILE]),
+            **taken(own),
+        }
 
     def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
         if data.get("task") != PROFILE_TASK or "em_model" not in data or "conversationId" not in data:

@@ -1,5 +1,5 @@
-"""Result files, read: `load_results(folder)`. What a run writes is for `protocol` and `runner` to know."""
+"""Result files, made and read: `load_results(folder)`. Everything that knows what is in one is in this package."""
 
-from attunebench.results.reading import ResultSet, load_results
+from attunebench.results.folder import ResultSet, load_results
 
 __all__ = ["ResultSet", "load_results"]

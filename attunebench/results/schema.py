@@ -1,26 +1,70 @@
-"""What a result file holds, as its readers see it (spec 5.2): tolerant of what is missing, deaf to what is unknown.
+"""What a result file holds (spec 5.2): the names of its keys, and what its readers are given.
 
 Three states of an answer are kept apart, since the score depends on them:
 - the key is there with a value: answered;
 - the key is there with null, or an item is missing inside a block: not answered;
 - the key is absent from all turns of the file: not measured (`Result.measured`).
+Elsewhere no key of a file that begins with `em_` is spelled out, `em_model` aside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attunebench.judging import UNNAMED_SCALE, JudgeScale
 
-BINARY_BLOCKS = {
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Kind
+
+TURN_BLOCKS: Mapping[str, str] = {
+    "draft": "em_drafted_response",
+    "tags": "em_emotion_tags",
     "binary_om": "em_binary_om_assessment",
     "binary_hp": "em_binary_human_prediction",
     "binary_om_hp": "em_binary_om_assessment_hp",
     "binary_hp_hp": "em_binary_human_prediction_hp",
+    "pairwise": "em_pairwise_selections",
 }
-"""Name of a pooled block → the key of its answers in a result file."""
+"""Block of predictions (a field of `ResultTurn`) → its key in a turn of the file."""
+WIDE_BLOCKS: Mapping[str, str] = {"panas": "predicted_post_panas", "wide": "predicted_conversation_wide"}
+"""Block (a field of `Result`) → its key in `post_conversation`."""
+BINARY_BLOCKS = ("binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp")
+DRAFT = TURN_BLOCKS["draft"]
+FIRST_SCORES, FIRST_BINARY = "em_draft_judge_scores", "em_draft_binary_assessment"
+"""The ratings and the yes/no answers of the file's first judge, as a turn has them beside those of all judges."""
+SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE = (
+    "em_draft_judge_scores_by_model",
+    "em_draft_binary_assessment_by_model",
+    "em_draft_judge_scale_by_model",
+)
+"""judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
+VOTE_KEYS = (FIRST_SCORES, SCORES_BY_JUDGE, FIRST_BINARY, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
+KEYS_OF_CALL: Mapping[Kind, tuple[str, ...]] = {
+    "draft": (DRAFT, "response_reasoning"),
+    "review": (
+        *(TURN_BLOCKS[name] for name in ("tags", "binary_om", "binary_hp")),
+        *("review_reasoning", "emotion_reasoning", "binary_reasoning"),
+    ),
+    "binary_hp": (TURN_BLOCKS["binary_om_hp"], TURN_BLOCKS["binary_hp_hp"], "binary_hp_reasoning"),
+    "pairwise": (TURN_BLOCKS["pairwise"], "pairwise_reasoning"),
+    "judge": (SCORES_BY_JUDGE, BINARY_BY_JUDGE),
+    "post": (*WIDE_BLOCKS.values(), "post_reasoning"),
+}
+"""Kind of call → the keys of a turn (of `post_conversation` for `post`) that its answer decides."""
+OF_REPLIES = (
+    *("em_model_reported", "providers_reported", "structured_used", "adapted"),
+    *("post_conversation", "calls", "usage", "api_cost", "duration_seconds"),
+)
+"""The keys of the file that the evaluated model's replies decide, beside the turns."""
+UNNAMED_JUDGE = "unknown"
+"""The judge of a file that holds one judge's votes and does not say whose."""
+
+
+def judge_calls_key(scale: JudgeScale) -> str:
+    """The key under which a file states the digest of what judges were asked on this scale."""
+    return "judge_calls_sha256" if scale == UNNAMED_SCALE else f"judge_calls_sha256_{scale}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +77,7 @@ class PredictedTag:
 
 @dataclass(frozen=True, slots=True)
 class ResultTurn:
-    """The predictions for one turn. None means not answered; `present` holds the block keys that the file has here."""
+    """The predictions for one turn. None means not answered; `present` holds the blocks that the file has here."""
 
     number: int
     present: frozenset[str] = frozenset()
@@ -58,6 +102,11 @@ class ResultTurn:
     """The first judge's yes/no about the draft, from the field of the single judge alone; None where it made none."""
     judge_scales: Mapping[str, JudgeScale] = field(default_factory=dict)
     """Judge model → the scale that its vote names."""
+
+    @property
+    def voters(self) -> tuple[str, ...]:
+        """The judges that said something about the draft."""
+        return tuple(dict.fromkeys((*self.judge_scores, *self.judge_binary)))
 
     def scale(self, judge: str) -> JudgeScale:
         """The scale of a judge's vote."""
@@ -108,8 +157,24 @@ class RunOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """How a result was made: what the run of it was told, and digests of what was asked, each None where it is unknown.
+
+    `calls_sha256`: of the calls to the evaluated model, ids, messages and answer schemas; `judge_calls_sha256`: scale →
+    of one judge's calls. `plan_sha256`: of what calls are made of, by which equal calls are known without being made.
+    """
+
+    parameters: Mapping[str, Any]
+    prompt_set_sha256: str | None
+    codebook_sha256: str | None
+    calls_sha256: str | None
+    judge_calls_sha256: Mapping[JudgeScale, str]
+    plan_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
-    """One result file. `measured`: the block keys that at least one turn (or `post_conversation`) has."""
+    """One result file. `measured`: the blocks that at least one turn (or `post_conversation`) has."""
 
     conversation_id: str
     provider: str

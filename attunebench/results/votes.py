@@ -1,14 +1,244 @@
-"""The votes of a result that count together: those on one scale, since ratings on two are never averaged. Pure."""
+"""The votes of judges in a result file: which there are and which are missing, new ones put in, old ones kept.
+
+`content` is a file's JSON throughout, of this package or of others, which name one judge or none and number their turns
+as they like. Pure. Ratings on two scales are never averaged, so that a vote goes with its scale.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
-from attunebench.judging import JUDGE_SCALE, JudgeScale
-from attunebench.results.parsing import UNNAMED_JUDGE
-from attunebench.results.schema import Result, ResultTurn
+from attunebench import coerce
+from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
+from attunebench.protocol.calls import RATINGS, Usage
+from attunebench.results.parsing import stamp_of, turn_numbers
+from attunebench.results.schema import (
+    BINARY_BY_JUDGE,
+    DRAFT,
+    FIRST_BINARY,
+    FIRST_SCORES,
+    SCALE_BY_JUDGE,
+    SCORES_BY_JUDGE,
+    UNNAMED_JUDGE,
+    VOTE_KEYS,
+    Result,
+    ResultTurn,
+    Stamp,
+)
+
+if TYPE_CHECKING:
+    from attunebench.protocol.calls import Record
+
+_FIRSTS = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
+_Blocks = dict[str, dict[str, Any]]
+"""Key of the votes by judge → judge → its entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What a judge said about a draft, as the file has it: its ratings and its yes/no answers; both may be empty."""
+
+    ratings: Mapping[str, Any]
+    answers: Mapping[str, Any]
+    scale: JudgeScale
+
+    def __bool__(self) -> bool:
+        """Whether it says anything."""
+        return bool(self.ratings or self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a later run has to know of a result that is there, so that a folder of them is held without their texts.
+
+    `drafted`: the turns with a draft; `voted`: judge → turn with a vote → its scale. `whole` is False for a file that
+    somebody has edited into a shape that votes cannot be added to. `answered`: whether every item was.
+    """
+
+    stamp: Stamp
+    drafted: frozenset[int]
+    voted: Mapping[str, Mapping[int, JudgeScale]]
+    whole: bool
+    answered: bool
+
+
+def check_editable(content: Mapping[str, Any]) -> None:
+    """Raise ValueError, with a clause, for a file that somebody edited into a shape that no vote can be added to."""
+    turn_numbers(content.get("turns"))
+    judges, usage = content.get("judge_models") or [], content.get("judge_usage") or {}
+    blocks = [turn.get(key) for turn in content["turns"] for key in VOTE_KEYS]
+    entries = [
+        entry for turn in content["turns"] for key in _FIRSTS.values() for entry in coerce.block(turn.get(key)).values()
+    ]
+    if not (
+        isinstance(judges, list)
+        and all(isinstance(judge, str) for judge in judges)
+        and isinstance(usage, dict)
+        and all(type(count) in (int, NoneType) for count in usage.values())
+        and type(content.get("judge_api_cost")) in (int, float, NoneType)
+        and all(block is None or isinstance(block, dict) for block in (*blocks, *entries))
+    ):
+        raise ValueError("its votes are not as this format has them")
+    if not all(isinstance(turn.get(DRAFT), (str, NoneType)) for turn in content["turns"]):
+        raise ValueError("its drafts are not texts")
+
+
+def drafts_of(content: Mapping[str, Any]) -> dict[int, str]:
+    """Turn → its draft, of the turns that have one. The file is editable."""
+    numbered = zip(turn_numbers(content["turns"])[0], content["turns"], strict=True)
+    return {number: turn[DRAFT] for number, turn in numbered if coerce.text(turn.get(DRAFT)) is not None}
+
+
+def votes_in(content: Mapping[str, Any]) -> dict[int, dict[str, Vote]]:
+    """Turn → judge → its vote, for every turn of the file; votes of a single judge are the first judge's. The file is
+    editable."""
+    first, votes = _first_judge(content), {}
+    for number, turn in zip(turn_numbers(content["turns"])[0], content["turns"], strict=True):
+        blocks = _blocks(turn, first)
+        scores, binary, scales = (blocks[key] for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE))
+        votes[number] = {
+            judge: Vote(scores.get(judge) or {}, binary.get(judge) or {}, scale_of(scales.get(judge)))
+            for judge in {**scores, **binary}
+        }
+    return votes
+
+
+def votes_of(content: Mapping[str, Any], judge: str, scale: JudgeScale | None = None) -> dict[int, Vote]:
+    """Turn → the vote of this judge, on this scale or on any, where it has voted. The file is editable."""
+    found = {number: votes[judge] for number, votes in votes_in(content).items() if judge in votes}
+    return {number: vote for number, vote in found.items() if scale in (None, vote.scale)}
+
+
+def judges_of(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """The judges that an editable file names, else those that voted."""
+    named = content.get("judge_models") or (judge for votes in votes_in(content).values() for judge in votes)
+    return tuple(dict.fromkeys(named))
+
+
+def view_of(content: Mapping[str, Any]) -> View:
+    """The view of any result, whole or not."""
+    try:
+        check_editable(content)
+        whole = turn_numbers(content["turns"])[1] or not content["turns"]
+    except ValueError:
+        whole = False
+    voted: dict[str, dict[int, JudgeScale]] = {}
+    for number, votes in votes_in(content).items() if whole else ():
+        for judge, vote in votes.items():
+            voted.setdefault(judge, {})[number] = vote.scale
+    drafted = frozenset(drafts_of(content) if whole else ())
+    counts = coerce.block(content.get("calls"))
+    answered = counts.get("answered_items") == counts.get("expected_items")
+    return View(stamp_of(content), drafted, voted, whole=whole, answered=answered)
+
+
+def missing_votes(there: View, judges: Sequence[str], turns: Iterable[int], scale: JudgeScale) -> dict[str, set[int]]:
+    """Judge → the turns whose vote is missing: of `turns`, those with a draft and without a vote of this judge on this
+    scale."""
+    asked = there.drafted.intersection(turns)
+    missing = {judge: {turn for turn in asked if there.voted.get(judge, {}).get(turn) != scale} for judge in judges}
+    return {judge: numbers for judge, numbers in missing.items() if numbers}
+
+
+def with_votes(
+    content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
+) -> dict[str, Any]:
+    """A result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
+
+    Turns without a new vote stay as they are, and so do votes and judges that the result has already. A judge that was
+    asked and said nothing usable gets empty entries, so that its vote counts as cast; no entry at all is a vote that is
+    missing. With `spare` such a vote takes the place of no older one. The single-judge fields hold the first judge of
+    the file's list. What judges took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
+    The file is editable.
+    """
+    votes = [record for record in records if record.call.judge is not None]
+    judges = list(dict.fromkeys((*judges_of(content), *judge_models)))
+    by_turn: dict[int, dict[str, Record]] = {}
+    for record in votes:
+        by_turn.setdefault(record.call.turn, {})[judge_models[record.call.judge or 0]] = record
+    single, turns = _first_judge(content), []
+    for number, turn in zip(turn_numbers(content["turns"])[0], content["turns"], strict=True):
+        blocks, new = _blocks(turn, single), {}
+        for judge, record in by_turn.get(number, {}).items():
+            vote = vote_of(record)
+            if vote or not (spare and any(blocks[key].get(judge) for key in _FIRSTS.values())):
+                new[judge] = vote
+        for judge, vote in new.items():
+            blocks[SCORES_BY_JUDGE][judge] = vote.ratings
+            blocks[BINARY_BY_JUDGE][judge] = vote.answers
+            blocks[SCALE_BY_JUDGE][judge] = vote.scale
+        firsts = _firsts(blocks, judges[0]) if judges and judges[0] in new else {}
+        turns.append({**turn, **blocks, **firsts} if new else turn)
+    return {**content, "judge_models": judges, "turns": turns} | _spent_by_judges(content, votes)
+
+
+def kept_votes(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result that was made anew, with the votes that the editable one before it has and it lacks, where the draft is
+    the same. A vote that is in both is the new one's."""
+    judges = list(dict.fromkeys((*judges_of(before), *result["judge_models"])))
+    single = _first_judge(before)
+    earlier = dict(zip(turn_numbers(before["turns"])[0], before["turns"], strict=True))
+    turns = []
+    for turn in result["turns"]:
+        old = earlier.get(turn["turnNumber"], {})
+        kept = _blocks(old if old.get(DRAFT) == turn[DRAFT] else {}, single)
+        blocks = {key: {**entries, **turn[key]} for key, entries in kept.items()}
+        turns.append({**turn, **blocks, **_firsts(blocks, judges[0] if judges else "")})
+    spent = {key: before[key] for key in ("judge_usage", "judge_api_cost") if key in before}
+    return {**spent, **result, "judge_models": judges, "turns": turns}
+
+
+def vote_of(record: Record) -> Vote:
+    """The vote that a judge's answer is."""
+    values = record.answer.values
+    ratings = {key: values[key] for key in RATINGS if values.get(key) is not None}
+    return Vote(ratings, dict(values.get("draft_binary_assessment") or {}), record.call.asked.scale)
+
+
+def spent(records: Sequence[Record]) -> tuple[dict[str, int | None], float | None]:
+    """(tokens by the names of `Usage`, USD) of calls; the latter None where a part is unknown, since a sum with an
+    unknown part would look like a price."""
+    usage = sum((record.usage for record in records), Usage())
+    costs = [record.cost for record in records]
+    known = [cost for cost in costs if cost is not None]
+    return _as_json(usage), sum(known) if known and len(known) == len(costs) else None
+
+
+def _as_json(usage: Usage) -> dict[str, int | None]:
+    return {name: getattr(usage, name) for name in Usage.__slots__}
+
+
+def _spent_by_judges(content: Mapping[str, Any], votes: Sequence[Record]) -> dict[str, Any]:
+    if not votes:
+        return {}
+    usage, cost = spent(votes)
+    if there := content.get("judge_usage"):
+        earlier = Usage(**{name: there.get(name) for name in Usage.__slots__})
+        usage, paid = _as_json(earlier + Usage(**usage)), content.get("judge_api_cost")
+        cost = None if cost is None or paid is None else paid + cost
+    return {"judge_usage": usage, "judge_api_cost": cost}
+
+
+def _first_judge(content: Mapping[str, Any]) -> str:
+    """The judge whose votes are in the fields of a single judge."""
+    return next(iter(content.get("judge_models") or ()), UNNAMED_JUDGE)
+
+
+def _blocks(turn: Mapping[str, Any], single: str) -> _Blocks:
+    """The votes of a turn; where no judge's entry says anything, the field of the single judge counts, as for the
+    scorer."""
+    blocks: _Blocks = {key: dict(turn.get(key) or {}) for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE)}
+    for key, many in _FIRSTS.items():
+        if turn.get(key) and not any(blocks[many].values()):
+            blocks[many][single] = turn[key]
+    return blocks
+
+
+def _firsts(blocks: _Blocks, first: str) -> dict[str, Any]:
+    return {key: blocks[many].get(first, {}) for key, many in _FIRSTS.items()}
 
 
 def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
@@ -16,23 +246,20 @@ def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
 
     Its settings name the scale of each judge that counts (`judge_scales`).
     """
-    there = {turn.scale(judge) for turn in result.turns for judge in _voters(turn)}
+    voted = {judge for turn in result.turns for judge in turn.voters}
+    there = {turn.scale(judge) for turn in result.turns for judge in turn.voters}
     scale = wanted or (JUDGE_SCALE if JUDGE_SCALE in there else next(iter(there), None))
-    voted = {judge for turn in result.turns for judge in _voters(turn)}
     first = result.judges[0] if result.judges else UNNAMED_JUDGE
     turns = tuple(_only(turn, scale, first) for turn in result.turns) if there - {scale} else result.turns
-    kept = {judge for turn in turns for judge in _voters(turn)}
-    judges = tuple(judge for judge in result.judges if judge in kept or judge not in voted)
-    if there and not kept:
-        judges = ()
-    named = {first if judge == UNNAMED_JUDGE else judge: scale for judge in sorted(kept)}
-    left_out = sorted(there - {scale})
-    settings = {**result.settings, "judge_scales": named}
-    return replace(result, turns=turns, judges=judges, settings=settings, votes_left_out=tuple(left_out))
-
-
-def _voters(turn: ResultTurn) -> Mapping[str, Any]:
-    return {**turn.judge_scores, **turn.judge_binary}
+    kept = {judge for turn in turns for judge in turn.voters}
+    return replace(
+        result,
+        turns=turns,
+        # Where no vote is left there are no judges; one that has not voted anywhere stays beside those that have.
+        judges=tuple(judge for judge in result.judges if judge in kept or ((not there or kept) and judge not in voted)),
+        settings={**result.settings, "judge_scales": dict.fromkeys(sorted(kept), scale)},
+        votes_left_out=tuple(sorted(there - {scale})),
+    )
 
 
 def _only(turn: ResultTurn, scale: JudgeScale | None, first: str) -> ResultTurn:

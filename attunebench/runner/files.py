@@ -1,6 +1,6 @@
 """The output folder of a run: result files, the list of what was skipped, and whole files or none.
 
-Knows names and bytes; what a result means is settled by `stamps.py`, what it holds by `protocol/assemble.py`.
+Knows names and bytes; what is in a result is for the package `results` to know.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.jsonfile import parse_json
-from attunebench.runner.stamps import Found, found_in
+from attunebench.results.votes import View, view_of
 from attunebench.wholefile import whole_file
 
 Identity = tuple[str, str, str, str]
@@ -85,19 +85,19 @@ class ResultFolder:
         self.folder = folder
         self._name = name
         self._paths: dict[Identity, Path] = {}
-        self._found: dict[Identity, Found] = {}
+        self._views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             self._names[path.name.casefold()] = None
             data = read_object(path)
             if data is not None and (identity := identify(data)) is not None:
                 if identity not in self._paths:
-                    self._paths[identity], self._found[identity] = path, found_in(data)
+                    self._paths[identity], self._views[identity] = path, view_of(data)
                 self._names[path.name.casefold()] = identity
 
-    def find(self, identity: Identity) -> Found | None:
+    def find(self, identity: Identity) -> View | None:
         """What matters of the result of this conversation, provider, model and mode, if it was there at the start."""
-        return self._found.get(identity)
+        return self._views.get(identity)
 
     def read(self, identity: Identity) -> Mapping[str, Any] | None:
         """The whole of that result, read again."""

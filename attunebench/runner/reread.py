@@ -1,8 +1,7 @@
 """Read the journalled replies of results again with today's reader, and rewrite what comes out otherwise. No network.
 
-Owns which replies belong to a result and what of its file they decide. A result keeps all that no reply says; one whose
-replies are not all there, or whose prompts are no longer today's, is left as it is and named: a reply is never read as
-the answer to another question.
+Owns which replies belong to a result. A result keeps all that no reply says; one whose replies are not all there, or
+whose prompts are no longer today's, is left as it is and named: no reply is read as the answer to another question.
 """
 
 from __future__ import annotations
@@ -20,16 +19,24 @@ from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, DataError
 from attunebench.journal import Journal, claim
 from attunebench.journal.hashes import prompt_digest, schema_digest
-from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, scale_of
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.plan import with_draft
+from attunebench.results.schema import (
+    DRAFT,
+    KEYS_OF_CALL,
+    OF_REPLIES,
+    SCALE_BY_JUDGE,
+    SCORES_BY_JUDGE,
+    VOTE_KEYS,
+    Stamp,
+)
+from attunebench.results.votes import drafts_of, view_of, votes_in, with_votes
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
+from attunebench.runner.fingerprint import calls_sha256, differences
 from attunebench.runner.job import Job
 from attunebench.runner.run import assembled, now
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.stamps import Stamp, calls_sha256, differences, found_in
 from attunebench.runner.task import BENCHMARK
 
 if TYPE_CHECKING:
@@ -38,38 +45,13 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Record
     from attunebench.runner.exchange import Ask
-    from attunebench.runner.job import Known
     from attunebench.runner.run import QuickScores
 
-_OF_REPLIES = (
-    "em_model_reported",
-    "providers_reported",
-    "structured_used",
-    "adapted",
-    "post_conversation",
-    "calls",
-    "usage",
-    "api_cost",
-    "duration_seconds",
-)
-_VOTES = (SCORES_BY_JUDGE, BINARY_BY_JUDGE)
-_TURN_KEYS = {
-    "draft": ("em_drafted_response", "response_reasoning"),
-    "review": (
-        "em_emotion_tags",
-        "em_binary_om_assessment",
-        "em_binary_human_prediction",
-        "review_reasoning",
-        "emotion_reasoning",
-        "binary_reasoning",
-    ),
-    "binary_hp": ("em_binary_om_assessment_hp", "em_binary_human_prediction_hp", "binary_hp_reasoning"),
-    "pairwise": ("em_pairwise_selections", "pairwise_reasoning"),
-    "judge": _VOTES,
-}
+_TURN_KEYS = [keys for kind, keys in KEYS_OF_CALL.items() if kind != "post"]
 _ANSWERS = ("turns", "post_conversation", "calls")
 """Where these are equal the result stays, whatever the order in which sums were made."""
-_OF_A_CALL = "(call_id = ? OR call_id LIKE ?) AND model = ? AND parameters = ?"
+# Earlier versions kept a judge's replies under its place among the judges.
+_OF_A_CALL = "(call_id = ? OR (judge IS NOT NULL AND call_id LIKE ?)) AND model = ? AND parameters = ?"
 
 
 @dataclass(slots=True)
@@ -171,25 +153,26 @@ class _Reader:
         """The result with what today's reader makes of its replies. Raises _Left."""
         settings = _settings(result, identity)
         calls, stamp = self._plan(result, conversation, settings)
-        chains = self._chains_of(calls, settings)
         rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks)
-        job = Job(identity[::3], calls, rules, known=_in(chains), exhaust=True)
+        job = self._job(calls, self._chains_of(calls, settings), rules, key=(identity[0], identity[3]))
         asked_again = job.close()
         fresh = assembled(job, conversation, settings, stamp, (0, 0))
         turns, dropped = _turns(result["turns"], fresh["turns"])
-        again = {**result, **{name: fresh[name] for name in _OF_REPLIES}, "turns": turns}
-        records: list[Record] = []
-        voted = found_in(again).voted
-        for scale in dict.fromkeys(scale for votes in voted.values() for scale in votes.values()):
-            votes = self._votes(again, conversation, settings.model_copy(update={"judge_scale": scale}), rules)
-            asked_again += votes.close()
-            records += votes.records.values()
-        with_votes = add_votes(again, records, result.get("judge_models") or [])
-        # As it would be read from its file again. What the judges took is what it was: reading takes nothing.
-        turns = [_with_scales_of(old, new) for old, new in zip(turns, with_votes["turns"], strict=True)]
+        again = {**result, **{name: fresh[name] for name in OF_REPLIES}, "turns": turns}
+        votes: list[Record] = []
+        voted = view_of(again).voted
+        for scale in dict.fromkeys(scale for scales in voted.values() for scale in scales.values()):
+            job = self._votes(again, conversation, settings.model_copy(update={"judge_scale": scale}), rules)
+            asked_again += job.close()
+            votes += job.records.values()
         self.summary.asked_again += asked_again
         self.summary.votes_dropped += dropped
-        read: dict[str, Any] = json.loads(json.dumps({**again, "turns": turns}))
+        # What the judges took is what it was: reading takes nothing, and moves no vote to another scale.
+        turns = [
+            {name: value for name, value in new.items() if name != SCALE_BY_JUDGE or name in old}
+            for old, new in zip(turns, with_votes(again, votes, result.get("judge_models") or [])["turns"], strict=True)
+        ]
+        read: dict[str, Any] = json.loads(json.dumps({**again, "turns": turns}))  # as it would be read from its file
         return read
 
     def _plan(
@@ -200,15 +183,8 @@ class _Reader:
             plan = BENCHMARK.plan(conversation, settings.modes[0], self.codebook, settings)
         except AttuneBenchError as error:
             raise _Left(str(error)) from error
-        today = Stamp(
-            parameters=settings.parameters,
-            prompt_set_sha256=prompt_set_sha256(),
-            codebook_sha256=self.codebook.sha256,
-            calls_sha256=calls_sha256(plan),
-            judge_calls_sha256=None,
-            judge_scale=settings.scale,
-        )
-        if named := differences(found_in(result), today, judged=False):
+        today = Stamp(settings.parameters, prompt_set_sha256(), self.codebook.sha256, calls_sha256(plan), {})
+        if named := differences(view_of(result), today):
             raise _Left(f"it was made with other {', '.join(named)}")
         if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
             raise _Left("its turns are not those of the conversation")
@@ -230,80 +206,70 @@ class _Reader:
         return max(whole, key=lambda chains: max(chain[0].sent_at for chain in chains.values()))
 
     def _chains(self, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], list[Entry]]:
-        """(provider, address) → the replies to this very call, in the order of their asks."""
+        """(provider, address) → the latest replies to this very call, in the order of their asks."""
         parameters = json.dumps(settings.request_parameters(judge=call.judge is not None), sort_keys=True)
-        # Earlier versions kept a judge's replies under its place among the judges.
-        asked = (call.identity, f"{call.identity}/%" if call.judge is not None else call.identity, model, parameters)
-        by_address: dict[tuple[str, str], list[Entry]] = {}
-        for entry in sorted(self.journal.entries(_OF_A_CALL, asked), key=lambda entry: (entry.sent_at, entry.ask)):
-            by_address.setdefault((entry.provider, entry.base_url), []).append(entry)
+        asked = (call.identity, f"{call.identity}/%", model, parameters)
         digests = (prompt_digest(call.messages), schema_digest(call.schema))
-        return {
-            address: chain
-            for address, entries_there in by_address.items()
-            for chain in _by_first_ask(entries_there)
-            if (chain[0].prompt_sha256, chain[0].schema_sha256) == digests
+        chains: dict[tuple[str, str], list[list[Entry]]] = {}
+        for entry in sorted(self.journal.entries(_OF_A_CALL, asked), key=lambda entry: (entry.sent_at, entry.ask)):
+            there = chains.setdefault((entry.provider, entry.base_url), [])
+            if entry.ask == 0:
+                there.append([])
+            # Each ask goes on with the latest chain that waits for it.
+            if waiting := [chain for chain in there if len(chain) == entry.ask]:
+                waiting[-1].append(entry)
+        fitting = {
+            address: [chain for chain in there if (chain[0].prompt_sha256, chain[0].schema_sha256) == digests]
+            for address, there in chains.items()
         }
+        return {address: there[-1] for address, there in fitting.items() if there}
 
     def _votes(self, result: Mapping[str, Any], conversation: Conversation, settings: RunSettings, rules: Rules) -> Job:
         """The votes on the settings' scale that both the result and the journal have, each as a call of its judge's
         place in the result."""
         judges = result.get("judge_models") or ()
         named = tuple(ModelSettings(provider="results", model=judge) for judge in judges)
-        plan = BENCHMARK.plan(
-            conversation, settings.modes[0], self.codebook, settings.model_copy(update={"judges": named})
-        )
-        turns = {turn["turnNumber"]: turn for turn in result["turns"]}
-        chains: dict[str, list[Entry]] = {}
+        told = settings.model_copy(update={"judges": named})
+        drafts, votes = drafts_of(result), votes_in(result)
         calls: list[Call] = []
-        for call in (call for call in plan if call.judge is not None):
-            turn, judge = turns[call.turn], judges[call.judge or 0]
-            draft, votes = turn.get("em_drafted_response"), turn.get(_VOTES[0]) or {}
-            on_scale = scale_of((turn.get(SCALE_BY_JUDGE) or {}).get(judge)) == settings.scale
-            if draft is None or judge not in votes or not on_scale:
+        chains: dict[str, list[Entry]] = {}
+        for call in BENCHMARK.plan(conversation, settings.modes[0], self.codebook, told):
+            judge = judges[call.judge] if call.judge is not None else ""
+            vote = votes[call.turn].get(judge) if judge else None
+            if vote is None or vote.scale != settings.scale or call.turn not in drafts:
                 continue
-            whole = with_draft(call, draft)
+            whole = replace(with_draft(call, drafts[call.turn]), needs=None)
             if found := self._chains(whole, settings, judge):
                 chains[call.id] = max(found.values(), key=lambda chain: chain[0].sent_at)
-                calls.append(replace(whole, needs=None))
-        return Job((), calls, rules, known=_in(chains), exhaust=True)
+                calls.append(whole)
+        return self._job(calls, chains, rules)
 
+    @staticmethod
+    def _job(
+        calls: Sequence[Call], chains: Mapping[str, Sequence[Entry]], rules: Rules, key: tuple[str, ...] = ()
+    ) -> Job:
+        """The calls with their replies, found by the number of the ask alone: a re-prompt may read otherwise today."""
 
-def _in(chains: Mapping[str, Sequence[Entry]]) -> Known:
-    """Looks an ask up by its number alone: what today's reader would ask otherwise was asked as it was."""
+        def known(call: Call, ask: Ask) -> Entry | None:
+            chain = chains[call.id]
+            return chain[ask.number] if ask.number < len(chain) else None
 
-    def known(call: Call, ask: Ask) -> Entry | None:
-        chain = chains[call.id]
-        return chain[ask.number] if ask.number < len(chain) else None
-
-    return known
+        return Job(key, calls, rules, known=known, exhaust=True)
 
 
 def _settings(result: Mapping[str, Any], identity: Identity) -> RunSettings:
     """What the run of a result was told, as far as it shaped what was asked. Raises _Left."""
-    found = found_in(result)
-    told = {name: value for name, value in found.parameters.items() if name in RunSettings.model_fields}
+    there = view_of(result)
+    parameters = there.stamp.parameters
+    told = {name: value for name, value in parameters.items() if name in RunSettings.model_fields}
     em = ModelSettings(provider=identity[1], model=identity[2])
     try:
         settings = RunSettings.model_validate({**told, "em": em, "modes": (identity[3],)})
     except ValidationError as error:
         raise _Left("its parameters are none that a run can have") from error
-    if not found.whole or settings.parameters != dict(found.parameters):
+    if not there.whole or settings.parameters != dict(parameters):
         raise _Left("it does not say with which parameters it was made, or lacks turns")
     return settings
-
-
-def _by_first_ask(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Entries of one call in the order of time, as chains of ask 0, 1, 2 …: each ask goes on with the latest chain
-    that waits for it."""
-    chains: list[list[Entry]] = []
-    for entry in entries:
-        if entry.ask == 0:
-            chains.append([])
-        waiting = [chain for chain in chains if len(chain) == entry.ask]
-        if waiting:
-            waiting[-1].append(entry)
-    return chains
 
 
 def _turns(before: Sequence[Mapping[str, Any]], fresh: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], int]:
@@ -312,18 +278,12 @@ def _turns(before: Sequence[Mapping[str, Any]], fresh: Sequence[Mapping[str, Any
     turns, dropped = [], 0
     for old in before:
         new = by_number[old["turnNumber"]]
-        turn = {**old, **{name: new[name] for kind, names in _TURN_KEYS.items() if kind != "judge" for name in names}}
-        if turn["em_drafted_response"] != old.get("em_drafted_response"):
-            dropped += len(old.get(_VOTES[0]) or {})
-            turn |= {name: {} for name in (*_VOTES, SCALE_BY_JUDGE)}
+        turn = {**old, **{name: new[name] for names in _TURN_KEYS for name in names if name not in VOTE_KEYS}}
+        if turn[DRAFT] != old.get(DRAFT):
+            dropped += len(old.get(SCORES_BY_JUDGE) or {})
+            turn |= {name: {} for name in VOTE_KEYS}
         turns.append(turn)
     return turns, dropped
-
-
-def _with_scales_of(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The turn as it was read again, its votes' scales as they were stated: reading moves no vote to another scale."""
-    stated = {SCALE_BY_JUDGE: old[SCALE_BY_JUDGE]} if SCALE_BY_JUDGE in old else {}
-    return {name: value for name, value in new.items() if name != SCALE_BY_JUDGE} | stated
 
 
 def _count(changed: Changed, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
@@ -331,7 +291,7 @@ def _count(changed: Changed, before: Mapping[str, Any], after: Mapping[str, Any]
     blocks = [
         ({name: old.get(name) for name in names}, {name: new[name] for name in names})
         for old, new in zip(before["turns"], after["turns"], strict=True)
-        for names in _TURN_KEYS.values()
+        for names in _TURN_KEYS
     ]
     blocks.append((before.get("post_conversation") or {}, after["post_conversation"]))
     changed.results += 1

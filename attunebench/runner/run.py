@@ -20,7 +20,8 @@ from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.journal import Journal, is_shared
-from attunebench.protocol.assemble import RunFacts, with_votes_of
+from attunebench.results.assemble import RunFacts, stamped
+from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.cache_report import CacheReport
 from attunebench.runner.estimate import Estimate
@@ -31,13 +32,13 @@ from attunebench.runner.live import Live
 from attunebench.runner.pricing import KnownPrices, check_bound
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings, check_judges
-from attunebench.runner.stamps import Stamp, stamped
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
     from attunebench.journal import Entry, Hasher, RequestHash
     from attunebench.protocol.calls import Call, Mode
+    from attunebench.results.schema import Stamp
     from attunebench.runner.exchange import Ask
     from attunebench.runner.job import Job, Known
     from attunebench.runner.work import Seen
@@ -310,7 +311,7 @@ def assembled(
     )
     result = task.assemble(conversation, cast("Mode", job.key[1]), job.records, facts)
     result["run_order"] = {"seed": settings.order_seed, "position": place[0], "of": place[1]}
-    result = stamped(result if before is None else with_votes_of(before, result), stamp)
+    result = stamped(result if before is None else kept_votes(before, result), stamp)
     if quick_scores is not None:
         result["scores"] = dict(quick_scores(conversation, result))
     return result

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attunebench.journal import Journal
 from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
-from attunebench.results.parsing import UNNAMED_JUDGE, parse_result
+from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
@@ -74,9 +74,8 @@ def _votes_in(path: Path) -> Iterator[Vote]:
     except ValueError:
         return
     for turn in result.turns:
-        for judge in dict.fromkeys((*turn.judge_scores, *turn.judge_binary)):
-            named = result.judges[0] if judge == UNNAMED_JUDGE and result.judges else judge
-            yield result.em_model, named, turn.scale(judge)
+        for judge in turn.voters:
+            yield result.em_model, judge, turn.scale(judge)
 
 
 def _vote(model: str, parameters: str) -> Vote:

@@ -25,11 +25,11 @@ from attunebench.runner.work import Planner, Todo
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
+    from attunebench.results.schema import Stamp
     from attunebench.runner.engine import Engine, Job
     from attunebench.runner.events import Observer, Stop
     from attunebench.runner.settings import RunSettings
     from attunebench.runner.skipped import SkipList
-    from attunebench.runner.stamps import Stamp
 
 
 @dataclass(frozen=True, slots=True)

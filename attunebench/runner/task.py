@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.assemble import assemble
 from attunebench.protocol.plan import plan_conversation, plan_warnings
+from attunebench.results.assemble import assemble
 from attunebench.runner.files import Identity, identity_of, result_name
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.assemble import RunFacts
     from attunebench.protocol.calls import Call, Mode, Record
+    from attunebench.results.assemble import RunFacts
     from attunebench.runner.settings import RunSettings
 
 

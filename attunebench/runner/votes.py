@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from attunebench import eventloop
 from attunebench._version import __version__
@@ -22,26 +21,24 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import claim
-from attunebench.jsonfile import MAX_BYTES, parse_json
-from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE, JudgeScale, scale_of
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy, Record
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, with_draft
-from attunebench.results.parsing import UNNAMED_JUDGE, kind_of, parse_result
-from attunebench.results.reading import Findings, Key, find_duplicates, result_files
-from attunebench.results.schema import Result
+from attunebench.results.folder import Findings, Unreadable, find_duplicates, read_content, read_contents
+from attunebench.results.parsing import parse_result, stamp_of
+from attunebench.results.schema import judge_calls_key
+from attunebench.results.votes import Vote, check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.estimate import Estimate
 from attunebench.runner.events import Observer, RunSummary, Silent
 from attunebench.runner.files import identity_of
+from attunebench.runner.fingerprint import calls_sha256
 from attunebench.runner.job import Job
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.run import Run, now
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
-from attunebench.runner.stamps import calls_sha256, judge_calls_key
 
 if TYPE_CHECKING:
     from attunebench.runner.exchange import Rules
@@ -51,9 +48,6 @@ if TYPE_CHECKING:
 
 _PLANS = 64
 """Plans that are kept: results of one conversation come one after the other."""
-_BLOCKS = {"em_draft_judge_scores": SCORES_BY_JUDGE, "em_draft_binary_assessment": BINARY_BY_JUDGE}
-"""The key of a single judge's votes → the key of all judges'."""
-_DRAFT = "em_drafted_response"
 
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
@@ -158,32 +152,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A result file as it is judged.
+    """A result file as it is judged. `calls`: the judge calls on its drafts, with these in them; `judge_calls_sha256`:
+    the digest of one judge's calls as planned, None where there are none."""
 
-    `drafts`: turn → its draft; `votes`: turn → key of all judges' votes → judge → its entry, those of an unnamed or
-    single judge among them. `judges`: those that the file names, else those that voted, in its order. `calls`: the
-    judge calls of all turns, without drafts; `judge_calls_sha256` is their digest, None where there are none.
-    """
-
-    raw: bytes
-    data: Mapping[str, Any]
-    result: Result
+    content: Mapping[str, Any]
     conversation: Conversation
-    drafts: Mapping[int, str]
-    votes: Mapping[int, Mapping[str, Mapping[str, Any]]]
-    judges: tuple[str, ...]
+    votes: Mapping[int, Mapping[str, Vote]]
     calls: Sequence[Call]
     judge_calls_sha256: str | None
-
-    def vote(self, judge: str, turn: int) -> tuple[Any, Any] | None:
-        """A judge's ratings and yes/no answers in a turn; None where it has not voted, empty where it said nothing."""
-        blocks = self.votes.get(turn, {})
-        entries = tuple(blocks[key].get(judge) for key in _BLOCKS.values()) if blocks else (None, None)
-        return None if entries == (None, None) else (entries[0] or {}, entries[1] or {})
-
-    def scale(self, judge: str, turn: int) -> JudgeScale | None:
-        """The scale of a judge's vote in a turn; None where it has not voted."""
-        return None if self.vote(judge, turn) is None else scale_of(self.votes[turn][SCALE_BY_JUDGE].get(judge))
 
 
 class VoteWork:
@@ -238,19 +214,20 @@ class VoteWork:
             sheet = self._sheet(candidate)
             if sheet is None:
                 continue
+            drafted = {call.turn for call in sheet.calls} | drafts_of(sheet.content).keys()
             planned = {turn.number for turn in sheet.conversation.turns}
-            if missing := tuple(sorted(planned - sheet.drafts.keys())):
+            if missing := tuple(sorted(planned - drafted)):
                 self.summary.without_draft[candidate.name] = missing
-            if others := tuple(turn.number for turn in sheet.result.turns if turn.number not in planned):
+            if others := tuple(sorted(sheet.votes.keys() - planned)):
                 self.summary.other_turns[candidate.name] = others
-            drafted = self._drafted(sheet)
-            rescaled = [call for call in drafted if self._scale(sheet, call) not in (None, self._settings.scale)]
-            self._rescaled.update(str(self._scale(sheet, call)) for call in rescaled)
+            votes = [(call, self._vote(sheet, call)) for call in sheet.calls]
+            rescaled = {call.id: vote.scale for call, vote in votes if vote and vote.scale != self._settings.scale}
+            self._rescaled.update(rescaled.values())
             if rescaled and not self._settings.replace:
-                self.differing.update(self._rescaled)
-                refused(rescaled)
-            due = [call for call in drafted if self._is_due(sheet, call)]
-            if due or not set(self._judges) <= set(sheet.judges):
+                self.differing.update(rescaled.values())
+                refused([call for call in sheet.calls if call.id in rescaled])
+            due = [call for call, vote in votes if self._is_due(call, vote)]
+            if due or not set(self._judges) <= set(judges_of(sheet.content)):
                 self.todos[candidate.key] = candidate
                 self._n_votes += len(due)
                 seen(due)
@@ -274,7 +251,7 @@ class VoteWork:
             if sheet is None:
                 del self.todos[candidate.key]
                 continue
-            due = [call for call in self._drafted(sheet) if self._is_due(sheet, call)]
+            due = [call for call in sheet.calls if self._is_due(call, self._vote(sheet, call))]
             content = partial(self._content, candidate, sheet)
             yield Job(candidate.key, due, rules, known=known, assemble=content, context=sheet.conversation)
 
@@ -318,76 +295,55 @@ class VoteWork:
         self._order = order_words(len(chosen), len(known), settings.order_seed)
         return [candidate for name in (*chosen, *unknown) for candidate in by_conversation[name]]
 
-    def _drafted(self, sheet: Sheet) -> list[Call]:
-        """The judge calls on drafts that are there, with these in them."""
-        drafts = sheet.drafts
-        return [replace(with_draft(call, drafts[call.turn]), needs=None) for call in sheet.calls if call.turn in drafts]
+    def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
+        return sheet.votes[call.turn].get(self._judges[call.judge or 0])
 
-    def _scale(self, sheet: Sheet, call: Call) -> JudgeScale | None:
-        return sheet.scale(self._judges[call.judge or 0], call.turn)
-
-    def _is_due(self, sheet: Sheet, call: Call) -> bool:
+    def _is_due(self, call: Call, vote: Vote | None) -> bool:
         """Whether the vote is missing, or to be replaced, or lacks something that was asked and is to be had."""
-        vote = sheet.vote(self._judges[call.judge or 0], call.turn)
         if vote is None or self._settings.replace:
             return True
-        ratings, answers = vote
-        return self._settings.retry_unanswered and (
-            any(ratings.get(name) is None for name in (RATINGS if call.asked.rated else ()))
-            or any(answers.get(question) is None for question in call.asked.questions)
-        )
+        lacking = any(vote.ratings.get(name) is None for name in (RATINGS if call.asked.rated else ()))
+        lacking = lacking or any(vote.answers.get(question) is None for question in call.asked.questions)
+        return self._settings.retry_unanswered and lacking
 
     def _sheet(self, candidate: Candidate) -> Sheet | None:
         """The file as it is now, or None (and noted) where it is left as it is."""
         try:
-            raw = _bytes(candidate.path)
-            data = _parsed(raw)
+            content = read_content(candidate.path, candidate.name)
+            if not isinstance(content, dict):
+                raise ValueError(f"it {content.reason}" if isinstance(content, Unreadable) else "it holds no result")
             conversation = self._conversations.get(candidate.conversation_id)
             if conversation is None:
                 raise ValueError("its conversation is not among those given")
-            result = parse_result(data, candidate.name)
-            if not _takes_votes(data):
-                raise ValueError("its votes are not as this format has them")
+            measured = parse_result(content, candidate.name).measured
+            check_editable(content)
             mode = candidate.run[2]
             if mode not in MODES:
                 raise ValueError(f"its mode {mode!r} is none of {', '.join(MODES)}")
-            if _DRAFT not in result.measured:
+            if "draft" not in measured:
                 raise ValueError("it holds no drafts")
-            calls, own, digest = self._plan(candidate.conversation_id, mode, _strategy(data))
+            stamp, drafts = stamp_of(content), drafts_of(content)
+            calls, own, digest = self._plan(candidate.conversation_id, mode, stamp.parameters.get("panas_strategy"))
             today = (prompt_set_sha256(), self._codebook.sha256)
-            asked = data.get("calls_sha256")
-            if (data.get("prompt_set_sha256"), data.get("codebook_sha256")) == today and asked not in (None, own):
+            same_prompts = (stamp.prompt_set_sha256, stamp.codebook_sha256) == today
+            if same_prompts and stamp.calls_sha256 not in (None, own):
                 raise ValueError("it was made with other conversation texts")
         except ValueError as reason:
             self.summary.left[candidate.name] = str(reason)
             return None
-        turns = dict(zip((turn.number for turn in result.turns), data["turns"], strict=True))
-        named = data.get("judge_models")
-        votes = {number: _votes_in(turn, str(named[0]) if named else UNNAMED_JUDGE) for number, turn in turns.items()}
-        voted = (judge for blocks in votes.values() for key in _BLOCKS.values() for judge in blocks[key])
-        return Sheet(
-            raw=raw,
-            data=data,
-            result=result,
-            conversation=conversation,
-            drafts={turn.number: turns[turn.number][_DRAFT] for turn in result.turns if turn.draft is not None},
-            votes=votes,
-            judges=tuple(dict.fromkeys(named or voted)),
-            calls=calls,
-            judge_calls_sha256=digest,
-        )
+        whole = [replace(with_draft(call, drafts[call.turn]), needs=None) for call in calls if call.turn in drafts]
+        return Sheet(content, conversation, votes_in(content), whole, digest)
 
-    def _planned(
-        self, conversation_id: str, mode: Mode, strategy: PanasStrategy
-    ) -> tuple[tuple[Call, ...], str, str | None]:
-        """The judge calls of a conversation, the digest of all others, and that of one judge's."""
+    def _planned(self, conversation_id: str, mode: Mode, strategy: Any) -> tuple[tuple[Call, ...], str, str | None]:
+        """The judge calls of a conversation, the digest of all others, and that of one judge's. `strategy`: how the
+        result asked for the mood afterwards, which judges never see."""
         try:
             plan = plan_conversation(
                 self._conversations[conversation_id],
                 mode,
                 self._codebook,
                 judges=len(self._judges),
-                panas_strategy=strategy,
+                panas_strategy=strategy if strategy in get_args(PanasStrategy) else "absolute",
                 judge_scale=self._settings.scale,
             )
         except AttuneBenchError as error:
@@ -402,75 +358,45 @@ class VoteWork:
         A new answer that says nothing takes the place of no older vote. An answer that was paid for before, and is the
         vote that stands already, is not counted as spent again.
         """
-        if job.calls and not job.records:
-            return None
-        summary, taken, spent, replaced, rescaled = self.summary, list[Record](), list[Record](), 0, 0
+        summary, scale = self.summary, self._settings.scale
+        new: list[Record] = []
+        replaced = anew = 0
         for record in job.records.values():
-            before, now_ = sheet.vote(self._judges[record.call.judge or 0], record.call.turn), _vote_of(record)
-            other = before is not None and self._scale(sheet, record.call) != record.call.asked.scale
-            same = before == now_ and not other
-            if not same or record.call.id in job.fetched:
-                spent.append(record)
+            before, vote = self._vote(sheet, record.call), vote_of(record)
+            if before != vote or record.call.id in job.fetched:
+                new.append(record)
             if before is None:
                 summary.added += 1
-                taken.append(record)
-            elif not any(now_) and any(before):
+            elif before and not vote:
                 summary.kept += 1
             else:
-                replaced, rescaled = replaced + 1, rescaled + other
-                summary.changed += not same
-                taken += [] if same else [record]
+                replaced, anew = replaced + 1, anew + (before.scale == scale)
+                summary.changed += (before.ratings, before.answers) != (vote.ratings, vote.answers)
+                summary.rescaled += before.scale != scale
         summary.replaced += replaced
-        summary.rescaled += rescaled
-        content = self._with_votes(sheet, taken, spent)
-        if content == sheet.data:
+        content = with_votes(sheet.content, new, self._judges, spare=True)
+        if (job.calls and not job.records) or content == sheet.content:
             return None
-        if _bytes(candidate.path) != sheet.raw:
-            self.summary.left[candidate.name] = (
+        if read_content(candidate.path, candidate.name) != sheet.content:
+            summary.left[candidate.name] = (
                 "it was changed while its drafts were judged; the same command puts the votes in"
             )
             return None
-        key = judge_calls_key(self._settings.scale)
-        if sheet.judge_calls_sha256 is not None and sheet.data.get(key) != sheet.judge_calls_sha256:
-            alike = sum(
-                sheet.scale(judge, turn) == self._settings.scale for turn in sheet.votes for judge in _voters(sheet)
-            )
-            if alike == replaced - rescaled:  # none is left that was asked otherwise
-                content[key] = sheet.judge_calls_sha256
+        key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
+        if digest is not None and sheet.content.get(key) != digest:
+            alike = sum(vote.scale == scale for votes in sheet.votes.values() for vote in votes.values())
+            if alike == anew:  # none is left that was asked otherwise
+                content[key] = digest
             else:
                 summary.foreign += 1
-        earlier = sheet.data.get("rejudged")
-        content["rejudged"] = [
-            *(earlier if isinstance(earlier, list) else ()),
-            self._note(votes=len(job.records), replaced=replaced),
-        ]
+        earlier = content.get("rejudged")
+        note = self._note(votes=len(job.records), replaced=replaced)
+        content["rejudged"] = [*(earlier if isinstance(earlier, list) else ()), note]
         # The block of somebody else's scores is not ours to compute.
         ours = isinstance(content.get("scores"), dict) and "attunebench_version" in content
         if self._quick_scores is not None and ours:
             content["scores"] = dict(self._quick_scores(sheet.conversation, content))
         return content
-
-    def _with_votes(self, sheet: Sheet, taken: Sequence[Record], spent: Sequence[Record]) -> dict[str, Any]:
-        """The file with these votes and with what all answers took; what it says beside them stays.
-
-        The fields of a single judge hold the file's first judge, and change where that one voted anew.
-        """
-        turns = [
-            {**turn, "turnNumber": number, **votes}
-            for (number, votes), turn in zip(sheet.votes.items(), sheet.data["turns"], strict=True)
-        ]
-        named = {**sheet.data, "turns": turns, "judge_models": list(sheet.judges)}
-        whole = add_votes(named, taken, self._judges)
-        money = add_votes(named, spent, self._judges)
-        voted = {(record.call.turn, self._judges[record.call.judge or 0]) for record in taken}
-        first = next(iter(whole["judge_models"]), "")
-        written = []
-        for number, old, new in zip(sheet.votes, sheet.data["turns"], whole["turns"], strict=True):
-            keys = [*_BLOCKS.values(), SCALE_BY_JUDGE] if any(turn == number for turn, _ in voted) else []
-            keys += [*_BLOCKS] if (number, first) in voted else []
-            written.append({**old, **{key: new[key] for key in keys}})
-        content = {**sheet.data, "turns": written, "judge_models": whole["judge_models"]}
-        return content | {str(key): money[key] for key in ("judge_usage", "judge_api_cost") if key in money}
 
     def _note(self, *, votes: int, replaced: int) -> dict[str, Any]:
         """How these votes were made, for the file."""
@@ -489,100 +415,29 @@ class VoteWork:
 
 def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tuple[list[Candidate], dict[str, str]]:
     """The result files under the folder, of these models and modes where some are named; and file → why it is left."""
-    found: dict[str, tuple[Candidate, Key]] = {}
-    left: dict[str, str] = {}
-    for path, name in result_files(folder, Findings()):
-        try:
-            data = _parsed(_bytes(path))
-        except ValueError as error:
-            left[name] = str(error)
-            continue
-        identity = identity_of(data) if kind_of(data) == "result" else None
-        if identity is not None:
-            epoch = data.get("epoch")
-            key = (*identity, epoch if isinstance(epoch, int) else None)
-            found[name] = (Candidate(path, name, identity[0], identity[1:]), key)
+    findings = Findings()
+    found: dict[str, Candidate] = {}
+    keys = []
+    for path, name, content in read_contents(folder, findings):
+        if (identity := identity_of(content)) is not None:
+            epoch = content.get("epoch")
+            keys.append(((*identity, epoch if isinstance(epoch, int) else None), name))
+            found[name] = Candidate(path, name, identity[0], identity[1:])
     if not found:
         raise DataError(f"There is no result in {folder}; name the folder that `attune-bench run` wrote to.")
-    known = {spelling for candidate, _ in found.values() for spelling in candidate.spellings}
+    known = {spelling for candidate in found.values() for spelling in candidate.spellings}
     for model in models:
         if model.strip().casefold() not in known:
-            there = ", ".join(dict.fromkeys(candidate.run[1] for candidate, _ in found.values()))
+            there = ", ".join(dict.fromkeys(candidate.run[1] for candidate in found.values()))
             raise UsageError(f"There is no result of a model {model}; there is {there}.")
-    for duplicate in find_duplicates((key, candidate.name) for candidate, key in found.values()):
+    left = {each.file: f"it {each.reason}" for each in findings.unreadable}
+    for duplicate in find_duplicates(iter(keys)):
         others = ", ".join(duplicate.files)
         left.update(dict.fromkeys(duplicate.files, f"the same result is there more than once ({others})"))
     wanted = {name.strip().casefold() for name in models}
     chosen = [
-        candidate
-        for name, (candidate, _) in found.items()
-        if name not in left
-        and (not wanted or wanted & candidate.spellings)
-        and (not modes or candidate.run[2] in modes)
+        each
+        for name, each in found.items()
+        if name not in left and (not wanted or wanted & each.spellings) and (not modes or each.run[2] in modes)
     ]
     return chosen, left
-
-
-def _takes_votes(data: Mapping[str, Any]) -> bool:
-    """Whether what a file says of judges has the shape that votes can be added to."""
-    judges, usage = data.get("judge_models"), data.get("judge_usage")
-    blocks = [turn.get(key) for turn in data["turns"] for key in (*_BLOCKS, *_BLOCKS.values(), SCALE_BY_JUDGE)]
-    entries = [
-        entry
-        for turn in data["turns"]
-        for key in _BLOCKS.values()
-        if isinstance(votes := turn.get(key), dict)
-        for entry in votes.values()
-    ]
-    return (
-        (judges is None or (isinstance(judges, list) and all(isinstance(judge, str) for judge in judges)))
-        and (usage is None or (isinstance(usage, dict) and all(type(n) in (int, NoneType) for n in usage.values())))
-        and type(data.get("judge_api_cost")) in (int, float, NoneType)
-        and all(block is None or isinstance(block, dict) for block in (*blocks, *entries))
-    )
-
-
-def _votes_in(turn: Mapping[str, Any], single: str) -> dict[str, dict[str, Any]]:
-    """Key of all judges' votes → judge → entry; where no judge's entry says anything, the field of the `single` judge
-    counts, as for the scorer. With the scales as they are stated."""
-    found: dict[str, dict[str, Any]] = {SCALE_BY_JUDGE: dict(turn.get(SCALE_BY_JUDGE) or {})}
-    for alone, key in _BLOCKS.items():
-        entries = dict(turn.get(key) or {})
-        if not any(entries.values()) and turn.get(alone):
-            entries[single] = turn[alone]
-        found[key] = entries
-    return found
-
-
-def _voters(sheet: Sheet) -> set[str]:
-    """The judges with an entry in any turn."""
-    return {judge for votes in sheet.votes.values() for key in _BLOCKS.values() for judge in votes[key]}
-
-
-def _vote_of(record: Record) -> tuple[dict[str, Any], dict[str, Any]]:
-    values = record.answer.values
-    ratings = {key: values[key] for key in RATINGS if values.get(key) is not None}
-    return ratings, dict(values.get("draft_binary_assessment") or {})
-
-
-def _strategy(data: Mapping[str, Any]) -> PanasStrategy:
-    """How a result asked for the mood afterwards, which judges never see; needed to know its calls again."""
-    parameters = data.get("parameters")
-    stated = parameters.get("panas_strategy") if isinstance(parameters, dict) else None
-    return cast(PanasStrategy, stated) if stated in get_args(PanasStrategy) else "absolute"
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"it is larger than {MAX_BYTES // 1024 // 1024} MB, which is no file of this format")
-        return path.read_bytes()
-    except OSError as error:
-        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
-
-
-def _parsed(raw: bytes) -> Any:
-    try:
-        return parse_json(raw, lenient=True)
-    except ValueError as error:
-        raise ValueError(f"it {error}" if str(error).startswith("holds") else f"it is {error}") from None

@@ -18,15 +18,17 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
-from attunebench.protocol.assemble import add_votes
 from attunebench.protocol.calls import Call, Mode
+from attunebench.results.assemble import stamped
+from attunebench.results.schema import Stamp
+from attunebench.results.votes import View, drafts_of, missing_votes, with_votes
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
+from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
 from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.stamps import SCALE, Found, Stamp, Stamping, differences, missing_votes, other_scale, stamped
 from attunebench.runner.task import Task
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ class ConversationWork:
             drafts = None
             if todo.owed is not None and (there := self._result_of(todo)) is not None:
                 calls = self._votes(calls, todo.owed)
-                drafts = {turn["turnNumber"]: turn.get("em_drafted_response") for turn in there["turns"]}
+                drafts = drafts_of(there)
             content = partial(self._content, todo)
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
@@ -209,7 +211,7 @@ class ConversationWork:
         assert self._assemble is not None
         there, conversation = self._result_of(todo), todo.conversation
         if todo.owed is not None and there is not None:
-            result = stamped(add_votes(there, job.records.values(), self._judges), todo.stamp)
+            result = stamped(with_votes(there, job.records.values(), self._judges), todo.stamp)
             if self._quick_scores is not None:
                 result["scores"] = dict(self._quick_scores(conversation, result))
             return result
@@ -235,7 +237,7 @@ class ConversationWork:
         again, owed = False, None
         named: list[str] = []
         if existing is not None:
-            named = differences(existing, stamp, judged=bool(self._judges))
+            named = differences(existing, stamp)
             rescaled = other_scale(existing, self._judges, settings.scale)
             if not named:
                 again = settings.retry_unanswered and not existing.answered
@@ -262,11 +264,11 @@ class ConversationWork:
     def _plan(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         return self._task.plan(conversation, mode, self._codebook, self._settings)
 
-    def _is_complete_unplanned(self, existing: Found, conversation: Conversation) -> bool:
+    def _is_complete_unplanned(self, existing: View, conversation: Conversation) -> bool:
         """Whether there is nothing to do, as far as that shows without the calls: most of a repeated command."""
         if self._judges or not conversation.source_sha256:  # votes need their calls; what is in no file has no digest
             return False
         if self._settings.retry_unanswered and not existing.answered:
             return False
-        wanted = self._stamping.unplanned(str(existing.calls_sha256), conversation.source_sha256)
-        return existing.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted, judged=False)
+        wanted = self._stamping.unplanned(str(existing.stamp.calls_sha256), conversation.source_sha256)
+        return existing.stamp.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted)

@@ -11,12 +11,12 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
+from attunebench.coerce import MOST, amount
 from attunebench.constants import BINARY_CATEGORY
 from attunebench.conversations.groups import diagnosis_groups
 from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
 from attunebench.metrics.emotion import as_tags
 from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
-from attunebench.results.values import MOST, amount
 from attunebench.scores import (
     ConversationAnswers,
     GroundTruthEntry,
@@ -53,8 +53,8 @@ def answers_of(result: Result, comparisons: Mapping[int, int]) -> Answers:
             for number, count in comparisons.items()
         },
         whole={
-            "post_panas": _panas(result.panas) if "predicted_post_panas" in result.measured else None,
-            "wide": _wide(result.wide) if "predicted_conversation_wide" in result.measured else None,
+            "post_panas": _panas(result.panas) if "panas" in result.measured else None,
+            "wide": _wide(result.wide) if "wide" in result.measured else None,
         },
         usage={name: known for name in _USAGE if (known := amount(result.usage.get(name))) is not None},
         api_cost=result.api_cost,
@@ -88,12 +88,12 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
 
 def _turn_answers(turn: ResultTurn, measured: frozenset[str], comparisons: int) -> TurnAnswers:
     answers: TurnAnswers = {}
-    if "em_emotion_tags" in measured:
+    if "tags" in measured:
         answers["tags"] = None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags)
-    for name, key in BINARY_BLOCKS.items():
-        if key in measured:
+    for name in BINARY_BLOCKS:
+        if name in measured:
             answers[name] = _letters(getattr(turn, name), _NO_ANSWER)  # type: ignore[literal-required]
-    if "em_pairwise_selections" in measured:
+    if "pairwise" in measured:
         answers["pairwise"] = "".join(map(turn.pairwise.get, _indices(comparisons), repeat(_NO_ANSWER)))
     return answers
 

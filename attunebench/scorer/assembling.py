@@ -14,7 +14,7 @@ from attunebench._version import __version__
 from attunebench.conversations.schema import Conversation
 from attunebench.metrics import released
 from attunebench.metrics.registry import REGISTRY_VERSION, Rules
-from attunebench.results.reading import Duplicate, Skipped, find_duplicates
+from attunebench.results.folder import Duplicate, Skipped, find_duplicates
 from attunebench.results.schema import RunOrder
 from attunebench.scorer.answers import QUESTIONS, truth_entry
 from attunebench.scorer.groups import (

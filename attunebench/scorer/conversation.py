@@ -127,7 +127,7 @@ def _score_ours(
     truth: Truth, result: Result, pairs: list[tuple[TruthTurn, ResultTurn]], drafts: DraftScores | None
 ) -> _Scored:
     turns = {turn.number: _turn_values(turn, answer, result) for turn, answer in pairs}
-    if drafts is not None and "em_drafted_response" in result.measured:
+    if drafts is not None and "draft" in result.measured:
         for turn, answer in pairs:
             found = drafts.of(truth.conversation_id, turn.number, answer.draft)
             turns[turn.number].update(bertscore.turn_values(answer.draft is not None, turn.variants.keys(), found))
@@ -139,7 +139,7 @@ def _score_ours(
     }
     values["perspective_gap"] = binary.gap(values["binary_om_accuracy"], values["binary_hp_accuracy"])
     values["phrasing_gap"] = binary.gap(values["binary_hp_accuracy"], values["binary_hp_accuracy_hp"])
-    measured_panas = "predicted_post_panas" in result.measured
+    measured_panas = "panas" in result.measured
     whole = composite(values, nothing_moved=measured_panas and panas.nothing_moved(changes))
     return _Scored({**values, **whole.values}, turns, _pooled(pairs, result), whole.complete)
 
@@ -153,13 +153,13 @@ def _turn_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Values
     measured = result.measured
     values: Values = dict.fromkeys(TURN_METRICS)
     values["neutral_turn_share"] = emotion.neutral_turn_share(truth.tags)
-    if "em_emotion_tags" in measured:
+    if "tags" in measured:
         predicted = None if answer.tags is None else emotion.as_tags((t.emotion, t.intensity) for t in answer.tags)
         values.update(emotion.turn_values(truth.tags, predicted, PANAS_SIMILARITY))
-    for block, key in BINARY_BLOCKS.items():
-        if key in measured:
+    for block in BINARY_BLOCKS:
+        if block in measured:
             values[_ACCURACIES[block]] = binary.binary_accuracy(*_binary_sides(block, truth, answer))
-    if "em_pairwise_selections" in measured:
+    if "pairwise" in measured:
         values["pairwise_accuracy"] = pairwise.pairwise_accuracy(truth.winners, answer.pairwise)
         values["kendall_tau"] = pairwise.kendall_tau(truth.sides, truth.winners, answer.pairwise)
     values.update(_draft_values(truth, answer, result))
@@ -175,7 +175,7 @@ def _binary_sides(block: str, truth: TruthTurn, answer: ResultTurn) -> tuple[Map
 def _draft_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Values:
     """Where drafts were not recorded at all, a vote shows that there was one."""
     values: Values = {}
-    recorded = "em_drafted_response" in result.measured
+    recorded = "draft" in result.measured
     has_draft = answer.draft is not None if recorded else bool(answer.judge_scores or answer.judge_binary)
     if result.judges and (recorded or has_draft):
         values["draft_judge"] = draft.draft_judge(has_draft, answer.judge_scores)
@@ -200,7 +200,7 @@ def _panas_changes(truth: Truth, result: Result) -> list[panas.Change]:
 
 
 def _panas_values(truth: Truth, result: Result, changes: list[panas.Change]) -> Values:
-    if "predicted_post_panas" not in result.measured:
+    if "panas" not in result.measured:
         return {}
     predicted = result.panas.items
     items = [panas.Change(truth.pre_items.get(i), post, predicted.get(i)) for i, post in truth.post_items.items()]
@@ -213,7 +213,7 @@ def _panas_values(truth: Truth, result: Result, changes: list[panas.Change]) -> 
 
 
 def _wide_values(truth: Truth, result: Result) -> Values:
-    if "predicted_conversation_wide" not in result.measured:
+    if "wide" not in result.measured:
         return {}
     wide, predicted = truth.wide, result.wide
     goals = questions.q1_goals(wide.q1, predicted.q1)
@@ -246,6 +246,6 @@ def _with_cells(
 
 def _pooled(pairs: list[tuple[TruthTurn, ResultTurn]], result: Result) -> Pooled:
     return {
-        block: binary.tally(_with_cells(block, *pair) for pair in pairs) if key in result.measured else None
-        for block, key in BINARY_BLOCKS.items()
+        block: binary.tally(_with_cells(block, *pair) for pair in pairs) if block in result.measured else None
+        for block in BINARY_BLOCKS
     }

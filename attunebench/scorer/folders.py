@@ -13,7 +13,7 @@ from attunebench.conversations.loading import ConversationSet, load_conversation
 from attunebench.errors import DataError, UsageError
 from attunebench.judging import JudgeScale
 from attunebench.metrics.registry import Rules
-from attunebench.results.reading import Findings, read_result, read_results, result_files
+from attunebench.results.folder import Findings, read_result, read_results, result_files
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Ground, Unknown, assemble
 from attunebench.scorer.closeness import DraftScores, Progress, draft_scores

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attunebench.judging import JudgeScale
-from attunebench.results.reading import PassedOver, Unreadable, read_result
+from attunebench.results.folder import PassedOver, Unreadable, read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Unknown
 from attunebench.scorer.closeness import DraftScores

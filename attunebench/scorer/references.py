@@ -30,8 +30,15 @@ from attunebench.constants import (
 from attunebench.metrics import emotion, questions
 from attunebench.metrics.pairwise import VARIANTS
 from attunebench.metrics.registry import cards_of
-from attunebench.results.parsing import TURN_BLOCKS, WIDE_BLOCKS
-from attunebench.results.schema import PredictedPanas, PredictedTag, PredictedWide, Result, ResultTurn
+from attunebench.results.schema import (
+    TURN_BLOCKS,
+    WIDE_BLOCKS,
+    PredictedPanas,
+    PredictedTag,
+    PredictedWide,
+    Result,
+    ResultTurn,
+)
 from attunebench.scorer.answers import QUESTIONS
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.groups import Resampling, columns_of
@@ -98,7 +105,7 @@ def empty_tag_results(facts: Iterable[GroundTruthEntry]) -> list[Result]:
             fact,
             EMPTY_TAGS,
             turns=tuple(ResultTurn(turn["turnNumber"], tags=()) for turn in fact["turns"]),
-            measured=frozenset(["em_emotion_tags"]),
+            measured=frozenset(["tags"]),
         )
         for fact in facts
     ]
@@ -111,7 +118,7 @@ def base_rate_results(facts: Sequence[GroundTruthEntry]) -> list[Result]:
     winners = _likely_winners(facts)
     tags = _likely_tags(facts)
     panas, wide = _likely_panas(facts), _likely_wide(facts)
-    measured = frozenset({*TURN_BLOCKS, *WIDE_BLOCKS} - {"em_drafted_response"})
+    measured = frozenset({*TURN_BLOCKS, *WIDE_BLOCKS} - {"draft"})
     made = []
     for row, fact in enumerate(facts):
         turns = tuple(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from attunebench.coerce import yes_no
 from attunebench.constants import (
     BINARY_CATEGORY,
     PANAS_NEGATIVE,
@@ -22,7 +23,6 @@ from attunebench.metrics import binary, released
 from attunebench.metrics.binary import UNCATEGORISED
 from attunebench.metrics.released import Comparison, Confusion, Judgement, Panas, Tags, Values, Wide
 from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
-from attunebench.results.values import yes_no
 
 _SIMILARITY = {one.lower(): {other.lower(): v for other, v in row.items()} for one, row in PANAS_SIMILARITY.items()}
 _ACCURACIES = {

@@ -9,7 +9,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.judging import JudgeScale
 from attunebench.metrics.registry import Rules
-from attunebench.results.reading import Skipped
+from attunebench.results.folder import Skipped
 from attunebench.results.schema import Result
 from attunebench.results.votes import on_one_scale
 from attunebench.scorer.alignment import MismatchError, may_be_outdated

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from attunebench.coerce import amount
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.metrics.rates import rate
 from attunebench.results.schema import Result, ResultTurn
-from attunebench.results.values import amount
 from attunebench.scorer.truth import TruthTurn
 
 RATES = {
@@ -71,21 +71,21 @@ def _counted(result: Result, pairs: Pairs) -> tuple[float, float]:
     answered = expected = 0
     for truth, answer in pairs:
         for key, given, asked in (
-            ("em_drafted_response", int(answer.draft is not None), 1),
-            ("em_emotion_tags", int(answer.tags is not None), 1),
-            ("em_binary_om_assessment", _among(truth.questions, answer.binary_om), len(truth.questions)),
-            ("em_binary_human_prediction", _among(truth.questions, answer.binary_hp), len(truth.questions)),
-            ("em_binary_om_assessment_hp", _among(truth.questions, answer.binary_om_hp), len(truth.questions)),
-            ("em_binary_human_prediction_hp", _among(truth.questions, answer.binary_hp_hp), len(truth.questions)),
-            ("em_pairwise_selections", _among(truth.comparisons, answer.pairwise), len(truth.comparisons)),
+            ("draft", int(answer.draft is not None), 1),
+            ("tags", int(answer.tags is not None), 1),
+            ("binary_om", _among(truth.questions, answer.binary_om), len(truth.questions)),
+            ("binary_hp", _among(truth.questions, answer.binary_hp), len(truth.questions)),
+            ("binary_om_hp", _among(truth.questions, answer.binary_om_hp), len(truth.questions)),
+            ("binary_hp_hp", _among(truth.questions, answer.binary_hp_hp), len(truth.questions)),
+            ("pairwise", _among(truth.comparisons, answer.pairwise), len(truth.comparisons)),
         ):
             if key in result.measured:
                 answered += given
                 expected += asked
-    if "predicted_post_panas" in result.measured:
+    if "panas" in result.measured:
         answered += _answered_items(result)
         expected += len(PANAS_ITEMS)
-    if "predicted_conversation_wide" in result.measured:
+    if "wide" in result.measured:
         wide = result.wide
         answered += sum(answer is not None for answer in (wide.q1, wide.q2, wide.q3, wide.follow_up))
         answered += len(wide.four_branch)

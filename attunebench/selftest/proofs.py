@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attunebench.protocol.read import expected_items
+from attunebench.results.schema import KEYS_OF_CALL
 from attunebench.selftest.ledger import Ledger, Page
 
 if TYPE_CHECKING:
-    from attunebench.protocol.calls import Call, Kind
+    from attunebench.protocol.calls import Call
 
 COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items", "calls.reasked")
 """The parts of a result that come from answers alone."""
@@ -26,21 +27,6 @@ _TAKEN = ("usage", "api_cost", "duration_seconds")
 MENDED = ("mended", "mended_rate", "calls.reasked", "reasked")
 """What tells how neatly answers were typed and how often they were asked for, and not what they say."""
 TOLERANCE = 1e-12
-FIELDS: Mapping[Kind, tuple[str, ...]] = {
-    "draft": ("em_drafted_response", "response_reasoning"),
-    "review": (
-        "em_emotion_tags",
-        "emotion_reasoning",
-        "em_binary_om_assessment",
-        "em_binary_human_prediction",
-        "binary_reasoning",
-    ),
-    "binary_hp": ("em_binary_om_assessment_hp", "em_binary_human_prediction_hp", "binary_hp_reasoning"),
-    "pairwise": ("em_pairwise_selections", "pairwise_reasoning"),
-    "post": ("predicted_post_panas", "predicted_conversation_wide", "post_reasoning"),
-}
-"""The fields of a turn (of `post_conversation` for `post`) that a call answers."""
-
 _Results = Mapping[str, Mapping[str, Any]]
 
 
@@ -147,12 +133,12 @@ def _answered(result: Mapping[str, Any], calls: Sequence[Call]) -> Iterator[Call
     turns = {turn["turnNumber"]: turn for turn in result["turns"]}
     for call in calls:
         block = turns[call.turn] if call.turn else result["post_conversation"]
-        if not all(_empty(block.get(name)) for name in FIELDS[call.kind]):
+        if not all(_empty(block.get(name)) for name in KEYS_OF_CALL[call.kind]):
             yield call
 
 
 def _fields(calls: Sequence[Call], turn: int) -> set[str]:
-    return {name for call in calls if call.turn == turn for name in FIELDS[call.kind]}
+    return {name for call in calls if call.turn == turn for name in KEYS_OF_CALL[call.kind]}
 
 
 def _empty(value: Any) -> bool:

@@ -21,10 +21,10 @@ from upgrades import CONVERSATIONS, FOLDERS, JUDGES, MODES, TURNS
 
 from attunebench.cli.main import main
 from attunebench.journal.hashes import prompt_digest
-from attunebench.judging import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.protocol.calls import Message
 from attunebench.reports import build_report
 from attunebench.reports.merging import merged_scores
+from attunebench.results.schema import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.scores import read_scores
 from attunebench.study import read_study
 from attunebench.study.compatibility import findings

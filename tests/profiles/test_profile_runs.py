@@ -17,7 +17,7 @@ from attunebench.analyses.model import Settings
 from attunebench.conversations.traits import TRAITS
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
-from attunebench.results.reading import load_results
+from attunebench.results.folder import load_results
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, retrying
 from attunebench.runner.reread import reparse_results
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status

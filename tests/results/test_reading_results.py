@@ -76,8 +76,8 @@ def test_values_outside_their_scale_are_not_answered():
 
 def test_null_is_asked_and_not_answered_and_absent_is_not_asked():
     assert frozenset() == parsed(post_conversation={}).measured
-    assert {"predicted_post_panas", "predicted_conversation_wide"} == parsed(post_conversation=None).measured
-    assert {"em_emotion_tags"} == parsed({"em_emotion_tags": None}).measured
+    assert {"panas", "wide"} == parsed(post_conversation=None).measured
+    assert {"tags"} == parsed({"em_emotion_tags": None}).measured
 
 
 def test_flat_panas_items_are_read_like_nested_ones():

@@ -20,7 +20,7 @@ import attunebench
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError
 from attunebench.journal import Journal, claim
-from attunebench.results.reading import load_results
+from attunebench.results.folder import load_results
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, estimate_run
 from attunebench.runner.settings import Shard
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status

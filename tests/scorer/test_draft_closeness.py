@@ -12,8 +12,8 @@ from word_encoder import FACTS, WordEncoder
 from attunebench.conversations import load_conversations
 from attunebench.metrics.registry import REGISTRY
 from attunebench.results import load_results
+from attunebench.results.folder import Findings, result_files
 from attunebench.results.parsing import parse_result
-from attunebench.results.reading import Findings, result_files
 from attunebench.scorer import score
 from attunebench.scorer.assembling import Ground
 from attunebench.scorer.closeness import DraftScores, draft_scores

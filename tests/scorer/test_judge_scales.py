@@ -15,11 +15,12 @@ from attunebench.analyses import Settings, Subject, analyse
 from attunebench.comparison import compare
 from attunebench.errors import DataError
 from attunebench.judges import judge_report, read_ballots
-from attunebench.judging import SCALE_BY_JUDGE, SCORES_BY_JUDGE, JudgeScale
+from attunebench.judging import JudgeScale
 from attunebench.metrics.draft import JUDGED
 from attunebench.protocol.calls import RATINGS
 from attunebench.reports import FORMATS, build_report, render
 from attunebench.reports.html import render_html
+from attunebench.results.schema import SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.scores import Scores
 from attunebench.study import make_study
 

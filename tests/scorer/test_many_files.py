@@ -18,8 +18,8 @@ from attunebench.conversations.reading import read_conversation
 from attunebench.errors import DataError, UsageError
 from attunebench.metrics.binary import Confusion
 from attunebench.results import load_results
+from attunebench.results.folder import Findings, result_files
 from attunebench.results.parsing import parse_result
-from attunebench.results.reading import Findings, result_files
 from attunebench.scorer import pool, score_folders, score_to_file
 from attunebench.scorer.assembling import Ground
 from attunebench.scorer.conversation import score_prepared

@@ -9,8 +9,8 @@ from factory import make_conversation
 from result_factory import oracle_result
 
 from attunebench.conversations.reading import read_conversation
+from attunebench.results.folder import Skipped
 from attunebench.results.parsing import parse_result
-from attunebench.results.reading import Skipped
 from attunebench.scorer import score, score_conversation
 
 

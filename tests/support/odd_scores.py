@@ -8,8 +8,8 @@ from typing import Any
 from planted import Plan, Skill, answered, planted_conversations
 
 from attunebench.conversations.reading import read_conversation
+from attunebench.results.folder import Skipped
 from attunebench.results.parsing import parse_result
-from attunebench.results.reading import Skipped
 from attunebench.scorer.scoring import score
 from attunebench.scores import Scores
 

@@ -18,7 +18,7 @@ from attunebench.errors import UsageError
 from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_calls, plan_conversation, plan_warnings, with_draft
-from attunebench.runner.stamps import calls_sha256
+from attunebench.runner.fingerprint import calls_sha256
 
 CODEBOOK = default_codebook()
 

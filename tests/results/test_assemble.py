@@ -11,10 +11,11 @@ from talks import parsed, small_file
 
 from attunebench.codebook import default_codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.protocol.assemble import RunFacts, add_votes, assemble
 from attunebench.protocol.calls import Answer, Call, Mode, PanasStrategy, Record, Usage
 from attunebench.protocol.plan import plan_conversation
 from attunebench.protocol.read import expected_items
+from attunebench.results.assemble import RunFacts, assemble
+from attunebench.results.votes import with_votes
 
 CODEBOOK = default_codebook()
 FACTS = RunFacts(
@@ -231,7 +232,7 @@ def test_a_judge_can_be_added_to_a_finished_result() -> None:
         replace(FACTS, judge_models=("judge-one",)),
     )
     votes = [record for record in records(TALK).values() if record.call.judge == 1]
-    assert both == add_votes(one, votes, FACTS.judge_models)
+    assert both == with_votes(one, votes, FACTS.judge_models)
 
 
 def test_a_predicted_change_is_kept_beside_the_state_it_leads_to() -> None:

@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.jsonfile import MAX_BYTES, parse_json
-from attunebench.results import values
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result
 
@@ -117,6 +117,16 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
             findings.add(found)
 
 
+def read_contents(folder: str | Path, findings: Findings) -> Iterator[tuple[Path, str, dict[str, Any]]]:
+    """As `read_results`, for whoever changes the files: path, name and JSON of each that is meant to be a result."""
+    for path, name in result_files(folder, findings):
+        found = read_content(path, name)
+        if isinstance(found, dict):
+            yield path, name, found
+        else:
+            findings.add(found)
+
+
 def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str]]:
     """The files under a folder (or the one) that may hold a result, in order, with their names relative to it.
 
@@ -141,12 +151,21 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
 
 def read_result(path: Path, name: str) -> Result | Unreadable | PassedOver:
     """The result in a file, or what the file is instead."""
+    content = read_content(path, name)
     try:
-        content = _content(path)
-        if kind_of(content) == "result":
-            return parse_result(content, source_file=name)
+        return parse_result(content, source_file=name) if isinstance(content, dict) else content
     except ValueError as error:
         return Unreadable(name, str(error))
+
+
+def read_content(path: Path, name: str) -> dict[str, Any] | Unreadable | PassedOver:
+    """The JSON of a file that is meant to be a result, or what the file is instead."""
+    try:
+        content = _content(path)
+    except ValueError as error:
+        return Unreadable(name, str(error))
+    if kind_of(content) == "result":
+        return cast("dict[str, Any]", content)
     task = content.get("task") if isinstance(content, dict) else None
     return PassedOver(name, task if task == PROFILE_TASK else "")
 
@@ -215,25 +234,25 @@ def _note_skipped(path: Path, name: str, findings: Findings) -> None:
     except ValueError as error:
         findings.unreadable.append(Unreadable(name, str(error)))
         return
-    entries = values.first(content, ("skipped", "entries")) if isinstance(content, dict) else content
+    entries = coerce.first(content, ("skipped", "entries")) if isinstance(content, dict) else content
     if isinstance(entries, dict):
         entries = list(entries.values())
-    outer = values.block(content)
+    outer = coerce.block(content)
     for entry in entries if isinstance(entries, list) else []:
-        skipped = _skipped({**outer, **values.block(entry)})
+        skipped = _skipped({**outer, **coerce.block(entry)})
         if skipped is not None:
             findings.skipped.append(skipped)
 
 
 def _skipped(entry: Mapping[str, Any]) -> Skipped | None:
-    conversation_id = values.identifier(values.first(entry, ("conversationId", "conversation_id", "conversation")))
-    em_model = values.text(values.first(entry, ("em_model", "model")))
+    conversation_id = coerce.identifier(coerce.first(entry, ("conversationId", "conversation_id", "conversation")))
+    em_model = coerce.text(coerce.first(entry, ("em_model", "model")))
     if conversation_id is None or em_model is None:
         return None
     return Skipped(
         conversation_id=conversation_id,
-        provider=values.text(entry.get("provider")) or "unknown",
+        provider=coerce.text(entry.get("provider")) or "unknown",
         em_model=em_model,
-        mode=values.text(entry.get("mode")) or "default",
-        reason=values.text(values.first(entry, ("reason", "error", "failed"))),
+        mode=coerce.text(entry.get("mode")) or "default",
+        reason=coerce.text(coerce.first(entry, ("reason", "error", "failed"))),
     )

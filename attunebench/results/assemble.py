@@ -1,0 +1,172 @@
+"""From the answers of one conversation to its result file (spec 5.2): records in, a dict ready for JSON out.
+
+Owns the file's keys and the three ways to say that something is not there: a block of which nothing was answered is
+null, an unanswered item is missing from its map, a block of which nothing was asked is empty. Pure; knows no file,
+clock or metric. Counts, usage and cost are the evaluated model's alone; what judges took stands apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from attunebench.conversations.schema import Conversation, Turn
+from attunebench.protocol.calls import Answer, Kind, Mode, Record
+from attunebench.protocol.candidates import askable_comparisons, reply_assignment
+from attunebench.protocol.post import post_block
+from attunebench.protocol.read import expected_items
+from attunebench.results.schema import DRAFT, TURN_BLOCKS, VOTE_KEYS, Stamp, judge_calls_key
+from attunebench.results.votes import spent, with_votes
+
+SCHEMA_VERSION = "1.0"
+_NOTHING = Answer({}, (), "answered")
+"""The answer to a call that was not asked."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a result says about the run that made it; all of it comes from outside, none of it from answers.
+
+    `judge_models`: by judge index. `run_timestamp`: ISO 8601 with a time zone. `scores`: metric id → value, {} where
+    nobody scored yet. `parameters` as the run's settings state them.
+    """
+
+    provider: str
+    em_model: str
+    run_timestamp: str
+    attunebench_version: str
+    prompt_set_sha256: str | None
+    codebook_sha256: str | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    judge_models: tuple[str, ...] = ()
+    epoch: int | None = None
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+
+
+def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts) -> dict[str, Any]:
+    """The result of one conversation in one mode; `records` maps call ids to finished calls.
+
+    Every call to the evaluated model must be there: one that the line kept from an answer makes a skipped
+    conversation, never a result. Judges' records may be missing (their votes are owed). Raises ValueError otherwise.
+    """
+    own = {(record.call.turn, record.call.kind): record for record in records.values() if record.call.judge is None}
+    expected = [(turn.number, kind) for turn in conversation.turns for kind in _asked_kinds(turn)] + [(0, "post")]
+    if owed := [each for each in expected if each not in own]:
+        names = ", ".join(f"{conversation.conversation_id}/{mode}/{number}/{kind}" for number, kind in owed)
+        raise ValueError(f"no result without an answer to {names}")
+    answers = {each: record.answer for each, record in own.items()}
+    result: dict[str, Any] = {
+        **provenance(conversation, list(own.values()), facts),
+        "conversationId": conversation.conversation_id,
+        "em_model": facts.em_model,
+        "mode": mode,
+        "turns": [_turn_block(conversation, turn, answers) for turn in conversation.turns],
+        "post_conversation": post_block(conversation, own[0, "post"]),
+        "scores": dict(facts.scores),
+        **taken(list(own.values())),
+    }
+    return with_votes(result, records.values(), facts.judge_models)
+
+
+def provenance(conversation: Conversation, records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
+    """How a result came about: the first keys of its file. `records` are the evaluated model's own."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "provider": facts.provider,
+        # The name alone: where the folder lay on somebody's disk is nobody's business.
+        "source_file": PurePath(conversation.source_file).name,
+        "source_sha256": conversation.source_sha256,
+        "asked_sha256": conversation.asked_sha256,
+        "em_model_reported": ", ".join(dict.fromkeys(name for record in records for name in record.models)) or None,
+        "providers_reported": sorted({name for record in records for name in record.providers}),
+        "run_timestamp": facts.run_timestamp,
+        "attunebench_version": facts.attunebench_version,
+        "prompt_set_sha256": facts.prompt_set_sha256,
+        "codebook_sha256": facts.codebook_sha256,
+        "parameters": dict(facts.parameters),
+        "structured_used": sorted({record.structured for record in records if record.structured}),
+        "adapted": {name: how for record in records for name, how in record.adapted.items()},
+        "judge_models": [],
+        "epoch": facts.epoch,
+    }
+
+
+def taken(records: Sequence[Record]) -> dict[str, Any]:
+    """What a result took: the last keys of its file. `records` are the evaluated model's own."""
+    usage, cost = spent(records)
+    timed = [record.seconds for record in records if record.seconds is not None]
+    return {
+        "calls": _counts(records),
+        "usage": usage,
+        "api_cost": cost,
+        # A sum with gaps would look like a duration.
+        "duration_seconds": round(sum(timed), 3) if len(timed) == len(records) else None,
+    }
+
+
+def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
+    """A result with the hashes by which a later run knows it again."""
+    of_judges = {judge_calls_key(scale): digest for scale, digest in stamp.judge_calls_sha256.items()}
+    return {**result, "calls_sha256": stamp.calls_sha256, "plan_sha256": stamp.plan_sha256, **of_judges}
+
+
+def _asked_kinds(turn: Turn) -> list[Kind]:
+    kinds: list[Kind] = ["draft", "review"]
+    if turn.applicable_questions:
+        kinds.append("binary_hp")
+    if askable_comparisons(turn):
+        kinds.append("pairwise")
+    return kinds
+
+
+def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[int, Kind], Answer]) -> dict[str, Any]:
+    key, asked = TURN_BLOCKS, bool(turn.applicable_questions)
+    draft, review, again, choice = (
+        answers.get((turn.number, kind), _NOTHING) for kind in ("draft", "review", "binary_hp", "pairwise")
+    )
+    assignment = reply_assignment(conversation, turn)
+    compared = bool(assignment.pairwise_assignment)
+    return {
+        "turnNumber": turn.number,
+        DRAFT: draft.values.get("drafted_response"),
+        "response_reasoning": draft.reasoning.get("reasoning"),
+        key["tags"]: review.values.get("emotion_tags"),
+        "review_reasoning": review.reasoning.get("reasoning"),
+        "emotion_reasoning": review.reasoning.get("emotion_reasoning"),
+        key["binary_om"]: _block(review.values.get("binary_om_assessment"), asked),
+        key["binary_hp"]: _block(review.values.get("binary_human_prediction"), asked),
+        "binary_reasoning": review.reasoning.get("binary_reasoning"),
+        key["binary_om_hp"]: _block(again.values.get("binary_om_assessment"), asked),
+        key["binary_hp_hp"]: _block(again.values.get("binary_human_prediction"), asked),
+        "binary_hp_reasoning": again.reasoning.get("reasoning"),
+        "reply_labels": dict(assignment.reply_labels),
+        "pairwise_assignment": {index: dict(pair) for index, pair in assignment.pairwise_assignment.items()},
+        key["pairwise"]: _block(choice.values.get("pairwise_selections"), compared),
+        "pairwise_reasoning": choice.reasoning.get("reasoning"),
+        **{name: {} for name in VOTE_KEYS},
+    }
+
+
+def _block(answered: Mapping[str, _T] | None, asked: bool) -> dict[str, _T] | None:
+    """A map of answers for the file: {} where nothing was asked, None where nothing of what was asked was answered."""
+    if not asked:
+        return {}
+    return dict(answered) if answered else None
+
+
+def _counts(records: Sequence[Record]) -> dict[str, int]:
+    """Per call, not per request: `reasked` are the calls that were asked again at least once."""
+    expected = sum(len(expected_items(record.call.asked)) for record in records)
+    return {
+        "made": len(records),
+        "reasked": sum(record.reasks > 0 for record in records),
+        "mended": sum(record.answer.mended for record in records),
+        "refused": sum(record.answer.outcome == "refused" for record in records),
+        "truncated": sum(record.answer.outcome == "truncated" for record in records),
+        "answered_items": expected - sum(len(record.answer.missing) for record in records),
+        "expected_items": expected,
+    }

@@ -1,0 +1,130 @@
+"""Is a result that is there the one that this run would make? Digests of what is asked, and what differs.
+
+What changes no prompt and no parameter re-buys nothing: a corrected label leaves these hashes as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import attunebench
+from attunebench.journal import call_digest
+from attunebench.judging import JudgeScale
+from attunebench.protocol.calls import Call
+from attunebench.results.schema import Stamp
+from attunebench.results.votes import View
+
+SCALE = "judge scale"
+"""How `other_scale` begins."""
+
+
+class Planning:
+    """Tells that a conversation's calls would come out as they did, without planning them.
+
+    Planning is pure: the same file, templates, codebook, strategy and code make the same calls. Where any of these is
+    another one, the calls themselves decide.
+    """
+
+    def __init__(self, *others: str) -> None:
+        self._made_of = sha256(b"".join(_code())).hexdigest(), *others
+
+    def __call__(self, source_sha256: str) -> str:
+        """The digest for the conversation in the file with this digest."""
+        return sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest()
+
+
+class Stamping:
+    """Stamps what one run makes. `others`: what its plans depend on beside conversation, templates and codebook."""
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *others: str,
+        prompt_set_sha256: str,
+        codebook_sha256: str,
+        judged: bool,
+        judge_scale: JudgeScale,
+    ) -> None:
+        self.planning = Planning(prompt_set_sha256, codebook_sha256, *others)
+        self._parameters = parameters
+        self._prompt_set = prompt_set_sha256
+        self._codebook = codebook_sha256
+        self._judged = judged
+        self._judge_scale = judge_scale
+
+    def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
+        """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
+        own = calls_sha256(call for call in calls if call.judge is None)
+        if not self._judged:
+            return self.unplanned(own, source_sha256)
+        # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
+        judges = calls_sha256(call for call in calls if call.judge == 0)
+        return replace(self.unplanned(own, source_sha256), judge_calls_sha256={self._judge_scale: judges})
+
+    def unplanned(self, calls_sha256: str, source_sha256: str) -> Stamp:
+        """The stamp of the file's calls where these are known to have that digest; judges' calls aside."""
+        return Stamp(
+            parameters=self._parameters,
+            prompt_set_sha256=self._prompt_set,
+            codebook_sha256=self._codebook,
+            calls_sha256=calls_sha256,
+            judge_calls_sha256={},
+            plan_sha256=self.planning(source_sha256),
+        )
+
+
+def _code() -> Iterator[bytes]:
+    """The sources of everything between a conversation's file and its calls."""
+    package = Path(attunebench.__file__).parent
+    parts = [package / name for name in ("protocol", "prompts", "conversations")]
+    files = [file for part in parts for file in sorted(part.rglob("*.py"))]
+    for file in (*files, *(package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text"))):
+        yield file.read_bytes()
+
+
+def calls_sha256(calls: Iterable[Call]) -> str:
+    """A digest of what is asked, in an order of its own (by call id)."""
+    digests = sorted((call.id, call_digest(call)) for call in calls)
+    return sha256("".join(digest for _, digest in digests).encode()).hexdigest()
+
+
+def differences(there: View, wanted: Stamp) -> list[str]:
+    """The settings in which an existing result differs from what this run would make, each with both values.
+
+    Empty means that the result is this run's own, but for votes on another scale (`other_scale`). Votes matter only
+    where the run has judges and the file has votes on its scale.
+    """
+    if not there.whole:
+        return ["turns (damaged in the file)"]
+    stamp = there.stamp
+    named = [
+        f"{key} ({_shown(stamp.parameters.get(key))} there, {_shown(value)} now)"
+        for key, value in wanted.parameters.items()
+        if stamp.parameters.get(key) != value or key not in stamp.parameters
+    ]
+    if stamp.calls_sha256 is None:
+        named.append("prompts (the file does not record which were used)")
+    elif stamp.calls_sha256 != wanted.calls_sha256:
+        templates = stamp.prompt_set_sha256 != wanted.prompt_set_sha256
+        codebook = stamp.codebook_sha256 != wanted.codebook_sha256
+        named += ["prompt templates"] * templates + ["codebook"] * codebook
+        named += [] if templates or codebook else ["conversation texts"]
+    scales = {scale for votes in there.voted.values() for scale in votes.values()}
+    asked = wanted.judge_calls_sha256.items()
+    if any(scale in scales and stamp.judge_calls_sha256.get(scale) != digest for scale, digest in asked):
+        named.append("judge prompts or reference replies")
+    return named
+
+
+def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> str | None:
+    """That votes of these judges are on another scale than is wanted, as `differences` would say it."""
+    others = {scale for judge in judges for scale in there.voted.get(judge, {}).values()} - {wanted}
+    return f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)" if others else None
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
