@@ -20,8 +20,8 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
-from attunebench.runner.reread import ReparseSummary, reparse_results
-from attunebench.runner.votes import RejudgeSummary, rejudge_results
+from attunebench.runner.reparse import ReparseSummary, reparse_results
+from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
 from attunebench.scorer import score_conversation, score_folders
 from attunebench.scorer import score_to_file as _score_to_file
 from attunebench.scorer.alignment import MismatchError
@@ -179,7 +179,7 @@ def rejudge(
 ) -> RejudgeSummary:
     """Have judges rate the drafts of results that are there, and add their votes to the result files.
 
-    `settings` come from `attunebench.runner.votes.rejudge_settings(results, judges, …)`; the evaluated models are not
+    `settings` come from `attunebench.runner.rejudge.rejudge_settings(results, judges, …)`; the evaluated models are not
     asked. Votes that are there stay, unless `settings.replace`. `models` and `modes` narrow. Raises UsageError,
     DataError and ConfigurationError as `run` does. What the votes say is told by `attunebench.judges`.
     """

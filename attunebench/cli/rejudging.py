@@ -24,7 +24,7 @@ from attunebench.judges import Ballots, judge_report, read_ballots
 from attunebench.protocol.calls import Mode
 from attunebench.reports.model import plural
 from attunebench.runner import RunSettings
-from attunebench.runner.votes import RejudgeSummary, estimate_rejudge, rejudge_settings
+from attunebench.runner.rejudge import RejudgeSummary, estimate_rejudge, rejudge_settings
 from attunebench.text import printable
 
 if TYPE_CHECKING:

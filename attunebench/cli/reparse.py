@@ -16,7 +16,7 @@ from attunebench.cli.arguments import (
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from attunebench.runner.reread import ReparseSummary
+    from attunebench.runner.reparse import ReparseSummary
 
 
 def register(app: typer.Typer) -> None:

@@ -15,7 +15,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
@@ -29,16 +28,13 @@ from attunebench.results.folder import Findings, Unreadable, find_duplicates, re
 from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import judge_calls_key
 from attunebench.results.votes import Vote, check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
-from attunebench.runner.estimate import Estimate
-from attunebench.runner.events import Observer, RunSummary, Silent
+from attunebench.runner.events import RunSummary
 from attunebench.runner.files import identity_of
 from attunebench.runner.fingerprint import calls_sha256
 from attunebench.runner.job import Job
-from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
-from attunebench.runner.run import Run, now
-from attunebench.runner.scales import settled
-from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
+from attunebench.runner.run import now
+from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
     from attunebench.runner.exchange import Rules
@@ -48,17 +44,6 @@ if TYPE_CHECKING:
 
 _PLANS = 64
 """Plans that are kept: results of one conversation come one after the other."""
-
-
-def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
-    """The settings of a run into `results` of which the judges alone are asked; `values` as `RunSettings` takes them.
-
-    Raises pydantic's ValidationError for values that fit no run.
-    """
-    # Whoever asks what it costs gets to hear nothing where nobody costs anything.
-    free = all(judge.provider == "baseline" for judge in judges)
-    drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
-    return RunSettings(em=drafts, judges=tuple(judges), output=Path(results), **values)
 
 
 @dataclass(slots=True)
@@ -82,52 +67,6 @@ class RejudgeSummary:
     without_draft: dict[str, tuple[int, ...]] = field(default_factory=dict)
     other_turns: dict[str, tuple[int, ...]] = field(default_factory=dict)
     foreign: int = 0
-
-
-def rejudge_results(
-    conversations: Sequence[Conversation],
-    settings: RunSettings,
-    codebook: Codebook,
-    *,
-    models: Sequence[str] = (),
-    modes: Sequence[str] = (),
-    observer: Observer | None = None,
-    quick_scores: QuickScores | None = None,
-    interruptible: bool = False,
-) -> RejudgeSummary:
-    """Have the judges of `rejudge_settings` rate the drafts of the results under `settings.output`; add their votes.
-
-    Votes that are there stay; with `settings.replace` a judge of these votes again, and its older vote goes when the
-    new one is there. `models` (by name or provider/model) and `modes` narrow. Raises UsageError, DataError (no
-    results, or somebody else is at work on them) and ConfigurationError (a judge that cannot be asked); what is written
-    by then stays, and the journal keeps what was answered.
-    """
-    observer = observer or Silent()
-    if not settings.judges:
-        raise UsageError("No judge is named; give at least one with --judge-model.")
-    check_judges(settings)
-    settings = settled(settings, observer.warned, within=True)
-    live = Live(settings, observer, judges_only=True, interruptible=interruptible)
-    work = VoteWork(conversations, settings, codebook, models, modes, quick_scores)
-    work.summary.run = eventloop.run(Run(work, settings, codebook, observer).by(live))
-    return work.summary
-
-
-def estimate_rejudge(
-    conversations: Sequence[Conversation],
-    settings: RunSettings,
-    codebook: Codebook,
-    *,
-    models: Sequence[str] = (),
-    modes: Sequence[str] = (),
-) -> Estimate:
-    """The votes that would be asked; what the journal has is counted too. Opens, sends and writes nothing."""
-    notes: list[str] = []
-    settings = settled(settings, notes.append, within=True)
-    work, estimate = VoteWork(conversations, settings, codebook, models, modes), Estimate(notes=notes)
-    work.survey(estimate.add, lambda _: None)
-    estimate.jobs, estimate.complete = len(work.todos), work.complete
-    return estimate
 
 
 @dataclass(frozen=True, slots=True)

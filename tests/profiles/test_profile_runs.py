@@ -19,7 +19,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
 from attunebench.results.folder import load_results
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, retrying
-from attunebench.runner.reread import reparse_results
+from attunebench.runner.reparse import reparse_results
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
 CONVERSATIONS = 3

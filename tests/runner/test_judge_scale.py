@@ -15,7 +15,7 @@ from pydantic import SecretStr
 import attunebench
 from attunebench.errors import DataError
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, estimate_run
-from attunebench.runner.votes import estimate_rejudge, rejudge_settings
+from attunebench.runner.rejudge import estimate_rejudge, rejudge_settings
 from attunebench.selftest.server import FakeServer
 
 CONVERSATIONS, TURNS = 2, 3

@@ -19,7 +19,7 @@ from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
-from attunebench.runner.votes import RejudgeSummary, rejudge_settings
+from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
 from attunebench.selftest.answers import answer_text
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
