@@ -56,7 +56,8 @@ class CacheReport:
         return [_sentence(group, reasons) for reasons, group in groups]
 
     def _is_known(self, call: Call) -> bool:
-        hasher = self._hashers[0 if call.judge is None else call.judge + 1] if self._hashers else None
+        who = 0 if call.judge is None else call.judge + 1
+        hasher = self._hashers[who] if who < len(self._hashers) else None
         if self._journal is None or hasher is None or call.slot is not None:
             return False
         hashed = hasher(call, call.messages, 0)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
     from attunebench.runner.run import QuickScores
 
+__all__ = ["RejudgeSummary", "estimate_rejudge", "rejudge_results", "rejudge_settings"]
+
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
     """The settings of a run into `results` of which the judges alone are asked; `values` as `RunSettings` takes them.

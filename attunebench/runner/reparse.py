@@ -168,9 +168,14 @@ class _Reader:
         self.summary.asked_again += asked_again
         self.summary.votes_dropped += dropped
         # What the judges took is what it was: reading takes nothing, and moves no vote to another scale.
+        voted_turns = with_votes(again, votes, result.get("judge_models") or [])["turns"]
         turns = [
-            {name: value for name, value in new.items() if name != SCALE_BY_JUDGE or name in old}
-            for old, new in zip(turns, with_votes(again, votes, result.get("judge_models") or [])["turns"], strict=True)
+            {
+                name: old.get(name) if name == SCALE_BY_JUDGE else value
+                for name, value in new.items()
+                if name != SCALE_BY_JUDGE or name in old
+            }
+            for old, new in zip(turns, voted_turns, strict=True)
         ]
         read: dict[str, Any] = json.loads(json.dumps({**again, "turns": turns}))  # as it would be read from its file
         return read

@@ -51,7 +51,9 @@ def trouble(kind: Trouble, retry_after: float | None = None, elapsed: float | No
     return TransientError(f"some {kind} trouble.", kind=kind, retry_after=retry_after, elapsed=elapsed)
 
 
-async def pass_through(pace: RateLimiter, error: Exception | None = None, seconds: float = 1.0, tokens: float = 0) -> float:
+async def pass_through(
+    pace: RateLimiter, error: Exception | None = None, seconds: float = 1.0, tokens: float = 0
+) -> float:
     """One try that takes so long and ends so; when it was sent."""
     sent = -1.0
     with contextlib.suppress(BackendError), await pace.slot(tokens):
