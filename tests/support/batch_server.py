@@ -91,6 +91,7 @@ class BatchServer:
     page: int = 100
     prices: tuple[float, float] | None = None
     port: int = 0
+    models: tuple[str, ...] = ("fake-model", "judge-a", "judge-b")
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, Made] = field(default_factory=dict)
     billed: Counter[str] = field(default_factory=Counter)
@@ -98,8 +99,7 @@ class BatchServer:
 
     def __enter__(self) -> BatchServer:
         self._lock = threading.Lock()
-        models = ("fake-model", "judge-a", "judge-b")
-        self.fake = FakeServer(self._script, port=self.port, models=models, prices=self.prices).start()
+        self.fake = FakeServer(self._script, port=self.port, models=self.models, prices=self.prices).start()
         return self
 
     def __exit__(self, *_: object) -> None:
