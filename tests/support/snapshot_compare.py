@@ -12,7 +12,7 @@ import re
 import sqlite3
 import tarfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from hashlib import sha256
 from io import BytesIO
@@ -22,9 +22,9 @@ from typing import Any
 DIGITS = 12
 WITHIN = 1e-9
 BY_THE_WAY = frozenset(
-    ("run_timestamp", "duration_seconds", "attunebench_version", "created", "when", "run_again", "results", "rejudged")
+    ("run_timestamp", "duration_seconds", "attunebench_version", "created", "when", "run_again", "rejudged", "reparsed")
 )
-"""Times, versions, commands and names of folders."""
+"""Times, versions and commands."""
 OF_JUDGES_CALLS = re.compile(r"judge_calls_sha256")
 """Digests of the identities of judges' calls, which are to change."""
 SENTENCES = frozenset(
@@ -46,30 +46,36 @@ Parts = dict[str, Any]
 """Name of a file of the snapshot → its content."""
 
 
-def parts_of(folder: Path) -> Parts:
-    """Everything of a results folder that is kept."""
-    results = {path.stem: _read(path) for path in sorted(folder.glob("[!_.]*_*.json"))}
-    skipped = [entry for path in sorted(folder.glob("_skipped_*.json")) for entry in _read(path)["skipped"]]
-    failed = {(entry["conversationId"], entry["mode"]) for entry in skipped}
+def parts_of(folder: Path, **renamed: str) -> Parts:
+    """Everything of a results folder that is kept; `renamed` fields (`provider`) are called so."""
+    found = [{**_read(path), **renamed} for path in sorted(folder.glob("[!_.]*_*.json"))]
+    names = ("conversationId", "provider", "em_model", "mode")
+    results = {"_".join(result[name] for name in names): result for result in found}
+    entries = [entry for path in sorted(folder.glob("_skipped_*.json")) for entry in _read(path)["skipped"]]
+    skipped = [entry | {key: renamed[key] for key in entry.keys() & renamed.keys()} for entry in entries]
+    made = {tuple(result[key] for key in ("conversationId", "mode", "em_model")) for result in results.values()}
     parts: Parts = {f"results/{name}.json": tidy(result) for name, result in results.items()}
-    parts["skipped.json"] = _by_id(tidy(skipped))
-    parts["journal.json"] = {"journal": journal_of(folder, failed)}
+    parts["skipped.json"] = _without_sentences(tidy(skipped))
+    parts["journal.json"] = {"journal": journal_of(folder, made)}
     for name in ("scores", "analyses"):
         if (folder / f"{name}.json").exists():
-            parts[f"{name}.json"] = _without_sentences(tidy(_read(folder / f"{name}.json")), name == "analyses")
+            parts[f"{name}.json"] = _without_sentences(
+                tidy(_read(folder / f"{name}.json")), all_texts=name == "analyses"
+            )
     return parts
 
 
-def journal_of(folder: Path, failed: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
-    """The replies in a folder's journals by what was asked, without those of conversations that `failed`: which of
-    their calls were sent before the failure was known is a matter of chance."""
+def journal_of(folder: Path, made: Collection[tuple[str, ...]]) -> dict[str, Any]:
+    """The replies in a folder's journals by what was asked, of conversations that every model has `made` in that mode:
+    which calls of one that fails were sent before the failure was known is a matter of chance."""
+    models = {model for *_, model in made}
     rows = defaultdict(list)
     for path in sorted(folder.glob("_calls*.sqlite3")):
         with closing(sqlite3.connect(path)) as database:
             database.row_factory = sqlite3.Row
-            for row in database.execute("SELECT * FROM replies"):
-                if (row["conversation_id"], row["mode"]) not in set(failed):
-                    found = _row(dict(row))
+            for row in map(dict, database.execute("SELECT * FROM replies")):
+                if all((row["conversation_id"], row["mode"], model) in made for model in models):
+                    found = _row(row)
                     names = ("conversation_id", "mode", "turn", "kind", "model", "ask", "max_tokens")
                     rows["|".join(str(found.pop(name)) for name in names)].append(found)
     return {key: sorted(found, key=lambda row: json.dumps(row, sort_keys=True)) for key, found in sorted(rows.items())}
@@ -118,7 +124,7 @@ def _name(value: Any) -> str:
     return next((value[key] for key in ("id", "name") if isinstance(value.get(key), str)), "")
 
 
-def _without_sentences(value: Any, all_texts: bool, key: str = "") -> Any:
+def _without_sentences(value: Any, *, all_texts: bool = False) -> Any:
     """Without strings for readers; `all_texts`: whatever has a space is one."""
 
     def is_sentence(key: str, each: Any) -> bool:

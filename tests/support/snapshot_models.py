@@ -23,6 +23,8 @@ from attunebench.selftest.doings import Answer, Asked, Status
 JUDGES = ("judge-a", "judge-b")
 LIMIT = 4096
 """Tokens of a first ask; a reply that was cut is asked for once more with more of them."""
+REJECTED = 422
+"""The status of requests that the server always rejects."""
 BODY_FIELDS = ("reasoning", "emotion_reasoning", "binary_reasoning")
 QUALITIES = (
     "Calm down.",
@@ -111,7 +113,7 @@ class Study:
         first = first_ask(prompt)
         content = self._judged(model, first) if model in JUDGES else self._answered(model, first)
         if content is None:
-            return Status(422, {"error": {"message": "Unprocessable input 17.", "code": "unprocessable"}})
+            return Status(REJECTED, {"error": {"message": "Unprocessable input 17.", "code": "unprocessable"}})
         digest = sha256(f"{model}\n{first}".encode()).digest()
         share = self.judge_trouble if model in JUDGES else self.models[model].trouble
         kinds = TROUBLES if model in JUDGES else self.models[model].kinds

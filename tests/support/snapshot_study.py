@@ -7,9 +7,9 @@ does not exist, and HTTP_PROXY leads to the server of this process.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +18,30 @@ from typing import Any
 import upgrades
 from batch_server import BatchServer
 from engines import openai_line, requests_in, write_lines
-from snapshot_models import JUDGES, Study
+from snapshot_compare import Parts, read
+from snapshot_models import JUDGES, REJECTED, Study
 
 from attunebench.selftest.answers import completion
 from attunebench.selftest.doings import Answer, Asked
 
+SMALL_ARCHIVE, LARGE_ARCHIVE = (
+    Path(__file__).parents[1] / "snapshot" / f"{name}.tar.xz" for name in ("small", "large")
+)
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["attunebench.api", "attunebench.cli.main"])
 URL = "http://model.test/v1"
 PRICES = (1.0, 4.0)
 """USD per million tokens of prompts and of replies."""
 STATED = tuple(
-    word for option, price in zip(("--price-in", "--price-out"), PRICES, strict=True) for word in (option, str(price))
+    word
+    for whose in ("--price", "--judge-price")
+    for way, price in zip(("in", "out"), PRICES, strict=True)
+    for word in (f"{whose}-{way}", str(price))
 )
+"""The same on the line, where no server is asked for its list."""
 JUDGED = tuple(word for judge in JUDGES for word in ("--judge-model", judge))
 MODEL, TEXT_MODEL = "fake-model", "text-model"
+SCORED = ("scores.json", "analyses.json")
 RESAMPLES = "500"
 DURATION = 1.5
 """Seconds that every result is said to have taken before it is scored, since that is not the same twice."""
@@ -48,28 +59,30 @@ class Workshop:
     def data(self) -> Path:
         return self.folder / "data"
 
-    def do(self, *words: str | Path, python: Path | str = sys.executable, status: Sequence[int] = (0,)) -> str:
-        """One command of this project in the folder, in a process of its own; what it says on both streams. Fails
-        where its exit status is none of these."""
-        return self.program(python, "-m", "attunebench.cli.main", *words, status=status)
+    def do(self, *words: str | Path, status: Sequence[int] = (0,), home: Path | None = None) -> str:
+        """What a command of this project says on both streams, run in the folder. Fails where its exit status is none
+        of these."""
+        environment = upgrades.environment(self.server, home or self.folder) | {"OPENBLAS_NUM_THREADS": "1"}
+        said = self.folder / "said.txt"
+        process = _FORKS.Process(target=_command, args=([*map(str, words)], self.folder, environment, said))
+        process.start()
+        process.join()
+        text = said.read_text(encoding="utf-8")
+        assert process.exitcode in status, f"exit status {process.exitcode} of {words}:\n{text}"
+        return text
 
-    def program(self, *words: str | Path, status: Sequence[int] = (0,)) -> str:
-        """The same for any program."""
-        environment = upgrades.environment(self.server, self.folder) | {"OPENBLAS_NUM_THREADS": "1"}
-        # Most of a start is compiling, so that is done once.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        environment.setdefault("PYTHONPYCACHEPREFIX", str(self.folder / "compiled"))
-        done = subprocess.run(
-            [str(word) for word in words],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode in status, f"exit status {done.returncode} of {words[2:]}:\n{done.stdout}"
-        return done.stdout
+
+def _command(words: list[str], folder: Path, environment: dict[str, str], said: Path) -> None:
+    """Does a command in this process, which is a new one."""
+    from attunebench.cli.main import main
+
+    with said.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    main(words)
 
 
 @contextmanager
@@ -82,9 +95,11 @@ def workshop(study: Study, folder: Path) -> Iterator[Workshop]:
         yield Workshop(study, folder, server)
 
 
-def asking(study: Study, model: str = MODEL, *, judges: bool = True, command: str = "run") -> tuple[str, ...]:
+def asking(
+    study: Study, model: str = MODEL, *, judges: bool = True, command: str = "run", url: str = URL
+) -> tuple[str, ...]:
     """The words that all ways of making the study share."""
-    words = (command, "local", model, "data", "--base-url", URL, "--modes", *study.modes)
+    words = (command, "local", model, "data", "--base-url", url, "--modes", *study.modes)
     return words + JUDGED * judges
 
 
@@ -108,37 +123,34 @@ def batches(at: Workshop, output: str = "batches") -> Path:
     return at.folder / output
 
 
-def ray(at: Workshop, output: str = "ray") -> Path:
-    at.do(*asking(at.study), "-o", output, "--executor", "ray", "--workers", "2", status=[1])
+def ray(at: Workshop, address: str, output: str = "ray") -> Path:
+    """By two workers of the cluster at that address, whose token is at home. They know no proxy of ours."""
+    cluster = ("--executor", "ray", "--ray-address", address, "--workers", "2")
+    at.do(*asking(at.study, url=at.server.url), "-o", output, *cluster, status=[1], home=Path.home())
     return at.folder / output
 
 
 def request_files(at: Workshop, output: str = "request-files") -> Path:
-    """Plan and collect until nothing new is asked; the requests of one conversation bring errors only."""
-    before: set[str] = set()
+    """Plan and collect until nothing is left but what the server always rejects."""
     for number in range(12):
         requests = at.folder / f"requests-{number}.jsonl"
         at.do(*asking(at.study, command="plan"), "-o", requests, "--results", output, *STATED)
         files = sorted(at.folder.glob(f"requests-{number}*.jsonl"))
-        lines = [line for file in files for line in requests_in(file)]
-        asked = {json.dumps(line["body"], sort_keys=True) for line in lines}
-        if asked <= before:
+        lines = [_answered(at.study, request) for request in requests_in(*files)]
+        if all((line["response"] or {}).get("status_code") == REJECTED for line in lines):
             return at.folder / output
-        before |= asked
-        responses = write_lines(at.folder / f"responses-{number}.jsonl", map(_line(at.study), lines))
+        responses = write_lines(at.folder / f"responses-{number}.jsonl", lines)
         at.do("collect", responses, "--results", output, status=(0, 1))
     raise AssertionError("there is always something left to ask")
 
 
-def _line(study: Study) -> Any:
-    def answered(request: dict[str, Any]) -> dict[str, Any]:
-        asked = Asked(0, "POST", request["url"], {}, json.dumps(request["body"]).encode())
-        said = study.says(asked)
-        if isinstance(said, Answer):
-            return openai_line(request, completion(asked, said))
-        return openai_line(request, said.body, status=said.status)
-
-    return answered
+def _answered(study: Study, request: dict[str, Any]) -> dict[str, Any]:
+    """The line that an engine writes for this request."""
+    asked = Asked(0, "POST", request["url"], {}, json.dumps(request["body"]).encode())
+    said = study.says(asked)
+    if isinstance(said, Answer):
+        return openai_line(request, completion(asked, said))
+    return openai_line(request, said.body, status=said.status)
 
 
 def rejudged(at: Workshop, output: str = "rejudged") -> Path:
@@ -170,12 +182,12 @@ def plain(at: Workshop, output: str = "plain") -> Path:
 
 def score(at: Workshop, made: Path) -> None:
     """`scores.json` and `analyses.json` in that folder's `scored`, from copies of its results."""
-    scored = made / "scored"
-    scored.mkdir()
+    scored = Path(made.name) / "scored"
+    (at.folder / scored).mkdir()
     for path in (*results_in(made), *made.glob("_skipped_*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         content |= {"duration_seconds": DURATION} if "turns" in content else {}
-        (scored / path.name).write_text(json.dumps(content), encoding="utf-8")
+        (at.folder / scored / path.name).write_text(json.dumps(content), encoding="utf-8")
     scores, analyses = made / "scores.json", made / "analyses.json"
     at.do("score", "--results", scored, "-d", "data", "-o", scores, "--resamples", RESAMPLES, status=(0, 1))
     at.do("analyze", "all", "-s", scores, "--format", "json", "-o", analyses, "--resamples", RESAMPLES)
@@ -186,5 +198,27 @@ def results_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("[!_.]*_*.json"))
 
 
+def kept(name: str) -> Parts:
+    """A folder of the small snapshot, without its scores."""
+    return {file: content for file, content in read(SMALL_ARCHIVE)[name].items() if file not in SCORED}
+
+
 VARIANTS = {"shards": shards, "batches": batches, "request-files": request_files, "rejudged": rejudged}
 """Ways besides `live` that need no further package."""
+
+ALLOWED: Mapping[str, Mapping[str, str]] = {
+    "request-files": {r"^skipped\.json: ": "of a request file nobody knows that no better answer will come"},
+    "inspect": {
+        r"[_|]verbose_omniscient(\.json)?: (not there now|.* is gone$)": "one mode is asked, since Inspect is slow",
+        r"^journal\.json/": "Inspect keeps a log of its own",
+        r"/(judge_)?api_cost: ": "Inspect knows no price of its mock model",
+        r"/structured_used/0: was \"schema\", is \"text\"$": "Inspect's mock model takes no schema",
+        r"^skipped\.json/.*/tries: ": "Inspect counts its own tries",
+    },
+    "lm-eval": {
+        r"^journal\.json/": "the framework has a cache of its own",
+        r"/(api_cost|em_model_reported|usage/\w+): was .*, is null$": "the framework hands over the text alone",
+        r"/structured_used: was \[\"text\"\], is \[\]$": "the framework does not say what it sent",
+    },
+}
+"""How the results of an executor differ from a live run's: pattern of places → why. The others do not differ."""
