@@ -42,6 +42,8 @@ ROW = (
 """The columns of a journal that are compared; of texts a digest is kept."""
 CLOSED = re.compile(r"/(em_\w+|items|fourBranchScores|pairwise_assignment|reply_labels|journal)(/[^/]+)?$")
 """Objects whose keys are data: a key more in them is a difference, not a new field."""
+LATER = ("scores.json", "analyses.json", "drills.json")
+"""What is computed from results."""
 Parts = dict[str, Any]
 """Name of a file of the snapshot → its content."""
 
@@ -58,11 +60,23 @@ def parts_of(folder: Path, **renamed: str) -> Parts:
     parts["skipped.json"] = _without_sentences(tidy(skipped))
     parts["journal.json"] = {"journal": journal_of(folder, made)}
     for name in ("scores", "analyses"):
-        if (folder / f"{name}.json").exists():
-            parts[f"{name}.json"] = _without_sentences(
-                tidy(_read(folder / f"{name}.json")), all_texts=name == "analyses"
-            )
+        if (path := folder / f"{name}.json").exists():
+            parts[path.name] = _without_sentences(tidy(_read(path)), all_texts=name == "analyses")
+    if (path := folder / "drills.json").exists():
+        parts[path.name] = {place: _target(drill) for place, drill in _read(path).items()}
     return parts
+
+
+def _target(drill: Mapping[str, Any]) -> dict[str, Any]:
+    """What a cell leads to; of conversations and turns a digest."""
+    target = {key: value for key, value in drill.items() if value is not None}
+    return target | {
+        key: _digest(json.dumps(sorted(target[key]))) for key in ("conversations", "turns") if key in target
+    }
+
+
+def _digest(text: str) -> str:
+    return f"{len(text)} {sha256(text.encode()).hexdigest()[:12]}"
 
 
 def journal_of(folder: Path, made: Collection[tuple[str, ...]]) -> dict[str, Any]:
@@ -82,12 +96,12 @@ def journal_of(folder: Path, made: Collection[tuple[str, ...]]) -> dict[str, Any
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: row[name] for name in ROW}
-    found["parameters"] = json.loads(found["parameters"])
-    found["prompt_sha256"] = found["prompt_sha256"][:16]
+    found = {name: row.get(name) for name in ROW}
+    found["parameters"] = json.loads(row["parameters"])
+    found["prompt_sha256"] = row["prompt_sha256"][:16]
     for name in ("text", "refusal", "reasoning"):
         if found[name] is not None:
-            found[name] = f"{len(found[name])} {sha256(found[name].encode()).hexdigest()[:12]}"
+            found[name] = _digest(found[name])
     return dict(tidy(found))
 
 
@@ -153,7 +167,10 @@ def differences(
     """
     found = [f"{name}: not there now" for name in kept.keys() - made.keys()]
     found += [f"{name}: not there before" for name in made.keys() - kept.keys()]
-    for name in sorted(kept.keys() & made.keys()):
+    # What was computed first comes first.
+    for name in sorted(
+        kept.keys() & made.keys(), key=lambda name: (not name.startswith("results/"), name in LATER, name)
+    ):
         found += _different(kept[name], made[name], name, strict)
     return [each for each in found if not any(re.search(pattern, each) for pattern in allowed or ())]
 

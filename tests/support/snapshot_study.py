@@ -11,14 +11,14 @@ import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import upgrades
 from batch_server import BatchServer
 from engines import openai_line, requests_in, write_lines
-from snapshot_compare import Parts, read
+from snapshot_compare import LATER, Parts, read
 from snapshot_models import JUDGES, REJECTED, Study
 
 from attunebench.selftest.answers import completion
@@ -41,7 +41,6 @@ STATED = tuple(
 """The same on the line, where no server is asked for its list."""
 JUDGED = tuple(word for judge in JUDGES for word in ("--judge-model", judge))
 MODEL, TEXT_MODEL = "fake-model", "text-model"
-SCORED = ("scores.json", "analyses.json")
 RESAMPLES = "500"
 DURATION = 1.5
 """Seconds that every result is said to have taken before it is scored, since that is not the same twice."""
@@ -181,7 +180,7 @@ def plain(at: Workshop, output: str = "plain") -> Path:
 
 
 def score(at: Workshop, made: Path) -> None:
-    """`scores.json` and `analyses.json` in that folder's `scored`, from copies of its results."""
+    """`scores.json`, `analyses.json` and `drills.json` in that folder, from copies of its results."""
     scored = Path(made.name) / "scored"
     (at.folder / scored).mkdir()
     for path in (*results_in(made), *made.glob("_skipped_*.json")):
@@ -191,6 +190,24 @@ def score(at: Workshop, made: Path) -> None:
     scores, analyses = made / "scores.json", made / "analyses.json"
     at.do("score", "--results", scored, "-d", "data", "-o", scores, "--resamples", RESAMPLES, status=(0, 1))
     at.do("analyze", "all", "-s", scores, "--format", "json", "-o", analyses, "--resamples", RESAMPLES)
+    (made / "drills.json").write_text(json.dumps(drills(scores)), encoding="utf-8")
+
+
+def drills(scores: Path) -> dict[str, Any]:
+    """Analysis, table, row and column of each cell behind which answers can be looked at → which these are. No command
+    says it but in the page of `report`."""
+    from attunebench.analyses import ANALYSES, Settings, Subject, analyse
+    from attunebench.study import read_study
+
+    subject = Subject(read_study([scores]), Settings(resamples=100))
+    found: dict[str, Any] = {}
+    for name in ANALYSES:
+        for table in analyse(name, subject).tables:
+            for number, row in enumerate(table.rows):
+                for column, cell in zip(table.columns, row, strict=True):
+                    if cell.drill is not None:
+                        found[f"{name}/{table.id}/{number}/{column.id}"] = asdict(cell.drill)
+    return found
 
 
 def results_in(folder: Path) -> list[Path]:
@@ -200,7 +217,7 @@ def results_in(folder: Path) -> list[Path]:
 
 def kept(name: str) -> Parts:
     """A folder of the small snapshot, without its scores."""
-    return {file: content for file, content in read(SMALL_ARCHIVE)[name].items() if file not in SCORED}
+    return {file: content for file, content in read(SMALL_ARCHIVE)[name].items() if file not in LATER}
 
 
 VARIANTS = {"shards": shards, "batches": batches, "request-files": request_files, "rejudged": rejudged}
