@@ -22,7 +22,10 @@ from typing import Any
 DIGITS = 12
 WITHIN = 1e-9
 BY_THE_WAY = frozenset(
-    ("run_timestamp", "duration_seconds", "attunebench_version", "created", "when", "run_again", "rejudged", "reparsed")
+    (
+        *("run_timestamp", "duration_seconds", "attunebench_version", "created", "when", "run_again", "rejudged"),
+        *("reparsed", "plan_sha256"),  # the latter is of the code that plans
+    )
 )
 """Times, versions and commands."""
 OF_JUDGES_CALLS = re.compile(r"judge_calls_sha256")
@@ -177,7 +180,7 @@ def differences(
 
 def _different(kept: Any, made: Any, place: str, strict: bool) -> Iterator[str]:
     if isinstance(kept, dict) and isinstance(made, dict):
-        for key in kept:
+        for key in (key for key in kept if key not in BY_THE_WAY):
             if key in made:
                 yield from _different(kept[key], made[key], f"{place}/{key}", strict)
             else:
