@@ -25,14 +25,14 @@ from factory import write_conversations
 
 import attunebench
 from attunebench.protocol.calls import Call, Record
-from attunebench.runner import ModelSettings, RunPlan, RunSettings, Silent
+from attunebench.runner import ModelSettings, RunPlan, RunSettings, Observer
 
 TURNS = 5
 CALLS = 4 * TURNS + 1
 AT_ONCE = 100
 
 
-class Watch(Silent):
+class Watch(Observer):
     """Times a run from the moment before its first request to its last answer."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.service import Batch, RefusedError, Service
 from attunebench.errors import UNBILLED, ConfigurationError, TransientError, Trouble
-from attunebench.runner.events import Observer, Silent
+from attunebench.runner.events import Observer
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Watcher(Observer, Protocol):
         """The batches were looked at, and will be again in so many seconds."""
 
 
-class SilentWatcher(Silent):
+class SilentWatcher(Observer):
     """The watcher of those who do not watch."""
 
     def looked(self, batches: Sequence[UnderWay], seconds: float) -> None: ...

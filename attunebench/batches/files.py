@@ -28,7 +28,7 @@ from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Journal, claim
 from attunebench.runner.budget import prices_for
-from attunebench.runner.events import Silent
+from attunebench.runner.events import Observer
 from attunebench.runner.files import prepare_folder
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
@@ -150,7 +150,7 @@ async def _plan(
             codebook,
             conversations,
             journal,
-            Silent(),
+            Observer(),
             quick_scores=quick_scores,
             run_again=origin.command,
         )
@@ -313,10 +313,10 @@ def _write_results(
     path = given or codebook_for(folder)
     book = load_codebook(path) if path else default_codebook()
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
-    settings = settled(settings, Silent().warned, under_way=judges_asked(results))
+    settings = settled(settings, Observer().warned, under_way=judges_asked(results))
     with claim(results, settings.em.provider, settings.em.model, settings.modes), Journal.read(results) as journal:
         again = head.again
-        round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)
+        round_ = Round(settings, book, talks, journal, Observer(), quick_scores=quick_scores, run_again=again)
         asked = asyncio.run(_finish(round_, again, summary))
         there = {talk.conversation_id for talk in talks}
         summary.gone |= {name for tag, name in summary.collected.talks if tag in tags} - there
@@ -325,7 +325,7 @@ def _write_results(
         if summary.collected.mended or summary.collected.known:
             # Results that went without an answer are made anew where a line has brought it, now or before a kill.
             settings = settings.model_copy(update={"retry_unanswered": True})
-            round_ = Round(settings, book, talks, journal, Silent(), quick_scores=quick_scores, run_again=again)
+            round_ = Round(settings, book, talks, journal, Observer(), quick_scores=quick_scores, run_again=again)
             asyncio.run(_mend(round_, summary))
 
 

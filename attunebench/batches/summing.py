@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attunebench.runner.estimate import estimate_run
-from attunebench.runner.events import RunPlan, RunSummary, Silent, Stop
+from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
 from attunebench.runner.order import order_words, sample_words
 from attunebench.runner.results import now
 from attunebench.runner.run import choose
@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 """(conversation id, mode)"""
 
 
-class Sums(Silent):
+class Sums(Observer):
     """Adds up a run's rounds. It is the rounds' observer, and passes on to `observer` which results were written."""
 
     def __init__(

@@ -12,6 +12,7 @@ from attunebench.protocol.calls import PREDICTED_PROFILE
 from attunebench.protocol.profile import TEMPLATES, plan_profile
 from attunebench.results.assemble import RunFacts, provenance, taken
 from attunebench.runner.files import Identity, result_name
+from attunebench.runner.task import Task
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -24,8 +25,8 @@ _MODE = "default"
 
 
 @dataclass(frozen=True)
-class ProfileTask:
-    """A `runner.task.Task`. `traits` as `conversations.traits.traits_of` makes them of the data at hand."""
+class ProfileTask(Task):
+    """Predicting profiles. `traits` as `conversations.traits.traits_of` makes them of the data at hand."""
 
     traits: tuple[Trait, ...] = TRAITS
     name: str = PROFILE_TASK

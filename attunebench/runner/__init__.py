@@ -1,7 +1,7 @@
 """The engine: asks models the planned calls and writes result files. Knows no prompt's wording and no metric."""
 
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
-from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent
+from attunebench.runner.events import Observer, RunPlan, RunSummary
 from attunebench.runner.pricing import KnownPrices, known_prices
 from attunebench.runner.run import QuickScores, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
@@ -16,7 +16,6 @@ __all__ = [
     "RunPlan",
     "RunSettings",
     "RunSummary",
-    "Silent",
     "Structured",
     "estimate_run",
     "known_prices",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from attunebench.protocol.read import expected_items
 from attunebench.results.served import worth_telling
@@ -123,8 +123,8 @@ class RunSummary:
                 self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
 
 
-class Observer(Protocol):
-    """Told of everything that happens, in the engine's own thread: be quick."""
+class Observer:
+    """Told of everything that happens, in the engine's own thread: be quick. By itself it does nothing."""
 
     def started(self, plan: RunPlan) -> None:
         """Before the first call."""
@@ -161,20 +161,3 @@ class Observer(Protocol):
 
     def finished(self, summary: RunSummary) -> None:
         """After the last call."""
-
-
-class Silent:
-    """The observer of those who do not watch."""
-
-    def started(self, plan: RunPlan) -> None: ...
-    def retrying(self, call: Call, reason: str, wait: float) -> None: ...
-    def reasking(self, call: Call, missing: int) -> None: ...
-    def answered(self, call: Call, record: Record) -> None: ...
-    def written(self, conversation_id: str, mode: str, path: Path) -> None: ...
-    def skipped(self, conversation_id: str, mode: str, reason: str) -> None: ...
-    def warned(self, message: str) -> None: ...
-    def pausing(self, model: str, reason: str, seconds: float) -> None: ...
-    def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None: ...
-    def stalled(self, waiting_for: str, seconds: float) -> None: ...
-    def interrupted(self, under_way: int, grace: float) -> None: ...
-    def finished(self, summary: RunSummary) -> None: ...

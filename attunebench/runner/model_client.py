@@ -124,7 +124,8 @@ class _Fetch:
         self._ask = ask
         self._effort = effort
         self._before = replace(effort)
-        self._clock = _Clock()
+        self._sent_at = ""
+        self._began = 0.0
         self._worker = worker
         self._covered: list[Ticket] = []
         self._entry: Entry | None = None
@@ -169,9 +170,10 @@ class _Fetch:
         client, reply, billed = self._client, None, True
         if client.halted:
             raise Halted
-        ticket = self._covered.pop()
-        self._clock.start()
-        client.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+        ticket, now = self._covered.pop(), asyncio.get_running_loop().time()
+        if not self._sent_at:  # of several tries the first
+            self._sent_at, self._began = datetime.now(timezone.utc).isoformat(timespec="milliseconds"), now
+        client.on_wire[self._worker] = (self._call, now)
         try:
             reply = await client.backend.complete(self._request)
         except TransientError as error:
@@ -235,30 +237,13 @@ class _Fetch:
             self._ask,
             hasher(self._call, self._ask.messages, self._ask.number),
             hasher,
-            sent_at=self._clock.at,
-            seconds=self._clock.seconds,
+            sent_at=self._sent_at,
+            seconds=asyncio.get_running_loop().time() - self._began if self._sent_at else 0.0,
             reply=reply,
             error=error,
             tries=self._effort.requests - self._before.requests,
             lost=self._effort.lost - self._before.lost,
         )
-
-
-class _Clock:
-    """When a request first left, and how long it is since."""
-
-    def __init__(self) -> None:
-        self.at = ""
-        self._began: float | None = None
-
-    def start(self) -> None:
-        if self._began is None:
-            self._began = asyncio.get_running_loop().time()
-            self.at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-    @property
-    def seconds(self) -> float:
-        return asyncio.get_running_loop().time() - self._began if self._began is not None else 0.0
 
 
 def hasher(backend: Backend, settings: RunSettings, *, judge: bool) -> Hasher:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench import eventloop
 from attunebench.errors import UsageError
 from attunebench.runner.estimate import Estimate
-from attunebench.runner.events import Observer, Silent
+from attunebench.runner.events import Observer
 from attunebench.runner.live import Live
 from attunebench.runner.run import Run
 from attunebench.runner.scales import settled
@@ -56,7 +56,7 @@ def rejudge_results(
     results, or somebody else is at work on them) and ConfigurationError (a judge that cannot be asked); what is written
     by then stays, and the journal keeps what was answered.
     """
-    observer = observer or Silent()
+    observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
     check_judges(settings)

@@ -25,7 +25,7 @@ from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.cache_report import CacheReport
 from attunebench.runner.estimate import Estimate
-from attunebench.runner.events import Observer, RunPlan, RunSummary, Silent, Stop
+from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import write_json
 from attunebench.runner.live import Live
@@ -133,7 +133,7 @@ def run_conversations(
     stops them. Raises UsageError, DataError (results of other settings) and ConfigurationError; what is written by then
     stays.
     """
-    observer = observer or Silent()
+    observer = observer or Observer()
     settings = settled(settings, observer.warned)
     check_judges(settings)
     live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing

@@ -7,7 +7,7 @@ benchmark does. A task knows no network, no file but by its name, and no score.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.plan import plan_conversation, plan_warnings
@@ -22,54 +22,25 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import RunSettings
 
 
-class Task(Protocol):
-    """What is asked of each conversation and mode. Everything is a function of its arguments and the task itself."""
+class Task:
+    """What is asked of each conversation and mode: the benchmark itself (spec 03), of which other tasks override what
+    they do otherwise. Everything is a function of its arguments and the task.
+    """
 
-    @property
-    def name(self) -> str:
-        """ "" for the benchmark itself; else what keeps this task's lists and locks apart from those of others."""
+    name: str = ""
+    """"" for the benchmark itself; else what keeps this task's lists and locks apart from those of others."""
+    plan_inputs: tuple[str, ...] = ()
+    """What its plans depend on beside conversation, templates, codebook and settings, as texts."""
 
     @property
     def prompt_set_sha256(self) -> str:
         """The digest of the templates that its prompts are made of."""
-
-    @property
-    def plan_inputs(self) -> tuple[str, ...]:
-        """What its plans depend on beside conversation, templates, codebook and settings, as texts."""
-
-    def plan(
-        self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
-    ) -> tuple[Call, ...]:
-        """All calls of a conversation in a mode, judges' calls among them. UsageError for settings that do not fit."""
-
-    def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
-        """What a user should know once about the prompts of these conversations."""
-
-    def assemble(
-        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
-    ) -> dict[str, Any]:
-        """The content of the result file. `turns` is a list, {turnNumber, em_drafted_response, votes …} each."""
-
-    def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
-        """Whose result of this task a file's content is; None where it is none of them."""
-
-    def result_name(self, identity: Identity) -> str:
-        """The file name of a result."""
-
-
-class Benchmark:
-    """The benchmark's own task: draft, review, compare, foresee (spec 03)."""
-
-    name = ""
-    plan_inputs: tuple[str, ...] = ()
-
-    @property
-    def prompt_set_sha256(self) -> str:
         return prompt_set_sha256()
 
     def plan(
         self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
     ) -> tuple[Call, ...]:
+        """All calls of a conversation in a mode, judges' calls among them. UsageError for settings that do not fit."""
         return plan_conversation(
             conversation,
             mode,
@@ -80,18 +51,22 @@ class Benchmark:
         )
 
     def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
+        """What a user should know once about the prompts of these conversations."""
         return plan_warnings(conversations, codebook)
 
     def assemble(
         self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
     ) -> dict[str, Any]:
+        """The content of the result file. `turns` is a list of objects with `turnNumber`, a draft and votes."""
         return assemble(conversation, mode, records, facts)
 
     def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
+        """Whose result of this task a file's content is; None where it is none of them."""
         return identity_of(data)
 
     def result_name(self, identity: Identity) -> str:
+        """The file name of a result."""
         return result_name(identity)
 
 
-BENCHMARK: Task = Benchmark()
+BENCHMARK = Task()

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from attunebench.runner.replay import folded
 from engines import openai_line, ray_row, reply, vllm_line
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,6 @@ from attunebench.batches.table import Row
 from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
-from attunebench.runner.replay import folded
 from attunebench.selftest.server import Answer
 
 REQUEST = {

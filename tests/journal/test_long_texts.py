@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from attunebench.runner.replay import folded
 from entries import an_entry
 
 from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal.entries import BEGINNING, LONGEST_TEXT, from_row, to_row
 from attunebench.protocol.calls import Asked, Call, Message, Record
-from attunebench.runner.replay import folded
 
 CALL = Call("c/default/1/draft", "c", "default", 1, "draft", (Message("user", "Hello"),), Asked("draft"), {})
 DRAFT = json.dumps({"drafted_response": "I am here."})

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 import attunebench
 from attunebench.errors import ConfigurationError
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 from attunebench.spreading.on_ray import run_on_ray
 
@@ -32,7 +32,7 @@ TOOK_PLACE = ("run_timestamp", "duration_seconds", "usage", "api_cost")
 Go = Callable[..., RunSummary]
 
 
-class Heard(Silent):
+class Heard(Observer):
     """Counts what the driver's observer is told, and notes when."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ def settings(server: FakeServer, tmp_path: Path) -> Callable[..., RunSettings]:
 def go(cluster: str, data: Path, settings: Callable[..., RunSettings]) -> Go:
     """`go(observer=…, …)`: a run by two workers."""
 
-    def run(observer: Silent | None = None, **values: Any) -> RunSummary:
+    def run(observer: Observer | None = None, **values: Any) -> RunSummary:
         return run_on_ray(attunebench.load_conversations(data), settings(**values), workers=2, observer=observer)
 
     return run

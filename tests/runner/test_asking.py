@@ -20,7 +20,7 @@ from attunebench.errors import DataError, TransientError
 from attunebench.journal import Journal
 from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
 from attunebench.runner.budget import Budget
 from attunebench.runner.exchange import Rules
 from attunebench.runner.job import Job
@@ -67,9 +67,9 @@ def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Reque
         """Nothing is written."""
 
     async def once() -> None:
-        limiter = RateLimiter("m", 16, observer=Silent(), rng=NoJitter())
-        client = ModelClient(backend, told, Silent(), limiter=limiter, budget=budget)
-        await Engine(iter([job]), client, [], workers=2, done=done, observer=Silent()).run()
+        limiter = RateLimiter("m", 16, observer=Observer(), rng=NoJitter())
+        client = ModelClient(backend, told, Observer(), limiter=limiter, budget=budget)
+        await Engine(iter([job]), client, [], workers=2, done=done, observer=Observer()).run()
 
     run_virtual(once())
     return job.records[CALLS["pairwise"].id], backend.requests, budget

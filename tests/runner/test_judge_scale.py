@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 import attunebench
 from attunebench.errors import DataError
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, estimate_run
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
 from attunebench.runner.rejudge import estimate_rejudge, rejudge_settings
 from attunebench.selftest.server import FakeServer
 
@@ -23,7 +23,7 @@ Run = Callable[..., RunSummary]
 SCALES = "em_draft_judge_scale_by_model"
 
 
-class Heard(Silent):
+class Heard(Observer):
     """What a user is told."""
 
     def __init__(self) -> None:

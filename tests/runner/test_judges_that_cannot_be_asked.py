@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from attunebench.runner import RunSummary, Silent, live
+from attunebench.runner import Observer, RunSummary, live
 from attunebench.selftest.server import Answer, FakeServer, Status
 
 TURNS = 3
 
 
-class Heard(Silent):
+class Heard(Observer):
     """Keeps what a user is told once."""
 
     def __init__(self) -> None:

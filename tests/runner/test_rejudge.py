@@ -18,7 +18,7 @@ import attunebench
 from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
 from attunebench.selftest.answers import answer_text
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
@@ -316,7 +316,7 @@ def test_judged_results_are_kept_out_of_a_run_and_a_running_model_out_of_judging
             run(replace=True)
         refused.append(str(told.value))
 
-    class Meanwhile(Silent):
+    class Meanwhile(Observer):
         def started(self, plan: object) -> None:
             thread = threading.Thread(target=try_to_run)
             thread.start()

@@ -22,7 +22,7 @@ from attunebench.backends.providers import resolve
 from attunebench.cli.main import main
 from attunebench.protocol.modes import MODES
 from attunebench.runner import ModelSettings, RunSummary, live, pacing, retrying
-from attunebench.runner.events import Silent
+from attunebench.runner.events import Observer
 from attunebench.selftest.answers import answer_text, first_ask
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw, Status
 
@@ -37,7 +37,7 @@ AT_ONCE = 4
 Run = Callable[..., RunSummary]
 
 
-class Noting(Silent):
+class Noting(Observer):
     """An observer that keeps what it is told."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import DataError
 from attunebench.journal import Journal, claim
 from attunebench.results.folder import load_results
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, estimate_run
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
 from attunebench.runner.settings import Shard
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
@@ -67,7 +67,7 @@ def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
         process.communicate()
 
 
-class Warnings(Silent):
+class Warnings(Observer):
     def __init__(self) -> None:
         self.said = ""
 
@@ -79,7 +79,7 @@ class Warnings(Silent):
 def go(server: FakeServer, data: Path, tmp_path: Path) -> Go:
     """`go("1/2", …)`: a shard's run (or the whole one) in this process."""
 
-    def run(shard: str | None = None, *, observer: Silent | None = None, **settings: Any) -> RunSummary:
+    def run(shard: str | None = None, *, observer: Observer | None = None, **settings: Any) -> RunSummary:
         values = {"output": tmp_path / "results", "concurrency": AT_ONCE, "max_tries": 1, **settings}
         part = Shard.parse(shard) if shard else None
         em = ModelSettings(provider="local", model="m", base_url=server.url)

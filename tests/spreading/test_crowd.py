@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from attunebench.runner.totals import Totals
 
 from attunebench.errors import ConfigurationError
-from attunebench.runner.events import Silent
-from attunebench.runner.budget import Budget, Cost
+from attunebench.runner.events import Observer
 from attunebench.runner.stint import Done, Gathered
-from attunebench.runner.totals import Totals
 from attunebench.spreading.crowd import LIVES, Crowd, Died
 from attunebench.spreading.desk import Desk, Life, News
 from attunebench.spreading.worker import Refused
@@ -79,7 +78,7 @@ class Scripted:
         return count
 
 
-class Heard(Silent):
+class Heard(Observer):
     def __init__(self) -> None:
         self.said: list[str] = []
         self.paces: list[tuple[int, int, int]] = []

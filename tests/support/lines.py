@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from attunebench.errors import BackendError, TransientError, Trouble
 from attunebench.protocol.calls import Call
-from attunebench.runner.events import Silent
+from attunebench.runner.events import Observer
 from attunebench.runner.pacing import RateLimiter
 
 
@@ -21,7 +21,7 @@ class NoJitter(random.Random):
 
 
 @dataclass
-class Told(Silent):
+class Told(Observer):
     """Keeps what the line tells."""
 
     pauses: list[tuple[str, float]] = field(default_factory=list)

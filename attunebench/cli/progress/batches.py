@@ -18,7 +18,7 @@ from attunebench.cli.progress import words
 from attunebench.cli.progress.screen import Line, Screen
 from attunebench.cli.progress.ticker import Ticker
 from attunebench.reports.model import plural
-from attunebench.runner import RunPlan, RunSettings, Silent
+from attunebench.runner import Observer, RunPlan, RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LATEST = 600.0
 _MOST_SHOWN = 8
 
 
-class BatchDisplay(Silent):
+class BatchDisplay(Observer):
     """A watcher that writes lines; what is under way is a block at the foot of a terminal. `quiet`: only what must be
     said."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attunebench.runner import RunPlan, RunSettings, Silent
+from attunebench.runner import Observer, RunPlan, RunSettings
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Record
@@ -57,7 +57,7 @@ class Stop:
     until: float
 
 
-class Tally(Silent):
+class Tally(Observer):
     """The observer that both displays read. `wake` is called for what must be seen at once."""
 
     def __init__(self, settings: RunSettings, clock: Callable[[], float] = time.monotonic) -> None:
