@@ -1,0 +1,30 @@
+"""The design's second rule: whoever makes the calls, one place assembles results, and one class knows what is open."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import attunebench
+
+PACKAGE = Path(attunebench.__file__).parent
+
+
+def calls(name: str) -> Iterator[str]:
+    """The modules that call something of this name, as paths in the package."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func
+                if name == (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)):
+                    yield path.relative_to(PACKAGE).as_posix()
+
+
+def test_only_a_run_assembles_results() -> None:
+    # A task's own `assemble` is the function of results/; whoever wants a result asks the run for it.
+    assert {"runner/run.py", "runner/task.py"} == set(calls("assemble"))
+
+
+def test_only_a_job_follows_the_exchange_of_a_call() -> None:
+    assert {"runner/job.py"} == set(calls("Exchange"))
