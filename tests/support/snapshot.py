@@ -14,12 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from snapshot_compare import Parts, differences, parts_of, read, write
 from snapshot_models import LARGE, SMALL
-from snapshot_study import Workshop, live, plain, score, workshop
-
-FOLDER = Path(__file__).parents[1] / "snapshot"
+from snapshot_study import LARGE_ARCHIVE, MODEL, SMALL_ARCHIVE, Workshop, live, plain, score, workshop
 
 
 def main() -> int:
@@ -28,7 +27,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with the snapshot that is kept")
     parser.add_argument("--strict", action="store_true", help="with --check: new keys are differences too")
     options = parser.parse_args()
-    archive = FOLDER / ("large.tar.xz" if options.large else "small.tar.xz")
+    archive = LARGE_ARCHIVE if options.large else SMALL_ARCHIVE
     folders = made(large=options.large)
     if not options.check:
         write(archive, folders)
@@ -46,7 +45,7 @@ def made(*, large: bool) -> dict[str, Parts]:
     """The folders of the snapshot, made now."""
     study = LARGE if large else SMALL
     with tempfile.TemporaryDirectory() as folder, workshop(study, Path(folder)) as at:
-        main_folder = _timed("live", lambda at: live(at, models=tuple(study.models) if large else ("fake-model",)), at)
+        main_folder = _timed("live", lambda at: live(at, models=tuple(study.models) if large else (MODEL,)), at)
         _timed("score and analyze", lambda at: score(at, main_folder), at)
         folders = {"live": parts_of(main_folder)}
         if not large:
@@ -54,7 +53,7 @@ def made(*, large: bool) -> dict[str, Parts]:
         return folders
 
 
-def _timed(what: str, work: Callable[[Workshop], Path], at: Workshop) -> Path:
+def _timed(what: str, work: Callable[[Workshop], Any], at: Workshop) -> Any:
     began = time.monotonic()
     result = work(at)
     print(f"{what}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
