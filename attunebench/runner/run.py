@@ -226,8 +226,7 @@ class Run:
     def count(self, job: Job) -> None:
         """Count the calls of a job that have their answers, each once."""
         counted = self._counted.setdefault(job.key, set())
-        for call_id in job.records.keys() - counted:
-            record = job.records[call_id]
+        for record in (record for call_id, record in job.records.items() if call_id not in counted):
             judge = record.call.judge
             self.summary.add(record, (self.settings.em if judge is None else self.settings.judges[judge]).model)
         counted.update(job.records)

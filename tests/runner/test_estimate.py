@@ -52,7 +52,7 @@ PROMPTS, REPLIES = Prices(1.0, 0.0), Prices(0.0, 1.0)
 
 
 def test_prompts_cost_by_their_characters_and_at_worst_twice_that(tmp_path: Path) -> None:
-    counted = estimate(tmp_path / "results").counted
+    counted = estimate(tmp_path / "results")
     tokens = sum(kind.characters for kind in counted.kinds()) / CHARACTERS_PER_TOKEN
     assert (tokens, WORST * tokens) == counted.price([PROMPTS], 4096)
 
@@ -60,18 +60,18 @@ def test_prompts_cost_by_their_characters_and_at_worst_twice_that(tmp_path: Path
 def test_replies_cost_by_their_usual_length_and_at_worst_their_limit(tmp_path: Path) -> None:
     found = estimate(tmp_path / "results", limit=1)
     calls = {"draft": 3, "review": 3, "binary_hp": 3, "pairwise": 3, "post": 1}
-    assert (sum(n * EXPECTED_REPLY[kind] for kind, n in calls.items()), 13 * 4096) == found.counted.price(
+    assert (sum(n * EXPECTED_REPLY[kind] for kind, n in calls.items()), 13 * 4096) == found.price(
         [REPLIES], 4096
     )
 
 
 def test_no_reply_is_expected_to_be_longer_than_its_limit(tmp_path: Path) -> None:
-    assert (26 * 50, 26 * 50) == estimate(tmp_path / "results").counted.price([REPLIES], 50)
+    assert (26 * 50, 26 * 50) == estimate(tmp_path / "results").price([REPLIES], 50)
 
 
 def test_reasons_make_replies_longer(tmp_path: Path) -> None:
     plain, verbose = (
-        estimate(tmp_path / "results", modes=(mode,)).counted.price([REPLIES], 4096) for mode in ("default", "verbose")
+        estimate(tmp_path / "results", modes=(mode,)).price([REPLIES], 4096) for mode in ("default", "verbose")
     )
     assert plain is not None
     assert verbose is not None
@@ -80,7 +80,7 @@ def test_reasons_make_replies_longer(tmp_path: Path) -> None:
 
 
 def test_each_judge_is_paid_by_its_own_price(tmp_path: Path) -> None:
-    counted = estimate(tmp_path / "results", judges=2).counted
+    counted = estimate(tmp_path / "results", judges=2)
     free, judge = Prices(0.0, 0.0), 6 * EXPECTED_REPLY["judge"]
     assert (judge, 6 * 4096) == counted.price([free, REPLIES, free], 4096)
     assert (2 * judge, 12 * 4096) == counted.price([free, REPLIES, REPLIES], 4096)
@@ -88,7 +88,7 @@ def test_each_judge_is_paid_by_its_own_price(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prices", [(None, REPLIES), (REPLIES, None), (REPLIES,), ()])
 def test_one_unknown_price_makes_the_whole_unknown(tmp_path: Path, prices: tuple[Prices | None, ...]) -> None:
-    assert estimate(tmp_path / "results", judges=1).counted.price(prices, 4096) is None
+    assert estimate(tmp_path / "results", judges=1).price(prices, 4096) is None
 
 
 def test_nothing_is_made_on_disk(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def calls(name: str) -> Iterator[str]:
 
 
 def test_only_a_run_assembles_results() -> None:
-    # The scorer has an `assemble` of its own, of scores. A task's own `assemble` is the function of results/; whoever wants a result asks the run for it.
+    # A task's own `assemble` is the function of results/. The scorer has one of its own, of scores.
     assert {"runner/run.py", "runner/task.py"} == {each for each in calls("assemble") if not each.startswith("scorer/")}
 
 
