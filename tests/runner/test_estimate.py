@@ -53,7 +53,7 @@ PROMPTS, REPLIES = Prices(1.0, 0.0), Prices(0.0, 1.0)
 
 def test_prompts_cost_by_their_characters_and_at_worst_twice_that(tmp_path: Path) -> None:
     counted = estimate(tmp_path / "results")
-    tokens = sum(kind.characters for kind in counted.kinds()) / CHARACTERS_PER_TOKEN
+    tokens = sum(kind.characters for kind in counted.kinds) / CHARACTERS_PER_TOKEN
     assert (tokens, WORST * tokens) == counted.price([PROMPTS], 4096)
 
 
