@@ -73,15 +73,15 @@ class Journal:
                 stack.callback(release, lock)
             if copies is not None:
                 stack.callback(copies.cleanup)
-            readers = [_Reader(file, folder / file.name if folder else file) for file in files]
-            self._readers = [stack.enter_context(closing(reader)) for reader in readers]
-            # The own file is empty at first and fills.
-            self._read_from = [
-                reader
-                for reader, file in zip(self._readers, files, strict=True)
-                if file == path or any(reader.rows("SELECT 1 FROM replies LIMIT 1"))
-            ]
             self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
+            self._readers, self._read_from = [], list[_Reader]()
+            for file in files:
+                own = path is not None and file.name == path.name
+                through = self._writer if own and copies is not None else None
+                reader = stack.enter_context(closing(_Reader(file, folder / file.name if folder else file, through)))
+                self._readers.append(reader)
+                # The own file is empty at first and fills.
+                self._read_from += [reader] if own or any(reader.rows("SELECT 1 FROM replies LIMIT 1")) else []
             self._held = stack.pop_all()
 
     @classmethod
@@ -127,7 +127,7 @@ class Journal:
 
     @classmethod
     def _beside_others(cls, folder: Path, own: Path | None, lock: Lock | None) -> Journal:
-        """A journal that reads copies of all files, its own included, made while nobody writes to them.
+        """A journal that reads copies of all files but its own, made while nobody writes to them.
 
         A database that another machine is changing can be read only as far as the file system passes locks on and shows
         changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
@@ -234,15 +234,17 @@ def _marks(values: Sequence[Any]) -> str:
 
 
 class _Reader:
-    """Reads one file; what SQLite or a checksum finds wrong in it is a sentence."""
+    """Reads one file; what SQLite or a checksum finds wrong in it is a sentence. `through`: its writer, where no other
+    connection may stand beside that one."""
 
-    def __init__(self, path: Path, called: Path) -> None:
+    def __init__(self, path: Path, called: Path, through: _Writer | None = None) -> None:
         self._path = called
         self._connection = reading(path)
+        self._execute = self._connection.execute if through is None else through.rows
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from self._connection.execute(sql, values)
+            yield from self._execute(sql, values)
         except sqlite3.Error as error:
             raise unusable(self._path, str(error)) from error
 
@@ -264,6 +266,7 @@ class _Writer:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[tuple[str, tuple[Any, ...], asyncio.Future[None] | None] | None]
         self._queue = queue.SimpleQueue()
         try:
@@ -280,6 +283,10 @@ class _Writer:
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put((_INSERT, to_row(entry), written))
         await written
+
+    def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
+        with self._lock:
+            return self._connection.execute(sql, values).fetchall()
 
     def put_terms(self, row: tuple[Any, ...]) -> None:
         self._queue.put(("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row, None))
@@ -308,7 +315,7 @@ class _Writer:
 
     def _commit(self, statements: Sequence[tuple[str, tuple[Any, ...]]]) -> DataError | None:
         try:
-            with self._connection:
+            with self._lock, self._connection:
                 for sql, row in statements:
                     self._connection.execute(sql, row)
         except (sqlite3.Error, OverflowError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batch_server import BatchServer, varied
 from factory import write_conversations
 
 from attunebench.journal.owners import owner_file, try_owner
@@ -134,6 +135,30 @@ def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
     assert (0, False) == (third.returncode, "Warning" in third.stderr), third.stderr
     assert 5 + 3 == len(fake_server.bodies)
     assert not list((tmp_path / "results").glob(".*owner*"))
+
+
+def test_a_run_by_batches_finds_what_it_has_kept_and_asks_it_once(library: Path, tmp_path: Path) -> None:
+    """Reasks and votes of judges follow on replies that this same process has written."""
+    data = write_conversations(tmp_path / "data", 1, seed=3, turns=1)
+    with BatchServer(says=lambda asked: Answer("no") if "original" in asked.prompt else varied(asked)) as server:
+        words = ["run", "local", "fake-model", str(data), "--base-url", server.url, "-o", "results", "--batch"]
+        command = [
+            sys.executable,
+            "-m",
+            "attunebench.cli.main",
+            *words,
+            "--poll-interval",
+            "0",
+            "-M",
+            "judge-a",
+            "--max-reasks",
+            "1",
+        ]
+        environment = without_locks(library, tmp_path / "results", errno.ENOLCK)
+        ended = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        assert set(server.billed.values()) == {1}
+        assert len(server.billed) > 6
 
 
 def owned_by(path: Path, **changes: Any) -> Path:
