@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from attunebench.batches.files import CollectSummary, Origin, PlanSummary, collect_responses, plan_requests
-from attunebench.batches.requests import SERVICE, Limits
+from attunebench.batches.files import CollectSummary, PlanSummary, collect_responses, plan_requests
+from attunebench.batches.requests import SERVICE, Limits, Origin
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.judging import JUDGE_SCALE, JudgeScale

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,21 +17,26 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.base import Request
 from attunebench.backends.caught import fault_of_error, kept_headers, located, outcome_of_body, without_key
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.negotiation import Terms, adapted, first_terms, guessed
+from attunebench.backends.negotiation import Terms, adapted, guessed
 from attunebench.backends.wire import error_in, number, parse_body, says_something, tidy
-from attunebench.batches.requests import tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, RejectedError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.backends.providers import Endpoint
-    from attunebench.batches.table import Row
-    from attunebench.protocol.calls import Kind
-    from attunebench.runner.settings import Structured
+    from attunebench.batches.requests import Row
 
+CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
+"""The ids of our requests: the tag of their plan, and their number in it from 1."""
 NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))
 """Codes of lines whose request no model has seen."""
+
+
+def tag_of(custom_id: str) -> str | None:
+    """The tag in a custom id of ours; None for somebody else's."""
+    found = CUSTOM_ID.fullmatch(custom_id)
+    return found[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +162,14 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     rejection; or the error: ItemError where the request can never be answered, TransientError where it may be asked
     again as it is, ConfigurationError where something has to be mended first.
     """
-    terms, request = _terms(row), _request(row)
+    terms, entry = row.terms, row.entry
+    request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
     outcome = _read(line)
     if not isinstance(outcome, Fault):
         headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
         reply = without_key(outcome, endpoint)
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
-    fault = located(outcome, endpoint, answered=True, reask=row.ask)
+    fault = located(outcome, endpoint, answered=True, reask=entry.ask)
     if fault.code and NEVER_TAKEN.intersection(fault.code.split()):
         return TransientError(f"The batch ended before the request was taken ({tidy(fault.message or fault.code)}).")
     try:
@@ -191,21 +198,8 @@ def _read(line: Line) -> Reply | Fault:
     return outcome_of_body(line.body)
 
 
-def _terms(row: Row) -> Terms:
-    return _terms_of(row.provider, row.structured, row.given_up, row.ceiling)
-
-
 @lru_cache(maxsize=1024)
-def _terms_of(provider: str, structured: Structured, given_up: tuple[str, ...], ceiling: int | None) -> Terms:
-    return replace(first_terms(provider, structured, {"given_up": given_up}), ceiling=ceiling, recalled=False)
-
-
-def _request(row: Row) -> Request:
-    return _request_of(row.kind, row.max_tokens, row.ask, row.parameters)
-
-
-@lru_cache(maxsize=1024)
-def _request_of(kind: Kind, max_tokens: int, ask: int, parameters: str) -> Request:
+def _request(kind: Any, max_tokens: int, ask: int, parameters: str) -> Request:
     """A request with all that its terms look at, and none of its texts: many rows have the same."""
     sent = json.loads(parameters)
     call = Call(

@@ -7,12 +7,15 @@ is looked for at the service before anything like it is sent again. Knows no cal
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from attunebench.batches.ledger import Ledger, Submission
+from attunebench.batches.requests import Origin
 from attunebench.batches.service import Batch, RefusedError, Service
 from attunebench.errors import UNBILLED, ConfigurationError, TransientError, Trouble
 from attunebench.runner.events import Observer
@@ -21,8 +24,10 @@ from attunebench.text import printable
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
     from attunebench.batches.parts import Part
+    from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
 
 LOOKS = 3
 """How often a submission is looked for before it counts as never made: lists may lag behind."""
@@ -38,6 +43,21 @@ MOST_LOST = 5
 """Submissions in a row of which nothing came, before the service counts as out of order."""
 
 
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What a run by batches is told beside a run's settings.
+
+    `interval`: seconds between two looks at what is under way. `discount` is the share of a live call's price that a
+    batch saves, None for what is known of the provider. `cancel`: what is under way is cancelled, what is done of it
+    collected, and nothing new is sent. `origin` is noted for whoever plans again.
+    """
+
+    interval: float = 60.0
+    discount: float | None = None
+    cancel: bool = False
+    origin: Origin = field(default_factory=Origin)
+
+
 class OutageError(Exception):
     """The service is out of reach; what is under way goes on there."""
 
@@ -46,112 +66,84 @@ class InterruptedRunError(Exception):
     """The user wants to leave."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class UnderWay:
-    """A batch as it is shown. `id` is None while nobody knows it; `since`: ISO 8601, when it was sent."""
+    """A batch that may be under way: what was submitted, the `part` that it was (None where an earlier process has sent
+    it), and the batch as it was seen last, None for not at all."""
 
-    id: str | None
-    model: str
-    status: str
-    requests: int
-    answered: int
-    failed: int
-    since: str
+    submission: Submission
+    part: Part | None = None
+    batch: Batch | None = None
+    looks: int = 0
+    """How often it was looked at for what it does not show."""
+
+    @property
+    def id(self) -> str | None:
+        """None while nobody knows it."""
+        return self.submission.batch
 
 
-class Watcher(Observer, Protocol):
-    """An observer that also hears of batches."""
+class Watcher(Observer):
+    """An observer that also hears of batches. By itself it does nothing."""
 
     def looked(self, batches: Sequence[UnderWay], seconds: float) -> None:
         """The batches were looked at, and will be again in so many seconds."""
 
 
-class SilentWatcher(Observer):
-    """The watcher of those who do not watch."""
-
-    def looked(self, batches: Sequence[UnderWay], seconds: float) -> None: ...
-
-
-class Clock:
-    """Waits that an interruption ends. `sleep` is asyncio's, or a test's."""
-
-    def __init__(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        self._sleep = sleep
-        self._interrupted = asyncio.Event()
-
-    def interrupt(self) -> None:
-        """End the wait under way and all later ones."""
-        self._interrupted.set()
-
-    def check(self) -> None:
-        """Raises InterruptedRunError after an interruption."""
-        if self._interrupted.is_set():
-            raise InterruptedRunError
-
-    async def wait(self, seconds: float) -> None:
-        """Raises InterruptedRunError where it is interrupted."""
-        self.check()
-        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._interrupted.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
-        self.check()
-
-
 class Desk:
-    """What is under way at the services of one run.
+    """What is under way at the services of one run, in the order in which it was sent.
 
-    `services` by model; `interval` in seconds between two looks. With `giving_up` the user has said that what cannot be
-    found is not to be waited for.
+    `services` by model; `sleep` is asyncio's, or a test's. After `interrupt` all that waits, now or later, raises
+    InterruptedRunError.
     """
 
     def __init__(
         self,
         services: Mapping[str, Service],
-        ledger: Ledger,
-        clock: Clock,
+        settings: RunSettings,
+        options: BatchOptions,
         watcher: Watcher,
-        *,
-        interval: float,
-        giving_up: bool = False,
+        sleep: Sleep,
     ) -> None:
-        self.under_way: list[Submission] = []
-        self.seen: dict[str, Batch] = {}
-        self.giving_up = giving_up
+        self.under_way: list[UnderWay] = []
         self._services = services
-        self._ledger = ledger
-        self._clock = clock
+        self._settings = settings
+        self._ledger = Ledger(settings.output)
+        self._options = options
         self._watcher = watcher
-        self._interval = interval
-        self._parts: dict[str, Part] = {}
-        self._numbers: dict[str, int] = {}
+        self._sleep = sleep
+        self._interrupted = asyncio.Event()
+        self._numbers = Counter[str]()
         self._lost = 0
+
+    def interrupt(self) -> None:
+        self._interrupted.set()
 
     @property
     def models(self) -> set[str]:
         """Those that have a batch under way."""
-        return {each.model for each in self.under_way}
-
-    def part(self, submission: Submission) -> Part | None:
-        """The part that was submitted, where this process did it."""
-        return self._parts.get(submission.mark)
+        return {each.submission.model for each in self.under_way}
 
     async def resume(self, submissions: Sequence[Submission]) -> None:
         """Take over what an earlier process has submitted. Raises ConfigurationError where that cannot be found out."""
-        self.under_way += submissions
+        self.under_way += map(UnderWay, submissions)
         await self._find_unknown()
 
-    async def submit(self, part: Part, *, em_model: str, modes: tuple[str, ...]) -> bool:
+    async def submit(self, part: Part) -> bool:
         """Hand a part to its service; False where certainly no batch came of it, so that it may be tried again.
 
         Raises RefusedError (TooMuchError among them), after which there is none either.
         """
-        service, mark = self._services[part.model], self._next_mark(part)
-        name = f"attunebench-{mark}.jsonl"
-        file = await self._patiently(lambda: _upload(service, part, name), part.model)
-        self._clock.check()
+        service = self._services[part.model]
+        self._numbers[part.tag] += 1
+        mark = f"{part.tag}.{self._numbers[part.tag]}"
+
+        async def upload() -> str:
+            with part.content() as (file, size):
+                return await service.upload(file, f"attunebench-{mark}.jsonl", size)
+
+        file = await self._patiently(upload, part.model)
+        self._check()
         submission = Submission(
             tag=part.tag,
             part=self._numbers[part.tag],
@@ -160,128 +152,123 @@ class Desk:
             stop=part.stop,
             provider=service.endpoint.provider,
             base_url=service.endpoint.base_url,
-            em_model=em_model,
-            modes=modes,
+            em_model=self._settings.em.model,
+            modes=self._settings.modes,
             file=file,
             at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
         self._ledger.submitting(submission)
-        self.under_way.append(submission)
-        self._parts[submission.mark] = part
+        sent = UnderWay(submission, part)
+        self.under_way.append(sent)
         try:
             batch = await self._patiently(lambda: service.create(file, mark), part.model, only=UNBILLED)
         except RefusedError:
-            await self.end(submission, "refused")
+            await self.end(sent, "refused")
             raise
         except TransientError as error:
             self._watcher.warned(f"{error} Whether batch {mark} was made is looked up before anything is sent again.")
-            if submission not in await self._find_unknown():
+            await self._find_unknown()
+            if sent in self.under_way:
                 return True
             self._lost += 1
             if self._lost == MOST_LOST:
                 raise OutageError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
             return False
         self._lost = 0
-        self._made(submission, batch)
+        self._made(sent, batch)
         return True
 
-    def endpoint(self, submission: Submission) -> Endpoint:
+    def endpoint(self, sent: UnderWay) -> Endpoint:
         """Who was asked."""
-        return replace(self._service(submission).endpoint, model=submission.model)
+        return replace(self._service(sent).endpoint, model=sent.submission.model)
 
-    async def look(self, submission: Submission) -> Batch:
-        """The submission's batch as it is now. Raises NoSuchBatchError and OutageError."""
-        assert submission.batch is not None, "not found out yet"
-        service, batch = self._service(submission), submission.batch
-        self.seen[submission.mark] = seen = await self._patiently(lambda: service.look(batch), submission.model)
-        return seen
+    async def look(self, sent: UnderWay) -> Batch:
+        """Its batch as it is now. Raises NoSuchBatchError and OutageError."""
+        service, batch = self._service(sent), sent.id or ""
+        sent.batch = await self._patiently(lambda: service.look(batch), sent.submission.model)
+        return sent.batch
 
-    async def fetch(self, submission: Submission, batch: Batch, into: BinaryIO) -> None:
+    async def fetch(self, sent: UnderWay, batch: Batch, into: BinaryIO) -> None:
         """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone, TooLongError for one
         that is longer than answers can be, and DataError where there is no room."""
-        service, most = self._service(submission), MOST_AROUND + MOST_AN_ANSWER * submission.requests
+        service, most = self._service(sent), MOST_AROUND + MOST_AN_ANSWER * sent.submission.requests
         for file in batch.files:
             begin = into.tell()
-            await self._patiently(lambda f=file, b=begin: _download(service, f, into, b, most), submission.model)  # type: ignore[misc]
 
-    async def cancel(self, submission: Submission) -> None:
-        """Ask the service to do nothing more of it. What has ended by itself meanwhile stays as it is."""
-        assert submission.batch is not None, "not found out yet"
-        service, batch = self._service(submission), submission.batch
-        await self._patiently(lambda: service.cancel(batch), submission.model)
+            async def download(file: str = file, begin: int = begin) -> None:
+                into.seek(begin)
+                into.truncate()
+                await service.download(file, into, most)
 
-    async def end(self, submission: Submission, how: str) -> None:
+            await self._patiently(download, sent.submission.model)
+
+    async def cancel(self, sent: UnderWay) -> None:
+        """Ask the service to do nothing more of it, which tells in the next look what came of that."""
+        service, batch = self._service(sent), sent.id or ""
+        with suppress(ConfigurationError):  # it has ended by itself, or is not there
+            await self._patiently(lambda: service.cancel(batch), sent.submission.model)
+
+    async def end(self, sent: UnderWay, how: str) -> None:
         """Nothing more is to be had of it: strike it off, and take the uploaded file away."""
-        self._ledger.ended(submission, how)
-        self.under_way = [each for each in self.under_way if each.mark != submission.mark]
-        self.seen.pop(submission.mark, None)
-        self._parts.pop(submission.mark, None)
-        try:
-            await self._service(submission).delete(submission.file)
-        except (TransientError, ConfigurationError):
-            return  # it costs nothing, and the service forgets it in time
-
-    def set_aside(self, submission: Submission) -> None:
-        """Look no more for it in this process; it stays in the ledger."""
-        self.under_way = [each for each in self.under_way if each.mark != submission.mark]
+        self._ledger.ended(sent.submission, how)
+        self.under_way.remove(sent)
+        with suppress(TransientError, ConfigurationError):  # it costs nothing, and the service forgets it in time
+            await self._service(sent).delete(sent.submission.file)
 
     async def pause(self) -> None:
-        """Show what is under way, and wait until the next look. Raises InterruptedRunError."""
-        self._watcher.looked(self.shown(), self._interval)
-        await self._clock.wait(self._interval)
+        """Show what is under way, and wait until the next look."""
+        self._watcher.looked(tuple(self.under_way), self._options.interval)
+        await self._wait(self._options.interval)
 
-    def shown(self) -> list[UnderWay]:
-        """What is under way, in the order in which it was sent."""
-        return [self._shown(each) for each in self.under_way]
-
-    async def _find_unknown(self) -> list[Submission]:
-        """Find the batches of submissions without an id; those that the service has not made are ended and returned."""
+    async def _find_unknown(self) -> None:
+        """Find the batches of submissions without an id; those that the service has not made are ended."""
         for number in range(LOOKS):
-            unknown = [each for each in self.under_way if each.batch is None]
-            if not unknown:
-                return []
+            by_service: dict[int, list[UnderWay]] = {}
+            for each in self.under_way:
+                if each.id is None:
+                    by_service.setdefault(id(self._service(each)), []).append(each)
+            if not by_service:
+                return
             if number:
-                await self._clock.wait(self._interval)
-            for service in {id(found): found for found in map(self._service, unknown)}.values():
-                mine = [each for each in unknown if self._service(each) is service]
-                await self._patiently(lambda s=service, m=mine: self._search(s, m), mine[0].model)  # type: ignore[misc]
-        unknown = [each for each in self.under_way if each.batch is None]
-        for each in unknown:
+                await self._wait(self._options.interval)
+            for mine in by_service.values():
+                await self._patiently(lambda mine=mine: self._search(mine), mine[0].submission.model)  # type: ignore[misc]
+        for each in [each for each in self.under_way if each.id is None]:
             await self.end(each, "never made")
-        return unknown
 
-    async def _search(self, service: Service, unknown: Sequence[Submission]) -> None:
-        """Go through all batches of the service for these."""
+    async def _search(self, unknown: Sequence[UnderWay]) -> None:
+        """Go through all batches of a service for these."""
         found: dict[str, list[Batch]] = {}
         try:
-            async for batch in service.batches():
-                self._clock.check()
-                for each in unknown:
-                    if batch.mark == each.mark or (batch.input_file is not None and batch.input_file == each.file):
-                        found.setdefault(each.mark, []).append(batch)
+            async for batch in self._service(unknown[0]).batches():
+                self._check()
+                for sent in (each.submission for each in unknown):
+                    if batch.mark == sent.mark or (batch.input_file is not None and batch.input_file == sent.file):
+                        found.setdefault(sent.mark, []).append(batch)
         except ConfigurationError as error:
-            if self.giving_up:
+            if self._options.cancel:  # what cannot be found is not to be waited for
                 return
-            marks = ", ".join(each.mark for each in unknown)
+            marks = ", ".join(each.submission.mark for each in unknown)
             raise ConfigurationError(
                 f"Whether the service made a batch of {marks} cannot be found out: {error} Until it can, nothing is "
                 f"sent again. Look at the provider's for one whose metadata say attunebench: {marks}; if there is "
                 "none, the same command with --cancel goes on without it."
             ) from error
         for each in unknown:
-            if batches := found.get(each.mark):
+            if batches := found.get(each.submission.mark):
                 # The list begins with the newest; a second one is nothing that this program has asked for.
                 self._made(each, min(batches, key=lambda batch: (batch.status == "failed", batch.created or 0)))
                 if len(batches) > 1:
                     ids = ", ".join(printable(batch.id) for batch in batches)
-                    self._watcher.warned(f"Attention: the service has several batches of {each.mark}: {ids}.")
+                    self._watcher.warned(
+                        f"Attention: the service has several batches of {each.submission.mark}: {ids}."
+                    )
 
-    def _made(self, submission: Submission, batch: Batch) -> None:
+    def _made(self, sent: UnderWay, batch: Batch) -> None:
         """The id goes to the disk before anything else is done."""
-        known = replace(submission, batch=batch.id)
+        known = replace(sent.submission, batch=batch.id)
         self._ledger.submitted(known)
-        self.under_way = [known if each.mark == known.mark else each for each in self.under_way]
-        self.seen[known.mark] = batch
+        sent.submission, sent.batch = known, batch
 
     async def _patiently(
         self, act: Callable[[], Awaitable[T]], about: str, only: Collection[Trouble] | None = None
@@ -301,37 +288,24 @@ class Desk:
                 if asked > LONGEST_ASKED:
                     days = f"{asked / 86400:,.0f} days"
                     raise OutageError(f"{error} It asks to wait for {days}: repeat the command then.") from error
-                wait = max(asked, min(LONGEST_WAIT, self._interval * 2.0 ** (number - 1)))
+                wait = max(asked, min(LONGEST_WAIT, self._options.interval * 2.0 ** (number - 1)))
                 self._watcher.pausing(about, str(error), wait)
-            await self._clock.wait(wait)
+            await self._wait(wait)
 
-    def _service(self, submission: Submission) -> Service:
+    async def _wait(self, seconds: float) -> None:
+        self._check()
+        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._interrupted.wait())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        self._check()
+
+    def _check(self) -> None:
+        if self._interrupted.is_set():
+            raise InterruptedRunError
+
+    def _service(self, sent: UnderWay) -> Service:
         """Its model's; an earlier run may have had judges that this one has not."""
-        return self._services.get(submission.model) or next(iter(self._services.values()))
-
-    def _next_mark(self, part: Part) -> str:
-        self._numbers[part.tag] = number = self._numbers.get(part.tag, 0) + 1
-        return f"{part.tag}.{number}"
-
-    def _shown(self, submission: Submission) -> UnderWay:
-        batch = self.seen.get(submission.mark)
-        return UnderWay(
-            id=submission.batch,
-            model=submission.model,
-            status=batch.status if batch else "not looked at yet",
-            requests=submission.requests,
-            answered=batch.completed if batch else 0,
-            failed=batch.failed if batch else 0,
-            since=submission.at,
-        )
-
-
-async def _upload(service: Service, part: Part, name: str) -> str:
-    with part.content() as (file, size):
-        return await service.upload(file, name, size)
-
-
-async def _download(service: Service, file: str, into: BinaryIO, begin: int, most: int) -> None:
-    into.seek(begin)
-    into.truncate()
-    await service.download(file, into, most)
+        return self._services.get(sent.submission.model) or next(iter(self._services.values()))

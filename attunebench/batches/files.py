@@ -1,55 +1,66 @@
-"""`plan` and `collect` as functions: a run's calls into request files, and whatever answers them back. Nothing is sent.
+"""`plan` and `collect`: a run's open calls into request files, and whatever answers them back. Nothing is sent.
 
 Owns which folder, plan and conversations belong together. Prints nothing; what is said of it is the command's.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from attunebench import eventloop
+from attunebench.backends.providers import unsent
+from attunebench.batches.answers import tag_of
 from attunebench.batches.collecting import Collected, Collector, Tables
-from attunebench.batches.planning import Planned, older_files, write_plan
-from attunebench.batches.requests import SERVICE, Limits, tag_of
-from attunebench.batches.responses import response_files, response_lines
-from attunebench.batches.rounds import Round, ToAsk, targets_of
-from attunebench.batches.table import Head, Row, Table, judges_asked, table_path, table_tags
+from attunebench.batches.records import response_files, response_lines
+from attunebench.batches.requests import (
+    SERVICE,
+    Head,
+    Limits,
+    Origin,
+    Plan,
+    Row,
+    Table,
+    judges_asked,
+    older_files,
+    table_path,
+    table_tags,
+    writing_plan,
+)
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal import Journal, claim
-from attunebench.runner.budget import prices_for
+from attunebench.journal import Hasher, Journal
+from attunebench.protocol.read import expected_items
+from attunebench.results.votes import view_of
 from attunebench.runner.events import Observer
-from attunebench.runner.files import prepare_folder
+from attunebench.runner.files import read_object
+from attunebench.runner.pricing import KnownPrices, prices_for
+from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import RunSettings
+from attunebench.runner.settings import RunSettings, check_judges
+from attunebench.runner.task import BENCHMARK
+from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
-    from attunebench.runner.results import QuickScores
+    from attunebench.journal import RequestHash
+    from attunebench.runner.events import Stop
+    from attunebench.runner.job import Job, Open
+    from attunebench.runner.run import QuickScores
+
+    Asks = AsyncIterator[tuple[Open, RequestHash]]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where the input of a plan lies, for whoever collects its answers: as the user named it, None for what lies in no
-    file. `command` plans again."""
-
-    conversations: Path | None = None
-    codebook: Path | None = None
-    skip_invalid: bool = False
-    command: str = ""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlanSummary:
     """What a plan came to. `complete` counts (conversation, mode) pairs that had their result, `written` the results
     that the journal had all answers for; `waiting` judges' calls have no draft yet.
@@ -59,14 +70,14 @@ class PlanSummary:
     earlier plan that lie beside those of this one.
     """
 
-    planned: Planned
-    complete: int
-    written: int
-    waiting: int
-    asked_before: Mapping[tuple[str, str], int]
+    planned: Plan
     left_out: bool
-    older: Sequence[Path]
-    problems: Sequence[str] = ()
+    complete: int = 0
+    written: int = 0
+    waiting: int = 0
+    asked_before: Counter[tuple[str, str]] = field(default_factory=Counter)
+    older: Sequence[Path] = ()
+    problems: list[str] = field(default_factory=list)
     """Tables of earlier plans that are damaged, in words."""
     notes: Sequence[str] = ()
     """What the results folder has decided where the settings leave something open, in sentences."""
@@ -107,6 +118,50 @@ class CollectSummary:
         return not (self.left or self.problems)
 
 
+class _Unsent:
+    """Writes the results that the journal has all answers for, and hands the open asks to `take`: a
+    `runner.run.Executor` that sends nothing, and needs no key and no price.
+
+    `again`: how many further asks incomplete calls get on demand. `unchanged` counts results to which nothing new was
+    known, `waiting` judges' calls without a draft. Raises UsageError and ConfigurationError for what has no address.
+    """
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]], *, again: int = 0) -> None:
+        self.unchanged = self.waiting = 0
+        self._take = take
+        self._again = again
+        self._hashers = []
+        for who, endpoint in enumerate(map(unsent, (settings.em, *settings.judges))):
+            asked = {"provider": endpoint.provider, "base_url": endpoint.base_url, "model": endpoint.model}
+            self._hashers.append(Hasher(**asked, parameters=settings.request_parameters(judge=who > 0)))
+
+    def hashers(self) -> Sequence[Hasher]:
+        return self._hashers
+
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
+
+    async def prices(self, *, to_show: bool = False) -> KnownPrices:
+        return KnownPrices([None] * len(self._hashers))
+
+    async def execute(self, run: Run) -> Stop:
+        await self._take(run, self._open(run))
+        return ""
+
+    async def _open(self, run: Run) -> Asks:
+        for job in run.jobs(again=self._again):
+            if job.answered and run.work.todos[job.key].again and not _is_news(job, run):
+                self.unchanged += 1
+            elif job.answered and job.records:
+                await run.finish(job)
+            self.waiting += len(job.waiting)
+            for asked in job.open:
+                hashed = run.hashed(asked.call, asked.ask)
+                assert hashed is not None, "its replies are kept"
+                yield asked, hashed
+
+
 def plan_requests(
     conversations: Sequence[Conversation],
     settings: RunSettings,
@@ -124,89 +179,68 @@ def plan_requests(
     With `new_only` requests that an earlier plan holds are left out. Raises UsageError, ConfigurationError (an address
     that is none) and DataError (results of other settings, files that cannot be written, a run at work).
     """
-    targets_of(settings)
-    prepare_folder(settings.output)
+    check_judges(settings)
+    if not target.name:
+        raise UsageError("-o names no file for the requests; give it one, such as requests.jsonl.")
+    if target.name.startswith("_") and target.parent.resolve() == settings.output.resolve():
+        raise UsageError(f"{target}: names with _ in front are the results folder's own; name another file with -o.")
     notes: list[str] = []
     settings = settled(settings, notes.append, under_way=judges_asked(settings.output))
-    planned = _plan(conversations, settings, codebook, target, origin, limits, new_only, quick_scores)
-    return replace(asyncio.run(planned), notes=notes)
+    summary: PlanSummary | None = None
+
+    async def write(run: Run, asks: Asks) -> None:
+        nonlocal summary
+        with writing_plan(target, run, origin, limits) as planned:
+            summary = PlanSummary(planned, left_out=new_only, notes=notes)
+            before = _unanswered(run, summary.problems)
+            async for asked, hashed in asks:
+                plan = next((before[each] for each in hashed.all if each in before), None)
+                summary.asked_before.update([plan] if plan is not None else ())
+                if plan is None or not new_only:
+                    planned.add(asked, hashed)
+
+    executor = _Unsent(settings, write, again=1)
+    run = _run(settings, codebook, conversations, quick_scores, origin.command)
+    ended = eventloop.run(run.by(executor))
+    assert summary is not None
+    summary.complete, summary.written = ended.complete_before + executor.unchanged, ended.written
+    summary.waiting, summary.older = executor.waiting, older_files(target, summary.planned)
+    return summary
 
 
-async def _plan(
-    conversations: Sequence[Conversation],
+def _run(
     settings: RunSettings,
     codebook: Codebook,
-    target: Path,
-    origin: Origin,
-    limits: Limits,
-    new_only: bool,
+    conversations: Sequence[Conversation],
     quick_scores: QuickScores | None,
-) -> PlanSummary:
-    folder, em = settings.output, settings.em
-    problems: list[str] = []
-    with claim(folder, em.provider, em.model, settings.modes), Journal.read(folder) as journal:
-        round_ = Round(
-            settings,
-            codebook,
-            conversations,
-            journal,
-            Observer(),
-            quick_scores=quick_scores,
-            run_again=origin.command,
-        )
-        before = _unanswered(folder, journal, problems)
-        asked: Counter[tuple[str, str]] = Counter()
-
-        async def asks() -> AsyncIterator[ToAsk]:
-            async for ask in round_.asks(again=settings.retry_unanswered, changed_only=True):
-                if (plan := before.get(ask.hashed.request)) is not None:
-                    asked[plan] += 1
-                if plan is None or not new_only:
-                    yield ask
-
-        planned = await write_plan(
-            round_,
-            target,
-            conversations=_beside(origin.conversations, folder) or "",
-            codebook=_beside(origin.codebook, folder),
-            command=origin.command,
-            limits=limits,
-            asks=asks(),
-            skip_invalid=origin.skip_invalid,
-        )
-    return PlanSummary(
-        planned,
-        complete=round_.complete,
-        written=round_.written,
-        waiting=round_.waiting,
-        asked_before=asked,
-        left_out=new_only,
-        older=older_files(target, planned),
-        problems=problems,
-    )
+    run_again: str,
+) -> Run:
+    settings = settings.model_copy(update={"max_cost": None})
+    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled, quick_scores)
+    return Run(work, settings, codebook, Observer(), run_again=run_again)
 
 
-def _unanswered(folder: Path, journal: Journal, problems: list[str]) -> dict[str, tuple[str, str]]:
+def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
     """Requests in earlier tables of which the journal knows nothing: hash → the plan and its time. A table that is
     damaged is a problem and no reason not to plan: that is the remedy."""
+    assert run.journal is not None
     found = {}
-    for tag in table_tags(folder):
+    for tag in table_tags(run.settings.output):
         with _noting(problems):
-            table = Table(table_path(folder, tag))
+            table = Table(table_path(run.settings.output, tag))
             for row in table.rows():
-                if journal.state(row.request_hash) is None:
-                    found[row.request_hash] = (tag, table.head.created)
+                if run.journal.state(row.entry.request_hash) is None:
+                    found[row.entry.request_hash] = (tag, table.head.created)
     return found
 
 
-def _beside(path: Path | None, folder: Path) -> str | None:
-    """The path from the results folder: it stays true where both move, and from wherever it is read."""
-    if path is None:
-        return None
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    """What stands in the way of one plan's results is noted, and the next one's are made."""
     try:
-        return os.path.relpath(path.resolve(), folder.resolve())
-    except ValueError:  # on another drive
-        return str(path.resolve())
+        yield
+    except AttuneBenchError as error:
+        problems.append(str(error))
 
 
 def collect_responses(
@@ -225,54 +259,35 @@ def collect_responses(
     """
     if not table_tags(results):
         raise UsageError(f"{results} holds no plan whose requests could be answered; name the folder with --results.")
-    summary = CollectSummary()
-    files = response_files(responses)
-    asyncio.run(_keep(files, results, summary))
+    summary, tables = CollectSummary(), Tables(results)
+    eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
-    plans = _plans(results, summary)
-    for head, tags in plans:
+    for head, tags in _plans(tables, summary.collected.tags):
         with _noting(summary.problems):
             _write_results(head, tags, results, summary, conversations, codebook, quick_scores)
     summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 
 
-@contextmanager
-def _noting(problems: list[str]) -> Iterator[None]:
-    """What stands in the way of one plan's results is noted, and the next one's are made."""
-    try:
-        yield
-    except AttuneBenchError as error:
-        problems.append(str(error))
+async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: CollectSummary) -> None:
+    settings: dict[str, RunSettings | None] = {}
 
+    def cost(row: Row, reply: Reply) -> float | None:
+        """As it says itself, else by the prices that its plan was given."""
+        tag = tag_of(row.custom_id) or ""
+        if reply.cost is None and tag not in settings:
+            table = tables.of(tag)
+            settings[tag] = _settings(table.head, results) if table is not None else None
+        known = settings.get(tag)
+        prices = prices_for(known, None, judge=row.entry.judge is not None)[0] if known is not None else None
+        return reply.cost if reply.cost is not None or prices is None else prices.cost(reply.usage)
 
-async def _keep(files: Sequence[Path], results: Path, summary: CollectSummary) -> None:
-    tables = Tables(results)
     with Journal.open(results) as journal:
-        collector = Collector(tables, journal, cost_of=_Prices(tables))
+        collector = Collector(tables, journal, cost)
         for path in files:
-            summary.files[path] = counted = await collector.take(response_lines([path]))
+            summary.files[path] = counted = await collector.take(response_lines(path))
             summary.collected.add(counted)
         summary.collected.add(await collector.finish())
-
-
-class _Prices:
-    """What a reply costs: as it says itself, else by the prices that its plan was given."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._settings: dict[str, RunSettings | None] = {}
-
-    def __call__(self, row: Row, reply: Reply) -> float | None:
-        if reply.cost is not None:
-            return reply.cost
-        tag = tag_of(row.custom_id) or ""
-        if tag not in self._settings:
-            table = self._tables.of(tag)
-            self._settings[tag] = _settings(table.head, Path()) if table is not None else None
-        settings = self._settings[tag]
-        prices = prices_for(settings, None, judge=row.judge is not None)[0] if settings is not None else None
-        return prices.cost(reply.usage) if prices is not None else None
 
 
 def _settings(head: Head, results: Path) -> RunSettings | None:
@@ -283,11 +298,10 @@ def _settings(head: Head, results: Path) -> RunSettings | None:
         return None
 
 
-def _plans(results: Path, summary: CollectSummary) -> list[tuple[Head, list[str]]]:
-    """The plans of which an answer came, those of the same run as one: the newest head, and all tags."""
+def _plans(tables: Tables, tags: set[str]) -> list[tuple[Head, list[str]]]:
+    """These plans, those of the same run as one: the newest head, and all tags."""
     groups: dict[str, tuple[Head, list[str]]] = {}
-    tables = Tables(results)
-    heads = [table.head for tag in summary.collected.tags if (table := tables.of(tag)) is not None]
+    heads = [table.head for tag in tags if (table := tables.of(tag)) is not None]
     for head in sorted(heads, key=lambda head: (head.created, head.tag)):
         same = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
         groups[same] = (head, [*groups.get(same, (head, []))[1], head.tag])
@@ -314,50 +328,48 @@ def _write_results(
     book = load_codebook(path) if path else default_codebook()
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
     settings = settled(settings, Observer().warned, under_way=judges_asked(results))
-    with claim(results, settings.em.provider, settings.em.model, settings.modes), Journal.read(results) as journal:
-        again = head.again
-        round_ = Round(settings, book, talks, journal, Observer(), quick_scores=quick_scores, run_again=again)
-        asked = asyncio.run(_finish(round_, again, summary))
-        there = {talk.conversation_id for talk in talks}
-        summary.gone |= {name for tag, name in summary.collected.talks if tag in tags} - there
-        tables = [Table(table_path(results, tag)) for tag in tags]
-        summary.changed |= _changed(tables, asked, journal) & there
-        if summary.collected.mended or summary.collected.known:
-            # Results that went without an answer are made anew where a line has brought it, now or before a kill.
-            settings = settings.model_copy(update={"retry_unanswered": True})
-            round_ = Round(settings, book, talks, journal, Observer(), quick_scores=quick_scores, run_again=again)
-            asyncio.run(_mend(round_, summary))
+    there, collected = {talk.conversation_id for talk in talks}, summary.collected
+    summary.gone |= {name for tag, name in collected.talks if tag in tags} - there
 
+    left, models = Left(head.again), (settings.em, *settings.judges)
 
-async def _mend(round_: Round, summary: CollectSummary) -> None:
-    async for _ in round_.asks(changed_only=True):
-        pass
-    summary.written += round_.written
+    async def see(run: Run, asks: Asks) -> None:
+        now: dict[tuple[str, str, int], str] = {}
+        async for asked, hashed in asks:
+            model = models[asked.who].model
+            left.requests[model] += 1
+            left.again += asked.ask.number > 0
+            now[model, asked.call.identity, asked.ask.number] = hashed.request
+        summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
 
-
-async def _finish(round_: Round, command: str, summary: CollectSummary) -> dict[tuple[str, str, int], str]:
-    """Write what is done and note what is left: (model, call, ask) → the hash of each request that is open."""
-    left = Left(command)
-    asked: dict[tuple[str, str, int], str] = {}
-    async for ask in round_.asks(changed_only=True):
-        left.requests[ask.target.model] += 1
-        left.again += ask.open.ask.number > 0
-        asked[(ask.target.model, ask.open.call.id, ask.open.ask.number)] = ask.hashed.request
-    left.waiting = round_.waiting
-    summary.written += round_.written
-    summary.complete += round_.complete
+    executor = _Unsent(settings, see)
+    ended = eventloop.run(_run(settings, book, talks, quick_scores, head.again).by(executor))
+    summary.written += ended.written
+    summary.complete += ended.complete_before + executor.unchanged
+    left.waiting = executor.waiting
     if left.requests or left.waiting:
         summary.left.append(left)
-    return asked
+    if collected.mended or collected.known:
+        # Results that went without an answer are made anew where a line has brought it, now or before a kill.
+        settings = settings.model_copy(update={"retry_unanswered": True})
+        mending = _run(settings, book, talks, quick_scores, head.again)
+        summary.written += eventloop.run(mending.by(_Unsent(settings, _pass_over))).written
 
 
-def _changed(tables: Sequence[Table], asked: Mapping[tuple[str, str, int], str], journal: Journal) -> set[str]:
-    """The conversations of which the journal has answers to what is asked otherwise now."""
+async def _pass_over(_: Run, asks: Asks) -> None:
+    async for _ask in asks:
+        pass
+
+
+def _asked_otherwise(run: Run, tags: Sequence[str], now: Mapping[tuple[str, str, int], str]) -> set[str]:
+    """Conversations of which answers to these plans are there, and that are asked with other requests `now`: (model,
+    call, ask) → hash."""
+    assert run.journal is not None
     changed = set()
-    for row in (row for table in tables if asked for row in table.rows()):
-        now = asked.get((row.model, row.call_id, row.ask), row.request_hash)
-        if now != row.request_hash and journal.state(row.request_hash) is not None:
-            changed.add(row.conversation_id)
+    for entry in (row.entry for tag in tags for row in Table(table_path(run.settings.output, tag)).rows()):
+        request = now.get((entry.model, entry.call_id, entry.ask), entry.request_hash)
+        if request != entry.request_hash and run.journal.state(entry.request_hash) is not None:
+            changed.add(entry.conversation_id)
     return changed
 
 
@@ -368,3 +380,16 @@ def _found(stored: str, results: Path, what: str, option: str) -> Path:
         where = f" at {path}" if stored else ""
         raise DataError(f"The {what} of the plan are not there{where}; name them with {option}. The answers are kept.")
     return path
+
+
+def _is_news(job: Job, run: Run) -> bool:
+    """Whether the answers of a job come to anything else than those in the result that is there."""
+    before = read_object(run.work.place(job)) or {}
+    counted, voted = before.get("calls"), view_of(before).voted
+    own = [record for record in job.records.values() if record.call.judge is None]
+    answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
+    now = (answered, sum(record.reasks > 0 for record in own))
+    if not isinstance(counted, Mapping) or now != (counted.get("answered_items"), counted.get("reasked")):
+        return True
+    judged = (record.call for record in job.records.values() if record.call.judge is not None)
+    return any(call.turn not in voted.get(run.settings.judges[call.judge or 0].model, ()) for call in judged)

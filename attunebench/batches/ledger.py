@@ -7,14 +7,13 @@ added, and a last line that was cut is as good as not written. Knows no network 
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from attunebench.errors import DataError
 
@@ -67,14 +66,25 @@ class Ledger:
         Raises DataError for a ledger that cannot be read.
         """
         found: dict[str, Submission] = {}
-        number = 0
+        line = b""
         try:
-            for line in self._lines():
-                number += 1
-                _take(json.loads(line), found)
-        except (ValueError, KeyError, AttributeError, TypeError, ValidationError) as error:
+            # What stands behind the last line break was cut when it was written.
+            lines = self.path.read_bytes().split(b"\n")[:-1] if self.path.exists() else []
+            for line in lines:
+                data = json.loads(line)
+                step = data.pop("step")
+                if step == "submitting":
+                    submission = _SUBMISSION.validate_python(data)
+                    found[submission.mark] = submission
+                elif step == "submitted":
+                    found[data["mark"]] = replace(found[data["mark"]], batch=str(data["batch"]))
+                else:
+                    found.pop(data["mark"], None)
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise DataError(
-                f"Line {number} of {self.path} cannot be read; it says which batches are under way, and without it "
+                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it says which batches are under way, and without it "
                 "they could be paid twice. Mend that line, or take the file from a backup."
             ) from error
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
@@ -92,51 +102,18 @@ class Ledger:
         """Nothing more is to be had of it, and all that was is in the journal; or there never was a batch."""
         self._add({"step": "ended", "mark": submission.mark, "how": how})
 
-    def _lines(self) -> list[bytes]:
-        try:
-            content = self.path.read_bytes() if self.path.exists() else b""
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
-        # What stands behind the last line break was cut when it was written.
-        return content.split(b"\n")[:-1]
-
     def _add(self, data: dict[str, Any]) -> None:
-        line = json.dumps(data, ensure_ascii=True).encode() + b"\n"
         try:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-            try:
-                self._cut_torn(descriptor)
-                if os.write(descriptor, line) < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            with self.path.open("a+b") as file:
+                file.seek(0)
+                content = file.read()
+                if not content.endswith(b"\n"):
+                    file.truncate(content.rfind(b"\n") + 1)
+                file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise DataError(
                 f"{self.path} cannot be written ({error.strerror}); make room and repeat the command: what was sent is "
                 "known."
             ) from error
-
-    @staticmethod
-    def _cut_torn(descriptor: int) -> None:
-        """Take away a last line without its end, which a new line would otherwise be glued to."""
-        size = os.lseek(descriptor, 0, os.SEEK_END)
-        if not size:
-            return
-        start = max(0, size - 65536)
-        os.lseek(descriptor, start, os.SEEK_SET)
-        tail = os.read(descriptor, size - start)
-        if not tail.endswith(b"\n"):
-            os.ftruncate(descriptor, start + tail.rfind(b"\n") + 1)
-
-
-def _take(data: dict[str, Any], found: dict[str, Submission]) -> None:
-    """What a line changes."""
-    step = data.pop("step")
-    if step == "submitting":
-        submission = _SUBMISSION.validate_python(data)
-        found[submission.mark] = submission
-    elif step == "submitted":
-        found[data["mark"]] = replace(found[data["mark"]], batch=str(data["batch"]))
-    else:
-        found.pop(data["mark"], None)

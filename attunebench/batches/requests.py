@@ -1,78 +1,358 @@
-"""Request files in the OpenAI batch format: one line an ask, one model a file, within the limits of the service.
+"""Request files in the OpenAI batch format, and the table beside them by which answers find their calls again.
 
-Takes asks as they come and streams them into files; keeps no prompt.
+A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, on the disk before the request files are:
+a head, then a row for each request. It holds no prompt and no key, and all that the journal wants to know of an ask; so
+answers are kept even where conversations or prompts have changed meanwhile. Requests are streamed; no prompt is kept.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import glob
+import json
+import mmap
+import os
+import secrets
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pydantic import TypeAdapter
+
+from attunebench._version import __version__
 from attunebench.backends.base import Request
 from attunebench.backends.chat import encoded
+from attunebench.backends.negotiation import Terms, first_terms
+from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
+from attunebench.errors import DataError
+from attunebench.journal import Entry
+from attunebench.runner.exchange import entry_of
+from attunebench.wholefile import replaces_a_file, whole_file
 
 if TYPE_CHECKING:
-    from attunebench.batches.rounds import ToAsk
-    from attunebench.runner.settings import RunSettings
+    from attunebench.journal import Hasher, RequestHash
+    from attunebench.runner.job import Open
+    from attunebench.runner.run import Run
 
+Place = tuple[str, str, str]
+"""(provider, address, model)"""
 URL = "/v1/chat/completions"
+FORMAT = 1
+_LONGEST_LOOK = 1 << 24
+_KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may hold at most: lines, bytes, and characters of an id."""
+    """What one file may hold at most. The defaults are those of OpenAI's batch service; engines that read its files
+    take no less."""
 
     lines: int = 50_000
     bytes: int = 200_000_000
-    id_characters: int = 64
 
 
 SERVICE = Limits()
-"""What OpenAI's batch service takes (50,000 requests and 200 MB a file); engines that read its files take no less."""
 
 
-def request_line(custom_id: str, asked: ToAsk, settings: RunSettings) -> bytes:
-    """The line of one ask, with its end."""
-    request = Request(
-        call=asked.open.call,
-        messages=asked.open.ask.messages,
-        max_tokens=asked.open.ask.max_tokens,
-        temperature=settings.temperature,
-        seed=settings.seed,
-        timeout=settings.call_timeout,
-        reask=asked.open.ask.number,
-    )
-    body = {"model": asked.target.model, **asked.target.terms.body(request)}
-    return encoded({"custom_id": custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the input of a plan lies, for whoever collects its answers: as the user named it, None for what lies in no
+    file. `command` plans again."""
+
+    conversations: Path | None = None
+    codebook: Path | None = None
+    skip_invalid: bool = False
+    command: str = ""
 
 
-class Ids:
-    """Custom ids of one plan, in order: `attune-<tag>-<number>`. The tag keeps the ids of different plans apart."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request: its journal entry, of which nothing has come back, and the terms on which it was put."""
 
-    def __init__(self, tag: str) -> None:
-        self._tag = tag
-        self._last = 0
+    custom_id: str
+    entry: Entry
+    terms: Terms
 
-    def __iter__(self) -> Iterator[str]:
-        return self
+    @property
+    def place(self) -> Place:
+        return (self.entry.provider, self.entry.base_url, self.entry.model)
 
-    def __next__(self) -> str:
-        self._last += 1
-        return f"attune-{self._tag}-{self._last:06d}"
+    def as_json(self) -> dict[str, Any]:
+        """What a table says of it."""
+        terms, entry = self.terms, {name: getattr(self.entry, name) for name in _OF_A_ROW}
+        put = {"structured": terms.structured, "given_up": sorted(terms.given_up), "ceiling": terms.ceiling}
+        return {"custom_id": self.custom_id, **entry, **put}
+
+    @classmethod
+    def from_json(cls, content: bytes) -> Row:
+        """The row that was written so. Raises ValueError, KeyError and TypeError for what is none."""
+        data = json.loads(content)
+        entry = _ENTRY.validate_python({**_NOTHING_BACK, **data})
+        memory, ceiling = {"given_up": data["given_up"]}, data.get("ceiling")
+        terms = replace(first_terms(entry.provider, data["structured"], memory), ceiling=ceiling, recalled=False)
+        return cls(str(data["custom_id"]), entry, terms)
 
 
-_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
+_ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
+_NOTHING_BACK = {"sent_at": "", "seconds": None, "tries": 1, "lost": 0, "attunebench_version": __version__}
+_OF_A_ROW = [each.name for each in fields(Entry) if each.default is MISSING and each.name not in _NOTHING_BACK]
 
 
-def tag_of(custom_id: str) -> str | None:
-    """The tag in a custom id of ours; None for somebody else's."""
-    found = _ID.fullmatch(custom_id)
-    return found[1] if found else None
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a table says of its plan. `settings`: those of the run, without keys; `created`: ISO 8601; `again`: the
+    command that plans what is missing. `conversations` and `codebook` are paths from the results folder, "" and None
+    where there is none; `skip_invalid`: whether conversations that are not valid were left out."""
+
+    tag: str
+    created: str
+    attunebench_version: str
+    settings: Mapping[str, Any]
+    conversations: str
+    codebook: str | None
+    again: str
+    skip_invalid: bool = False
 
 
-def number_of(custom_id: str) -> int | None:
-    """The number in a custom id of ours, from 1; None for somebody else's."""
-    found = _ID.fullmatch(custom_id)
-    return int(found[2]) if found else None
+_HEAD: TypeAdapter[Head] = TypeAdapter(Head)
+
+
+class Table:
+    """A table that is there. Only where each of its rows begins is held.
+
+    Raises DataError for a file that is none, is cut or of another version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read ({error.strerror}).") from error
+        except ValueError as error:  # it is empty
+            raise self._damaged() from error
+        self._starts = array("Q", [0])
+        while end := self._bytes.find(b"\n", self._starts[-1]) + 1:
+            self._starts.append(end)
+        if self._starts[-1] < len(self._bytes):
+            raise self._damaged()
+        self.head = self._head()
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._starts) - 2
+
+    def find(self, custom_id: str) -> Row | None:
+        """The row of an id, None where there is none. Raises DataError for a damaged one."""
+        found = CUSTOM_ID.fullmatch(custom_id)
+        number = int(found[2]) if found else 0
+        row = self._row(number) if 1 <= number <= len(self) else None
+        return row if row is not None and row.custom_id == custom_id else None
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in order. Raises DataError at a damaged one."""
+        return map(self._row, range(1, len(self) + 1))
+
+    def _row(self, number: int) -> Row:
+        try:
+            return Row.from_json(self._bytes[self._starts[number] : self._starts[number + 1]])
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged() from error
+
+    def _head(self) -> Head:
+        try:
+            data = json.loads(self._bytes[: self._starts[1]])
+            if data.pop("format") == FORMAT:
+                return _HEAD.validate_python(data)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self._damaged() from error
+        raise DataError(f"{self.path} was written by another version of attune-bench; collect with that one.")
+
+    def _damaged(self) -> DataError:
+        return DataError(
+            f"{self.path} is no table of requests, or a damaged one: without it answers cannot find their calls. "
+            "Take it from a backup, or plan again."
+        )
+
+
+def place_of_request(place: Place, request_hash: str) -> Place:
+    """Where the journal has the terms of one request: no model is called by a hash."""
+    return (place[0], place[1], request_hash)
+
+
+def table_path(folder: Path, tag: str) -> Path:
+    """Where the table of the plan with this tag is."""
+    return folder / f"_batch.{tag}.jsonl"
+
+
+def table_tags(folder: Path) -> list[str]:
+    """The tags of the plans whose tables are in a folder."""
+    return sorted(path.name.split(".")[1] for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
+
+
+def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
+    """(model, parameters) of each judge's request in the folder's tables; one that cannot be read is passed over."""
+    for tag in table_tags(folder):
+        with suppress(DataError):
+            asked = (row.entry for row in Table(table_path(folder, tag)).rows())
+            yield from {(entry.model, entry.parameters): None for entry in asked if entry.judge is not None}
+
+
+@dataclass(slots=True)
+class RequestFile:
+    """One file of requests, all to one model; `start` of the plan's requests to it are in files before this one."""
+
+    path: Path
+    model: str
+    start: int = 0
+    lines: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """A plan as it is written: its `files`, and their table. Made by `writing_plan`."""
+
+    _target: Path
+    _run: Run
+    _origin: Origin
+    _limits: Limits
+    _held: ExitStack
+    _table: ExitStack
+    _rows: BinaryIO | None = None
+    _newest: dict[str, tuple[RequestFile, BinaryIO]] = field(default_factory=dict)
+    _known: dict[Place, Terms] = field(default_factory=dict)
+    tag: str = field(default_factory=lambda: secrets.token_hex(4))
+    files: list[RequestFile] = field(default_factory=list)
+
+    @property
+    def requests(self) -> int:
+        return sum(file.lines for file in self.files)
+
+    def add(self, asked: Open, hashed: RequestHash) -> None:
+        """Put an ask into the newest file of its model that has room. Raises DataError for one that no file can hold,
+        and for a file in the way that is none of ours."""
+        hasher, limits = self._run.hashers[asked.who], self._limits
+        assert hasher is not None, "its replies are kept"
+        custom_id, model = f"attune-{self.tag}-{self.requests + 1:06d}", hasher.model
+        entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
+        terms = self._terms(hasher, hashed.request)
+        request = Request(
+            call=asked.call,
+            messages=asked.ask.messages,
+            max_tokens=asked.ask.max_tokens,
+            temperature=self._run.settings.temperature,
+            seed=self._run.settings.seed,
+            timeout=self._run.settings.call_timeout,
+            reask=asked.ask.number,
+        )
+        body = {"model": model, **terms.body(request)}
+        line = encoded({"custom_id": custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
+        if len(line) > limits.bytes:
+            raise DataError(
+                f"A request to {model} has {len(line):,} bytes, and a file takes {limits.bytes:,}: raise --max-bytes."
+            )
+        file, stream = self._newest.get(model) or self._begin(model, 0)
+        if file.lines >= limits.lines or file.bytes + len(line) > limits.bytes:
+            file, stream = self._begin(model, file.start + file.lines)
+        if self._rows is None:
+            self._rows = self._table.enter_context(whole_file(table_path(self._run.settings.output, self.tag)))
+            self._rows.write(_json_line({"format": FORMAT, **asdict(self._head())}))
+        self._rows.write(_json_line(Row(custom_id, entry, terms).as_json()))
+        stream.write(line)
+        file.lines += 1
+        file.bytes += len(line)
+
+    def _terms(self, hasher: Hasher, request_hash: str) -> Terms:
+        """How a request is put: by what is known of the server, and what the request itself was rejected for."""
+        place, journal = (hasher.provider, hasher.base_url, hasher.model), self._run.journal
+        assert journal is not None, "its replies are kept"
+        if place not in self._known:
+            terms = first_terms(hasher.provider, self._run.settings.structured, journal.terms(*place))
+            # A file's answers come in files, whatever the server wants of live requests.
+            self._known[place] = replace(terms, given_up=terms.given_up - {"stream"})
+        terms, own = self._known[place], journal.terms(*place_of_request(place, request_hash))
+        if own:
+            given_up = Terms.from_memory(own, terms.structured, terms.limit_name).given_up
+            ceiling = own.get("ceiling")
+            return replace(
+                terms, given_up=terms.given_up | given_up, ceiling=ceiling if isinstance(ceiling, int) else None
+            )
+        return terms
+
+    def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
+        number = len(self.files) + 1
+        name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
+        path = self._target.with_name(name)
+        if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
+            raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
+        self._newest[model] = opened = RequestFile(path, model, start), self._held.enter_context(whole_file(path))
+        self.files.append(opened[0])
+        return opened
+
+    def _head(self) -> Head:
+        origin, folder = self._origin, self._run.settings.output
+        return Head(
+            tag=self.tag,
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            attunebench_version=__version__,
+            settings=self._run.settings.model_dump(mode="json", exclude=_KEYS),
+            conversations=_path_from(folder, origin.conversations) or "",
+            codebook=_path_from(folder, origin.codebook),
+            again=origin.command,
+            skip_invalid=origin.skip_invalid,
+        )
+
+
+@contextmanager
+def writing_plan(target: Path, run: Run, origin: Origin, limits: Limits = SERVICE) -> Iterator[Plan]:
+    """A plan that takes requests of a run: into `target` and, where the limits or the models want it, into files beside
+    it (`requests-2.jsonl` …). They are there when the block ends without an error, their table in the results folder
+    first; without requests nothing is written.
+
+    Raises DataError where a file cannot be written.
+    """
+    folder = run.settings.output
+    try:
+        # Request files take their places when the outer block is left, behind the table.
+        with ExitStack() as held, ExitStack() as table:
+            yield Plan(target, run, origin, limits, held, table)
+    except OSError as error:
+        raise DataError(
+            f"{target}, or its table in {folder}, cannot be written ({error.strerror or error}); make room, "
+            "or name a file in another folder."
+        ) from error
+
+
+def older_files(target: Path, plan: Plan) -> list[Path]:
+    """Request files beside those of this plan that an earlier one has left under names of the same kind."""
+    ours = {file.path.name for file in plan.files}
+    beside = target.parent.glob(f"{glob.escape(target.stem)}-*{glob.escape(target.suffix)}")
+    named = [path for path in beside if path.stem.removeprefix(f"{target.stem}-").isdecimal()]
+    return sorted(path for path in (target, *named) if path.name not in ours and path.is_file() and _is_plan(path))
+
+
+def _is_plan(path: Path) -> bool:
+    """Whether a file begins as an earlier plan does: what it asks is planned anew, so it may be replaced."""
+    with path.open("rb") as file:
+        line = read_line(file.readline(_LONGEST_LOOK))
+    return line is not None and line.asks and tag_of(line.custom_id) is not None
+
+
+def _json_line(data: Mapping[str, Any]) -> bytes:
+    # ASCII, so that half a surrogate pair in a name or path cannot stop it.
+    return json.dumps(data, ensure_ascii=True).encode() + b"\n"
+
+
+def _path_from(folder: Path, path: Path | None) -> str | None:
+    """The path from the results folder: it stays true where both move, and from wherever it is read."""
+    if path is None:
+        return None
+    try:
+        return os.path.relpath(path.resolve(), folder.resolve())
+    except ValueError:  # on another drive
+        return str(path.resolve())

@@ -5,7 +5,6 @@ Imported by `run` alone, and only where batches are wanted.
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -15,12 +14,15 @@ import typer
 
 from attunebench import api
 from attunebench.backends.prices import usd
-from attunebench.batches.running import BatchOptions, BatchRun, batch_prices, refuse_what_does_not_fit, run_batches
+from attunebench.batches.desk import BatchOptions
+from attunebench.batches.pending import batch_prices
+from attunebench.batches.requests import Origin
+from attunebench.batches.running import BatchRun, refuse_what_does_not_fit, run_batches
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress.batches import batches_shown, described
 from attunebench.cli.running import leave, run_again, show_estimate
-from attunebench.codebook import Codebook, codebook_for
+from attunebench.codebook import Codebook
 from attunebench.runner import RunSettings, estimate_run, known_prices
 from attunebench.text import printable
 
@@ -46,16 +48,10 @@ def main(
     if dry_run:
         _show_both_prices(loaded, settings, book, discount)
         return
-    options = BatchOptions(
-        interval=interval,
-        discount=discount,
-        cancel=cancel,
-        conversations=_from_results(folder, settings.output),
-        codebook=_from_results(path, settings.output) if (path := codebook or codebook_for(folder)) else None,
-        skip_invalid=skip_invalid,
-    )
     again = _without_cancel(run_again(sys.argv))
-    with batches_shown(settings, quiet=quiet) as watcher:
+    origin = Origin(folder, codebook, skip_invalid, again)
+    options = BatchOptions(interval=interval, discount=discount, cancel=cancel, origin=origin)
+    with batches_shown(settings, discount=discount, quiet=quiet) as watcher:
         run = run_batches(
             loaded.conversations,
             settings,
@@ -100,14 +96,6 @@ def _say_how_it_ended(run: BatchRun, settings: RunSettings, again: str) -> None:
 def _without_cancel(command: str) -> str:
     """The command that goes on: who has cancelled does not want to do so for ever."""
     return shlex.join(word for word in shlex.split(command) if word != "--cancel")
-
-
-def _from_results(path: Path, results: Path) -> str:
-    """The path from the results folder: it stays true where both move."""
-    try:
-        return os.path.relpath(path.resolve(), results.resolve())
-    except ValueError:  # on another drive
-        return str(path.resolve())
 
 
 def _say(text: str) -> None:

@@ -157,7 +157,7 @@ def _write(
     quiet: bool,
 ) -> None:
     from attunebench import api
-    from attunebench.batches.files import Origin
+    from attunebench.batches.requests import Origin
     from attunebench.cli.loading import load
     from attunebench.cli.running import run_again
 
@@ -175,13 +175,16 @@ def _write(
 def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_invalid: bool) -> None:
     """`--dry-run`: nobody is asked, for a price neither."""
     from attunebench import eventloop
-    from attunebench.batches.rounds import targets_of
+    from attunebench.backends.providers import unsent
     from attunebench.cli.loading import load
     from attunebench.cli.running import show_estimate
     from attunebench.runner import estimate_run
     from attunebench.runner.pricing import prices_of
+    from attunebench.runner.settings import check_judges
 
-    targets_of(settings)
+    check_judges(settings)
+    for model in (settings.em, *settings.judges):
+        unsent(model)
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid)
     known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
     show_estimate(estimate_run(loaded.conversations, settings, book), settings, known=known)

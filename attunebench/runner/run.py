@@ -164,7 +164,8 @@ class Run:
         self.budget = Budget(settings.max_cost)
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
-        self._hashers: Sequence[Hasher | None] = ()
+        self.hashers: Sequence[Hasher | None] = ()
+        """By who is asked; None for what is not kept."""
         self._counted: dict[tuple[str, ...], set[str]] = {}
         self._owed: dict[tuple[str, ...], int] = {}
 
@@ -173,8 +174,8 @@ class Run:
         started = time.monotonic()
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
-            self._hashers = executor.hashers()
-            if any(self._hashers):
+            self.hashers = executor.hashers()
+            if any(self.hashers):
                 self.journal = stack.enter_context(Journal.open(self.settings.output, shard=part))
                 self._tell_unread(self.journal)
             await executor.enter(stack, self.journal)
@@ -201,7 +202,7 @@ class Run:
 
     def hashed(self, call: Call, ask: Ask) -> RequestHash | None:
         """The hashes of an ask; None where its replies are not kept."""
-        hasher = self._hashers[0 if call.judge is None else call.judge + 1]
+        hasher = self.hashers[0 if call.judge is None else call.judge + 1]
         return hasher(call, ask.messages, ask.number) if hasher is not None else None
 
     async def finish(self, job: Job) -> None:
@@ -214,7 +215,7 @@ class Run:
             self.work.skip(job, self.run_again)
             self.observer.skipped(name, mode, job.failed)
             return
-        self._owed[job.key] = len(job.owed)
+        self._owed[job.key] = len(job.owed) + job.left
         content = job.assemble(job)
         if content is not None:
             path = self.work.place(job)
@@ -242,13 +243,13 @@ class Run:
         what `check_bound` and `executor.prices` raise."""
         settings, work = self.settings, self.work
         expected, refused = Estimate(), Estimate()
-        cached = CacheReport(self.journal, self._hashers)
+        cached = CacheReport(self.journal, self.hashers)
         work.survey(lambda calls: expected.add(cached.add(calls)), lambda calls: refused.add(cached.unknown(calls)))
         reasons = cached.sentences()
         if work.differing:
             known = await executor.prices(to_show=True)
             work.check(" ".join(filter(None, (refused.in_words(known.prices, settings.max_tokens), *reasons))))
-        known, costs = KnownPrices(), any(self._hashers) and bool(work.todos)
+        known, costs = KnownPrices(), any(self.hashers) and bool(work.todos)
         if work.todos:
             known = await executor.prices()
             check_bound(settings, known.prices)

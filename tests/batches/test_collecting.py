@@ -235,7 +235,7 @@ def test_odd_lines_are_counted_and_keep_nobody_up(requests: list[dict[str, Any]]
 def test_a_huge_line_is_passed_over(
     requests: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attunebench.batches.responses.LONGEST", 100_000)
+    monkeypatch.setattr("attunebench.batches.records.LONGEST", 100_000)
     collected = collect(tmp_path, [b"[" + b"1," * 500_000 + b"1]\n", openai_line(requests[0])]).collected
     assert (2, 1, 1) == (collected.lines, collected.unreadable, collected.kept)
 
@@ -285,7 +285,8 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_read(
         api.collect(
             [write_lines(tmp_path / "a.jsonl", map(openai_line, requests)), tmp_path / "b"], tmp_path / "results"
         )
-    assert not (tmp_path / "results" / "_calls.sqlite3").exists()
+    with Journal.read(tmp_path / "results") as journal:
+        assert 0 == journal.count()
 
 
 def test_a_process_without_a_stdin_says_so(

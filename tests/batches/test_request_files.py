@@ -10,8 +10,8 @@ from keys import KEY, files_with_a_key
 from planned import PER_CONVERSATION, TURNS, Planning
 
 from attunebench import api
-from attunebench.batches.requests import Limits, number_of, tag_of
-from attunebench.batches.table import Table, table_path
+from attunebench.batches.answers import CUSTOM_ID
+from attunebench.batches.requests import Limits, Table, table_path
 from attunebench.errors import ConfigurationError, DataError, UsageError
 
 
@@ -33,8 +33,8 @@ def test_every_call_that_needs_no_reply_has_its_line(planning: Planning, tmp_pat
 def test_ids_are_short_and_each_is_the_number_of_its_row(planning: Planning, tmp_path: Path) -> None:
     summary = planning()
     ids = [line["custom_id"] for line in requests_in(tmp_path / "requests.jsonl")]
-    assert list(range(1, len(ids) + 1)) == list(map(number_of, ids))
-    assert {summary.planned.tag} == set(map(tag_of, ids))
+    parts = [found.groups() for found in map(CUSTOM_ID.fullmatch, ids) if found]
+    assert [(summary.planned.tag, f"{number:06d}") for number in range(1, len(ids) + 1)] == parts
     assert max(map(len, ids)) <= 64
     table = Table(table_path(tmp_path / "results", summary.planned.tag))
     assert ids == [row.custom_id for row in table.rows()]

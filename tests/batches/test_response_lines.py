@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from attunebench.runner.replay import folded
 from engines import openai_line, ray_row, reply, vllm_line
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,10 +16,11 @@ from attunebench.backends.base import Reply
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.batches.answers import Rejection, outcome_of_line, read_line
-from attunebench.batches.table import Row
+from attunebench.batches.requests import Row
 from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
+from attunebench.runner.exchange import Exchange, Rules
 from attunebench.selftest.server import Answer
 
 REQUEST = {
@@ -29,33 +29,40 @@ REQUEST = {
     "url": "/v1/chat/completions",
     "body": {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 64},
 }
-ROW = Row(
-    custom_id="attune-abc-000001",
-    request_hash="0" * 64,
-    call_id="c/default/1/draft",
-    conversation_id="c",
-    mode="default",
-    turn=1,
-    kind="draft",
-    judge=None,
-    ask=0,
-    provider="local",
-    base_url="http://127.0.0.1:9/v1",
-    model="m",
-    prompt_sha256="1" * 64,
-    schema_sha256="2" * 64,
-    parameters='{"max_tokens": 64, "seed": null, "structured": "auto", "temperature": 0.0}',
-    max_tokens=64,
-    structured="auto",
-    given_up=(),
-)
+ROW = {
+    "custom_id": "attune-abc-000001",
+    "request_hash": "0" * 64,
+    "call_id": "c/default/1/draft",
+    "conversation_id": "c",
+    "mode": "default",
+    "turn": 1,
+    "kind": "draft",
+    "judge": None,
+    "ask": 0,
+    "provider": "local",
+    "base_url": "http://127.0.0.1:9/v1",
+    "model": "m",
+    "prompt_sha256": "1" * 64,
+    "schema_sha256": "2" * 64,
+    "parameters": '{"max_tokens": 64, "seed": null, "structured": "auto", "temperature": 0.0}',
+    "max_tokens": 64,
+    "structured": "auto",
+    "given_up": [],
+    "ceiling": None,
+}
 ENDPOINT = Endpoint("local", "m", "http://127.0.0.1:9/v1", SecretStr(NO_KEY), "none")
 
 
-def said(line: Any, row: Row = ROW) -> Reply | Terms | AttuneBenchError:
+def row(**changes: Any) -> Row:
+    """The row of a table."""
+    return Row.from_json(json.dumps({**ROW, **changes}).encode())
+
+
+def said(line: Any, **changes: Any) -> Any:
+    """What a line says of the request in the row."""
     read = read_line(line if isinstance(line, bytes) else json.dumps(line).encode())
     assert read is not None
-    return outcome_of_line(read, row, ENDPOINT)
+    return outcome_of_line(read, row(**changes), ENDPOINT)
 
 
 GOOD = reply(REQUEST)
@@ -100,27 +107,27 @@ def test_messages_are_read_as_the_live_path_reads_them(what: str, line: Any) -> 
     assert holds(said(line(REQUEST, reply(REQUEST, answer))))
 
 
-def outcome(found: Any, row: Row) -> str:
+def outcome(found: Any) -> str:
     """The outcome of a draft call that got this reply."""
     assert isinstance(found, Reply)
     call = Call("c/default/1/draft", "c", "default", 1, "draft", (Message("user", "Hello"),), Asked("draft"), {})
-    entry = row.entry(sent_at="", reply=found, error=None)
-    return folded(call, [entry], default_codebook(), max_tokens=64, max_reasks=0).record().answer.outcome
+    exchange = Exchange(call, Rules(default_codebook(), max_tokens=64, max_reasks=0))
+    exchange.add(replace(row().entry, reply=found))
+    return exchange.record().answer.outcome
 
 
 @pytest.mark.parametrize(("tokens", "meant"), [(63, "answered"), (64, "truncated"), (70, "truncated")])
 def test_a_reply_as_long_as_its_limit_was_cut_where_the_engine_does_not_say_why_it_ended(
     tokens: int, meant: str
 ) -> None:
-    assert outcome(said(ray_row(REQUEST, "text", num_generated_tokens=tokens)), ROW) == meant
+    assert outcome(said(ray_row(REQUEST, "text", num_generated_tokens=tokens))) == meant
 
 
 def test_the_limit_that_a_server_has_told_of_counts_for_that_too() -> None:
-    row = replace(ROW, ceiling=40)
-    found = said(ray_row(REQUEST, "text", num_generated_tokens=40), row)
+    found = said(ray_row(REQUEST, "text", num_generated_tokens=40), ceiling=40)
     assert isinstance(found, Reply)
     assert found.notes["max_tokens"] == "lowered to 40"
-    assert outcome(found, row) == "truncated"
+    assert outcome(found) == "truncated"
 
 
 CONTEXT = "This model's maximum context length is 4096 tokens, however you requested 9000."
@@ -188,7 +195,7 @@ def test_a_part_that_the_server_rejects_by_name_is_given_up() -> None:
 
 def test_a_limit_that_the_server_names_becomes_the_requests_own() -> None:
     message = "max_tokens is too large: 5000. This model supports at most 200 completion tokens"
-    found = said(openai_line(REQUEST, {"error": {"message": message}}, status=400), replace(ROW, max_tokens=5000))
+    found = said(openai_line(REQUEST, {"error": {"message": message}}, status=400), max_tokens=5000)
     assert isinstance(found, Terms)
     assert 200 == found.ceiling
 
@@ -205,7 +212,7 @@ def test_a_line_of_a_request_file_is_known_as_one() -> None:
 
 def test_a_row_of_a_table_is_no_answer() -> None:
     """Tables lie in the results folder, and that may be collected as a whole."""
-    read = read_line(json.dumps(asdict(ROW)).encode())
+    read = read_line(json.dumps(ROW).encode())
     assert read is not None
     assert read.asks
 
@@ -215,6 +222,12 @@ def test_an_answer_is_not_taken_for_a_request(name: str) -> None:
     read = read_line(json.dumps(SHAPES[name]).encode())
     assert read is not None
     assert not read.asks
+
+
+def test_a_row_is_written_as_it_was_read() -> None:
+    assert row().as_json() == ROW
+    changed = {"structured": "schema", "given_up": ["seed", "temperature"], "ceiling": 40, "judge": 1}
+    assert row(**changed).as_json() == {**ROW, **changed}
 
 
 @pytest.mark.parametrize(

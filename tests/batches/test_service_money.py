@@ -11,9 +11,9 @@ from batch_server import BatchServer
 from factory import write_conversations
 
 from attunebench.backends.prices import Prices
-from attunebench.batches.till import discounted, usual_discount
+from attunebench.batches.pending import batch_prices
 from attunebench.errors import ConfigurationError, UsageError
-from attunebench.runner import ModelSettings
+from attunebench.runner import KnownPrices, ModelSettings
 
 PRICES = {"price_in": 2.0, "price_out": 8.0}
 
@@ -26,8 +26,10 @@ def data(tmp_path: Path) -> Path:
 
 def test_half_of_every_price_is_left_at_openai_and_nothing_is_known_of_others() -> None:
     prices = [Prices(2.0, 8.0, 1.0, 0.5), None, Prices(1.0, 1.0)]
-    assert [Prices(1.0, 4.0, 0.5, 0.25), None, Prices(0.5, 0.5)] == discounted(prices, usual_discount("openai"))
-    assert prices == discounted(prices, usual_discount("local"))
+    half = [Prices(1.0, 4.0, 0.5, 0.25), None, Prices(0.5, 0.5)]
+    assert half == batch_prices(KnownPrices(prices), "openai", None).prices
+    assert half == batch_prices(KnownPrices(prices), "local", 0.5).prices
+    assert prices == batch_prices(KnownPrices(prices), "local", None).prices
 
 
 def test_results_and_sums_have_the_price_of_batches(data: Path, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from factory import write_conversations
 from pydantic import SecretStr
 
 from attunebench.batches import desk
-from attunebench.batches.desk import MOST_LOST, Clock
-from attunebench.batches.gathering import MOST_BATCHES
+from attunebench.batches.desk import MOST_LOST
+from attunebench.batches.pending import MOST_BATCHES
 from attunebench.errors import ConfigurationError
 from attunebench.selftest.server import Answer, Asked, Doing, Status
 
@@ -379,7 +379,7 @@ def test_waits_are_the_interval_or_what_the_service_asks_for_and_grow_with_its_t
 
     with BatchServer(course=lambda _: ["in_progress", "completed"]) as server:
         server.before = lambda asked: troubles.pop() if asked.path == "/v1/batches/batch_1" and troubles else None
-        run_by_batches(data, settings_at(server.url, tmp_path / "results"), clock=Clock(sleep), interval=60.0)
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"), sleep=sleep, interval=60.0)
     assert [60.0, 700.0, 120.0, 240.0, 60.0] == slept
 
 

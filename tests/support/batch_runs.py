@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import multiprocessing
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attunebench import api
-from attunebench.batches.desk import Clock, SilentWatcher, UnderWay
-from attunebench.batches.running import BatchOptions, BatchRun, run_batches
+from attunebench.batches.desk import BatchOptions, Sleep, UnderWay, Watcher
+from attunebench.batches.running import BatchRun, run_batches
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.runner import ModelSettings, RunSettings
@@ -24,7 +25,7 @@ BY_THE_WAY = ("run_timestamp", "duration_seconds", "rejudged")
 
 
 @dataclass
-class Heard(SilentWatcher):
+class Heard(Watcher):
     """A watcher that remembers."""
 
     warnings: list[str] = field(default_factory=list)
@@ -59,7 +60,7 @@ def run_by_batches(
     settings: RunSettings,
     *,
     watcher: Heard | None = None,
-    clock: Clock | None = None,
+    sleep: Sleep = asyncio.sleep,
     interruptible: bool = False,
     **options: Any,
 ) -> BatchRun:
@@ -73,7 +74,7 @@ def run_by_batches(
         quick_scores=api.quick_scores,
         run_again="attune-bench run … --batch",
         interruptible=interruptible,
-        clock=clock,
+        sleep=sleep,
     )
 
 

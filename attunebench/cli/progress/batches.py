@@ -14,11 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from attunebench.backends.prices import usd
+from attunebench.batches.desk import Watcher
+from attunebench.batches.pending import discount_of
 from attunebench.cli.progress import words
 from attunebench.cli.progress.screen import Line, Screen
 from attunebench.cli.progress.ticker import Ticker
 from attunebench.reports.model import plural
-from attunebench.runner import Observer, RunPlan, RunSettings
+from attunebench.runner import RunPlan, RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -29,14 +32,21 @@ LATEST = 600.0
 _MOST_SHOWN = 8
 
 
-class BatchDisplay(Observer):
-    """A watcher that writes lines; what is under way is a block at the foot of a terminal. `quiet`: only what must be
-    said."""
+class BatchDisplay(Watcher):
+    """A watcher that writes lines; what is under way is a block at the foot of a terminal. `discount` as it was given;
+    `quiet`: only what must be said."""
 
     def __init__(
-        self, settings: RunSettings, out: TextIO, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: RunSettings,
+        out: TextIO,
+        *,
+        discount: float | None = None,
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
+        self._saved = discount_of(settings.em.provider, discount)
         self._out = out
         self._quiet = quiet
         self._clock = clock
@@ -46,11 +56,14 @@ class BatchDisplay(Observer):
         self._batches: Sequence[UnderWay] = ()
         self._results = 0
         self._next = self._told = -LATEST
-        self._last: tuple[object, ...] = ()
+        self._last: tuple[str, ...] = ()
 
     def started(self, plan: RunPlan) -> None:
         if not self._quiet:
             self._say(*words.opening(plan, self._settings))
+            if plan.price is not None and 0.0 < self._saved < 1.0:
+                expected, worst = (usd(price / (1.0 - self._saved)) for price in plan.price)
+                self._say(f"The same calls made live: about {expected} in all and {worst} at worst.")
 
     def warned(self, message: str) -> None:
         self._say(printable(message))
@@ -73,11 +86,11 @@ class BatchDisplay(Observer):
         if self._screen is not None:
             self._ticker.wake()
             return
-        state = tuple((each.id, each.status, each.answered, each.failed) for each in batches)
+        state = tuple(map(described, batches))
         if self._quiet or (state == self._last and now - self._told < LATEST):
             return
         self._last, self._told = state, now
-        self._say(*map(described, batches), self._foot(seconds))
+        self._say(*state, self._foot(seconds))
 
     def close(self) -> None:
         """Take the block away."""
@@ -111,13 +124,15 @@ class BatchDisplay(Observer):
         self._screen.show(above, block)
 
 
-def described(batch: UnderWay) -> str:
+def described(sent: UnderWay) -> str:
     """A batch in one line."""
-    name = printable(batch.id, 80) if batch.id else "a batch whose id is not known yet"
-    failed = f", {batch.failed:,} failed" if batch.failed else ""
+    submission, batch = sent.submission, sent.batch
+    name = printable(sent.id, 80) if sent.id else "a batch whose id is not known yet"
+    status = printable(batch.status, 40) if batch else "not looked at yet"
+    failed = f", {batch.failed:,} failed" if batch and batch.failed else ""
     return (
-        f"{name} ({printable(batch.model, 60)}): {printable(batch.status, 40)}, {batch.answered:,} of "
-        f"{batch.requests:,} answered{failed}, since {_since(batch.since)}"
+        f"{name} ({printable(submission.model, 60)}): {status}, {batch.completed if batch else 0:,} of "
+        f"{submission.requests:,} answered{failed}, since {_since(submission.at)}"
     )
 
 
@@ -132,9 +147,9 @@ def _since(when: str) -> str:
 
 
 @contextmanager
-def batches_shown(settings: RunSettings, *, quiet: bool) -> Iterator[BatchDisplay]:
+def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[BatchDisplay]:
     """The display for stderr. However the run ends, the terminal is left as it was."""
-    display = BatchDisplay(settings, sys.stderr, quiet=quiet)
+    display = BatchDisplay(settings, sys.stderr, discount=discount, quiet=quiet)
     try:
         yield display
     finally:

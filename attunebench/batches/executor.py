@@ -1,0 +1,383 @@
+"""The batch executor: rounds of requests, handed over to a service, waited for and collected until nothing is open.
+
+First what needs no reply, then judges and re-prompts, each as batches of their own. Every end of a batch is one of few:
+answers and errors line by line, a refusal as a whole, a batch that somebody cancelled or the service lost. A request is
+asked again a few times and then given up; nothing here goes round in circles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, nullcontext
+from functools import partial
+from itertools import groupby, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attunebench.backends.providers import resolve
+from attunebench.backends.session import MOST_BYTES
+from attunebench.batches.collecting import Collected, Collector, Tables
+from attunebench.batches.desk import Desk, InterruptedRunError, OutageError, Sleep
+from attunebench.batches.ledger import Ledger
+from attunebench.batches.parts import SMALLEST, Queue
+from attunebench.batches.pending import Pending, batch_prices
+from attunebench.batches.requests import Table, table_path, writing_plan
+from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooLongError, TooMuchError, unwritable
+from attunebench.errors import ConfigurationError, UsageError
+from attunebench.eventloop import on_interruption
+from attunebench.runner.clients import Clients
+from attunebench.text import printable
+
+if TYPE_CHECKING:
+    from attunebench.batches.collecting import NoReply
+    from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
+    from attunebench.batches.ledger import Submission
+    from attunebench.batches.parts import Part
+    from attunebench.batches.service import Batch
+    from attunebench.journal import Journal, RequestHash
+    from attunebench.runner.events import Stop
+    from attunebench.runner.job import Job, Open
+    from attunebench.runner.pricing import KnownPrices
+    from attunebench.runner.run import Run
+    from attunebench.runner.settings import RunSettings
+
+PATIENCE = 10
+"""Looks at a batch that has ended and does not show all of its lines yet."""
+
+
+class BatchExecutor(Clients):
+    """Has a run's jobs done by a batch service: a `runner.run.Executor`. Lives for one run.
+
+    Opening tells of keys that are missing. `under_way` is what goes on at the service when the run has ended.
+    """
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        options: BatchOptions,
+        watcher: Watcher,
+        *,
+        interruptible: bool = False,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        super().__init__(settings, watcher)
+        self._options = options
+        self._watcher = watcher
+        self._interruptible = interruptible
+        by_place: dict[tuple[str, str], Service] = {}
+        self._services: dict[str, Service] = {}
+        """By model."""
+        for endpoint in map(resolve, (settings.em, *settings.judges)):
+            place = (endpoint.base_url, endpoint.key.get_secret_value())
+            self._services.setdefault(endpoint.model, by_place.setdefault(place, Service(endpoint)))
+        self._desk = Desk(self._services, settings, options, watcher, sleep)
+        self._queue = Queue()
+        self._stop = ""
+        """Why nothing more may be sent, raised when the rest is in."""
+        self._cancelled = self._deferred = self._leaving = False
+        self._finished: dict[tuple[str, ...], set[str]] = {}
+        """Job → its calls that are settled in what was written of it."""
+
+    @property
+    def under_way(self) -> Sequence[UnderWay]:
+        return self._desk.under_way
+
+    @property
+    def notes(self) -> list[str]:
+        """What an earlier process has handed over, and who pays."""
+        sent = sum(each.requests for each in self._before)
+        told = [f"{sent:,} requests were handed over earlier; they are not sent again."] if sent else []
+        return [*told, *super().notes]
+
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
+        """Open the services. Raises UsageError where batches of an earlier run are under way at another address."""
+        settings, em = self.settings, self.settings.em
+        await super().enter(stack, journal)
+        self._before = Ledger(settings.output).open_for(em.provider, em.model, settings.modes)
+        here = self._services[em.model].endpoint.base_url
+        if elsewhere := [each for each in self._before if each.base_url != here]:
+            ids = ", ".join(printable(each.batch or each.mark) for each in elsewhere)
+            there = printable(elsewhere[0].base_url)
+            raise UsageError(
+                f"Batches of an earlier run ({ids}) are under way at {there}, and this one goes to {here}: end them "
+                f"first, with --base-url {there}, or use another results folder."
+            )
+        for service in dict.fromkeys(self._services.values()):
+            await stack.enter_async_context(service)
+        # Only its owner may look into it, and it goes when the run ends: prompts lie about no longer than that.
+        self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))
+
+    async def prices(self, *, to_show: bool = False) -> KnownPrices:
+        """What batches cost. Raises what `prices_of` raises."""
+        live = await super().prices(to_show=to_show)
+        return batch_prices(live, self.settings.em.provider, self._options.discount)
+
+    async def execute(self, run: Run) -> Stop:
+        """Do all jobs. Raises ConfigurationError for what no repetition can mend."""
+        assert run.journal is not None, "what a service answers is kept"
+        self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
+        work = asyncio.ensure_future(self._until_stopped())
+        times = 0
+
+        def interrupt() -> None:
+            nonlocal times
+            times += 1
+            self._desk.interrupt()
+            if times > 1:
+                work.cancel()
+
+        with on_interruption(interrupt) if self._interruptible else nullcontext():
+            try:
+                return await work
+            except asyncio.CancelledError:
+                if times < 2:
+                    raise
+                return "interrupted"
+            finally:
+                taken = run.budget.model.replies + run.budget.judges.replies
+                run.budget.replayed = max(0, run.summary.calls + run.summary.reasks - taken)
+
+    async def _until_stopped(self) -> Stop:
+        desk = self._desk
+        try:
+            await desk.resume(self._before)
+            for each in desk.under_way:
+                self._pending.add(self._hashes(each.submission))
+            await self._rounds()
+        except InterruptedRunError:
+            return "interrupted"
+        except OutageError as error:
+            self._watcher.warned(str(error))
+            self._leaving = True
+            await self._plan()  # for the results of what has come in
+            return "outage"
+        except ConfigurationError as error:
+            if not desk.under_way:
+                raise
+            ids = ", ".join(printable(each.id or each.submission.mark) for each in desk.under_way)
+            raise ConfigurationError(
+                f"{error} What is under way goes on, and the command comes back to it: {ids}."
+            ) from error
+        if self._stop:
+            raise ConfigurationError(self._stop)
+        return "cancelled" if self._cancelled else "max-cost" if self._deferred else ""
+
+    async def _rounds(self) -> None:
+        """Until nothing is under way and nothing more can be sent."""
+        desk, first = self._desk, True
+        for each in tuple(desk.under_way) if self._options.cancel else ():
+            await desk.cancel(each)
+        while True:
+            ended = [await self._look(each) for each in tuple(desk.under_way)]
+            if any(ended) or first:
+                await self._plan(again=int(first))
+                first = False
+            await self._send()
+            if not desk.under_way and not self._queue.parts:
+                return
+            await desk.pause()
+
+    async def _plan(self, *, again: int = 0) -> None:
+        """Write the results of what is done, and put what is open and not under way into the queue: whole
+        conversations, as many as can be paid."""
+        target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
+        self._deferred = False
+        with writing_plan(target, self._run, self._options.origin) as plan:
+            for _, jobs in groupby(self._run.jobs(again=again), key=lambda job: job.key[0]):
+                asks = [ask for job in jobs for ask in await self._asks(job)]
+                if not asks or self._stop or self._cancelled or self._leaving or self._options.cancel or self._deferred:
+                    continue
+                self._deferred = not self._pending.cover(asks)
+                for ask in asks if not self._deferred else ():
+                    plan.add(*ask)
+        self._queue.put(plan)
+
+    async def _asks(self, job: Job) -> list[tuple[Open, RequestHash]]:
+        """The asks of a job that may be sent; its result is written first, where answers make one."""
+        run = self._run
+        asks: list[tuple[Open, RequestHash]] = []
+        for asked in job.open:
+            hashed = run.hashed(asked.call, asked.ask)
+            assert hashed is not None, "its replies are kept"
+            given_up = self._pending.given_up(hashed)
+            if given_up is None:
+                asks += [(asked, hashed)] if not self._pending.has(hashed) else []
+            elif asked.who:
+                job.owe(asked, given_up[0])
+            else:
+                job.fail(*given_up)
+        settled = {*job.records, *job.owed, *([""] if job.failed is not None else ())}
+        if (job.answered or job.failed is not None) and not settled <= self._finished.get(job.key, set()):
+            self._finished.setdefault(job.key, set()).update(settled)
+            await run.finish(job)
+        else:
+            run.count(job)
+        return asks if job.failed is None else []
+
+    async def _send(self) -> None:
+        """Hand over what the services take now."""
+        while (part := self._queue.take(self._desk.models)) is not None:
+            try:
+                if not await self._desk.submit(part):
+                    self._queue.parts.insert(0, part)
+            except TooMuchError as error:  # noqa: PERF203
+                self._too_much(part, str(error))
+                if part.requests <= SMALLEST:
+                    return
+            except RefusedError as error:
+                self._halt(str(error))
+
+    def _too_much(self, part: Part, said: str) -> None:
+        """A part was refused for its size: it goes on smaller or later."""
+        try:
+            then = self._queue.too_much(part, alone=part.model not in self._desk.models)
+        except ConfigurationError as error:
+            self._halt(str(error))
+        else:
+            self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({part.requests:,} requests).")
+
+    def _halt(self, reason: str) -> None:
+        """Send nothing more; the first reason is the one that is told."""
+        if not self._stop and len(self._desk.under_way) > 1:
+            self._watcher.warned(f"{reason} Nothing more is sent; what is under way is waited for.")
+        self._stop = self._stop or reason
+        self._queue.parts.clear()
+
+    async def _look(self, sent: UnderWay) -> bool:
+        """Whether it has ended, so that there may be more to ask."""
+        try:
+            batch = await self._desk.look(sent)
+        except NoSuchBatchError as error:
+            return await self._not_there(sent, str(error))
+        if not batch.ended or (batch.status != "failed" and batch.lacks_files and self._may_look_again(sent)):
+            return False
+        hashes = self._hashes(sent.submission)
+        if batch.full:
+            return await self._refused_as_too_much(sent, batch, hashes)
+        why: dict[str, NoReply] = {}
+        collected, n, name = Collected(), len(hashes), printable(batch.id)
+        told_of = counted = min(batch.completed, n)
+        lost = ""
+        try:
+            collected, why = await self._answers(sent, batch)
+            told_of = sum(each in why or self._kept.state(each) is not None for each in hashes)
+        except TooLongError as error:
+            lost = (
+                f"{error}, too much for {n:,} requests, so nothing of batch {name} was read. Check the address; the "
+                "same command with --cancel gives the batch up."
+            )
+        except NoSuchBatchError as error:
+            if self._may_look_again(sent):
+                return False
+            self._halt(
+                f"{error} So the answers of batch {name} are gone; repeat the command to have its requests asked, and "
+                "paid, once more."
+            )
+        if told_of < counted:
+            if self._may_look_again(sent):
+                return False
+            lost = (
+                f"The service counts {batch.completed:,} requests of batch {name} as answered, and its files have "
+                f"lines for {told_of:,}. These are kept, and nothing is sent again while the others may come: repeat "
+                "the command later; where they are lost for good, the same command with --cancel gives them up."
+            )
+        if lost and not self._options.cancel:  # answers that may come, and may be charged, are not bought anew
+            self._set_aside(sent, lost)
+        else:
+            self._draw_conclusions(sent, batch, collected, why, hashes)
+            await self._end(sent, batch.status, hashes)
+        return True
+
+    async def _not_there(self, sent: UnderWay, said: str) -> bool:
+        submission = sent.submission
+        if self._options.cancel:
+            self._watcher.warned(f"{said} It is given up.")
+            await self._end(sent, "gone", self._hashes(submission))
+            return True
+        # Made a moment ago, by this process, it will be known everywhere in a while.
+        if sent.part is None or not self._may_look_again(sent):
+            self._set_aside(
+                sent,
+                f"{said} It was sent at {submission.at} with {submission.requests:,} requests: is the key of the same "
+                "account and project as then? Nothing is sent again while it may still answer; where it is lost for "
+                "good, the same command with --cancel gives it up.",
+            )
+        return False
+
+    async def _refused_as_too_much(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
+        if sent.part is None:  # an earlier process sent it: its requests are planned anew
+            await self._end(sent, "too much", hashes)
+            return True
+        await self._desk.end(sent, "too much")
+        if not (self._stop or self._cancelled):
+            self._too_much(sent.part, "; ".join(map(str, batch.problems)))
+        return False
+
+    def _set_aside(self, sent: UnderWay, reason: str) -> None:
+        """Look no more for it in this process; it stays in the ledger."""
+        self._desk.under_way.remove(sent)
+        self._halt(reason)
+
+    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str]) -> None:
+        self._pending.end(hashes)
+        await self._desk.end(sent, how)
+
+    async def _answers(self, sent: UnderWay, batch: Batch) -> tuple[Collected, dict[str, NoReply]]:
+        """Every line of the batch's files into the journal; of requests without a reply what there is instead.
+
+        Raises NoSuchBatchError, TooLongError, and DataError where there is no room for the files.
+        """
+        folder, endpoint = self.settings.output, self._desk.endpoint(sent)
+        collector = Collector(Tables(folder), self._kept, self._pending.cost, sent_at=batch.when, endpoint=endpoint)
+        try:
+            with tempfile.TemporaryFile(dir=folder, prefix=".attunebench-") as file:
+                await self._desk.fetch(sent, batch, file)
+                file.seek(0)
+                collected = await collector.take(iter(partial(file.readline, MOST_BYTES), b""))
+        except OSError as error:  # also from closing it, where the disk has filled up
+            raise unwritable(error) from error
+        collected.add(await collector.finish())
+        return collected, collector.unanswered
+
+    def _draw_conclusions(
+        self, sent: UnderWay, batch: Batch, collected: Collected, why: Mapping[str, NoReply], hashes: Sequence[str]
+    ) -> None:
+        """Stop, give up or go on, by how the batch ended and what its lines said."""
+        name = f"Batch {printable(batch.id)} ({printable(sent.submission.model)})"
+        if batch.status == "failed":
+            problems = "; ".join(map(str, batch.problems[:5])) or "the service gives no reason"
+            self._halt(f"{name} failed: {problems.rstrip('.')}. Nothing of it was answered or charged.")
+            return
+        left = [each for each in hashes if self._kept.state(each) is None]
+        if batch.status == "cancelled" and not self._options.cancel:
+            self._cancelled = True
+            self._queue.parts.clear()
+        if batch.status != "completed":
+            answered = f"{len(hashes) - len(left):,} of {len(hashes):,} requests answered"
+            self._watcher.warned(f"{name} {batch.status}: {answered}.")
+        if collected.stopped:
+            reason, count = collected.stopped.most_common(1)[0]
+            self._halt(f"{reason.rstrip('.')}. So said {count:,} lines of {name[0].lower()}{name[1:]}.")
+        reasons = Counter[str]()
+        for each in left if batch.status != "cancelled" else ():
+            said = why.get(each, "the service has no line for it")
+            if isinstance(said, str | Exception):  # otherwise it is asked otherwise from now on
+                reasons[str(said)] += 1
+                self._pending.miss(each, said)
+        for reason, count in reasons.most_common(3):
+            self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
+
+    def _hashes(self, submission: Submission) -> list[str]:
+        """Of the requests that were submitted, in their order. Raises DataError where their table is damaged."""
+        rows = (row.entry for row in Table(table_path(self.settings.output, submission.tag)).rows())
+        mine = (entry.request_hash for entry in rows if entry.model == submission.model)
+        return list(islice(mine, submission.start, submission.stop))
+
+    @staticmethod
+    def _may_look_again(sent: UnderWay) -> bool:
+        """Whether a batch that has ended is worth another look before it is taken as it is."""
+        sent.looks += 1
+        return sent.looks < PATIENCE
