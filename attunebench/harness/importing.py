@@ -10,6 +10,8 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +21,8 @@ from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
 from attunebench.results.schema import VOTE_KEYS, judge_calls_key
-from attunebench.runner.files import (
-    Identity,
-    identity_of,
-    prepare_folder,
-    read_object,
-    result_name,
-    short_name,
-    write_json,
-)
-from attunebench.runner.results import now
+from attunebench.runner.files import Identity, ResultFolder, identity_of, prepare_folder, write_json
 from attunebench.runner.skipped import SkippedFile
-
-Key = tuple[Identity, "int | None"]
-"""Whose result it is, and which epoch of it."""
 
 _OF_JUDGES = frozenset(
     ("judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *map(judge_calls_key, JUDGE_SCALES))
@@ -42,19 +32,12 @@ _OF_THE_HOUR = frozenset(("run_timestamp", "duration_seconds", "attunebench_vers
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A conversation, in a mode and an epoch, of which a log has no result: why, and after how many tries."""
+    """A result that a log does not have: whose it would be, in which epoch, why not, and after how many tries."""
 
-    conversation_id: str
-    provider: str
-    model: str
-    mode: str
+    identity: Identity
     reason: str
     epoch: int | None = None
     tries: int = 1
-
-    @property
-    def key(self) -> Key:
-        return (self.conversation_id, self.provider, self.model, self.mode), self.epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +71,9 @@ class Importing:
     def __init__(self, folder: Path) -> None:
         prepare_folder(folder)
         self.done = Imported()
-        self._folder = folder
-        self._there = {key: path for path in sorted(folder.glob("*.json")) if (key := _key(read_object(path)))}
-        self._names = {path.name.casefold() for path in folder.glob("*.json")}
-        self._failures: dict[Key, tuple[Failure, Source]] = {}
+        self._folder = ResultFolder(folder, _filed)
+        self._finished: set[Identity] = set()
+        self._failures: dict[Identity, tuple[Failure, str]] = {}
         self._planned: set[Hashable] = set()
         self._ended: set[Hashable] = set()
 
@@ -101,96 +83,82 @@ class Importing:
         Raises DataError, with nothing of the source written, where a result cannot be read or another one of the same
         conversation, provider, model, mode and epoch is there.
         """
-        news: dict[Key, Mapping[str, Any]] = {}
-        same = 0
+        news: dict[Identity, Mapping[str, Any]] = {}
         for result in source.results:
-            key = _checked(result, source)
-            there = news.get(key) or (read_object(self._there[key]) if key in self._there else None)
+            filed = _checked(result, source)
+            there = news.get(filed) or self._folder.read(filed)
             if there is None:
-                news[key] = result
-            elif _answers(there) == _answers(result):
-                same += 1
-            else:
-                raise DataError(self._refusal(key, source, within=key in news))
-        self._write(news)
+                news[filed] = result
+            elif _answers(there) != _answers(result):
+                which = "{}, {}/{}, {}".format(*filed)
+                if filed in news:
+                    raise DataError(
+                        f"{source.name} holds two different results of {which}; nothing of it was imported."
+                    )
+                raise DataError(
+                    f"There is another result of {which} in {self._folder.folder} already, and it is never replaced: "
+                    f"nothing of {source.name} was imported. Give another folder with --output."
+                )
+        models = sorted({identity[1:] for identity in map(identity_of, news.values()) if identity})
+        with ExitStack() as stack:
+            for provider, model, mode in models:
+                stack.enter_context(claim(self._folder.folder, provider, model, [mode]))
+            for filed, result in news.items():
+                write_json(self._folder.place(filed), result)
         self.done.written += len(news)
-        self.done.same += same
+        self.done.same += len(source.results) - len(news)
         self._planned |= source.planned
         self._ended |= source.ended
-        self.done.notes += _notes(source)
-        self._failures.update({failure.key: (failure, source) for failure in source.failures})
+        self._finished |= {identity for identity in map(identity_of, source.results) if identity}
+        for failure in source.failures:
+            self._failures[_with_epoch(failure.identity, failure.epoch)] = failure, source.again
+        others = sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results)
+        if others:
+            self.done.notes.append(
+                f"{source.name}: {others} of {len(source.results)} results were made with other prompts than this "
+                "version's (their prompt_set_sha256 says so). They are imported as they are; do not compare them with "
+                "new ones."
+            )
 
     def close(self) -> Imported:
         """List what is failed still, once all sources are taken, and take from the list what has its result now."""
-        failed = {key: found for key, found in self._failures.items() if key not in self._there}
-        of_models = {identity[1:3] for identity, _ in (*self._there, *failed)}
-        lists = {of_model: SkippedFile(self._folder, *of_model) for of_model in of_models}
-        for identity in {identity for identity, _ in self._there} - {identity for identity, _ in failed}:
-            lists[identity[1:3]].remove(identity[0], identity[3])
-        for (identity, epoch), (failure, source) in failed.items():
-            reason = failure.reason if epoch is None else f"epoch {epoch}: {failure.reason}"
-            lists[identity[1:3]].add(
-                identity[0], identity[3], reason=reason, tries=failure.tries, when=now(), again=source.again
-            )
-            self.done.failed[f"{identity[0]} ({identity[3]})"] = reason
+        list_of = cache(lambda provider, model: SkippedFile(self._folder.folder, provider, model))
+        failed = [found for filed, found in self._failures.items() if self._folder.read(filed) is None]
+        for name, provider, model, mode in self._finished - {failure.identity for failure, _ in failed}:
+            list_of(provider, model).remove(name, mode)
+        for failure, again in failed:
+            name, provider, model, mode = failure.identity
+            reason = failure.reason if failure.epoch is None else f"epoch {failure.epoch}: {failure.reason}"
+            when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            list_of(provider, model).add(name, mode, reason=reason, tries=failure.tries, when=when, again=again)
+            self.done.failed[f"{name} ({mode})"] = reason
         self.done.unreached = len(self._planned - self._ended)
         return self.done
 
-    def _write(self, news: Mapping[Key, Mapping[str, Any]]) -> None:
-        with ExitStack() as stack:
-            for provider, model, mode in sorted({identity[1:] for identity, _ in news}):
-                stack.enter_context(claim(self._folder, provider, model, [mode]))
-            for key, result in news.items():
-                path = self._folder / self._free_name(key)
-                write_json(path, result)
-                self._there[key] = path
-                self._names.add(path.name.casefold())
 
-    def _free_name(self, key: Key) -> str:
-        name = result_file_name(*key)
-        if name.casefold() not in self._names:
-            return name
-        stem, (identity, epoch) = name.removesuffix(".json"), key
-        return f"{short_name(f'{stem}_{len(self._names)}', *identity, str(epoch))}.json"
-
-    def _refusal(self, key: Key, source: Source, *, within: bool) -> str:
-        (name, provider, model, mode), epoch = key
-        which = f"{name}, {provider}/{model}, {mode}{'' if epoch is None else f', epoch {epoch}'}"
-        if within:
-            return f"{source.name} holds two different results of {which}; nothing of it was imported."
-        return (
-            f"There is another result of {which} in {self._folder} already, and it is never replaced: nothing of "
-            f"{source.name} was imported. Give another folder with --output."
-        )
+def _with_epoch(identity: Identity, epoch: Any) -> Identity:
+    """As results and their files are told apart here: epochs of one conversation as if they were modes."""
+    return (*identity[:3], f"{identity[3]}_epoch{epoch}") if type(epoch) is int else identity
 
 
-def result_file_name(identity: Identity, epoch: int | None) -> str:
-    """The name of a result's file; epochs of one conversation have their number in it."""
-    name = result_name(identity)
-    return name if epoch is None else f"{name.removesuffix('.json')}_epoch{epoch}.json"
+def _filed(result: Mapping[str, Any]) -> Identity | None:
+    identity = identity_of(result)
+    return _with_epoch(identity, result.get("epoch")) if identity else None
 
 
-def _key(result: Mapping[str, Any] | None) -> Key | None:
-    identity = identity_of(result) if result is not None else None
-    if result is None or identity is None:
-        return None
-    epoch = result.get("epoch")
-    return identity, epoch if type(epoch) is int else None
-
-
-def _checked(result: Mapping[str, Any], source: Source) -> Key:
+def _checked(result: Mapping[str, Any], source: Source) -> Identity:
     """Whose result it is. Raises DataError for what is none, or could not be written as JSON."""
     try:
         parse_result(result)
         json.dumps(result, allow_nan=False)
-        key = _key(result)
+        filed = _filed(result)
     except (ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{source.name} holds a result that cannot be read ({error}); nothing of it was imported."
         ) from None
-    if key is None:
+    if filed is None:
         raise DataError(f"{source.name} holds a result of another task; nothing of it was imported.")
-    return key
+    return filed
 
 
 def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,18 +167,6 @@ def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
     own = {key: value for key, value in result.items() if key not in _OF_JUDGES | _OF_THE_HOUR}
     turns = own.get("turns")
     if isinstance(turns, list):
-        own["turns"] = [
-            {key: value for key, value in turn.items() if key not in VOTE_KEYS} if isinstance(turn, dict) else turn
-            for turn in turns
-        ]
+        named = [turn if isinstance(turn, dict) else {} for turn in turns]
+        own["turns"] = [{key: value for key, value in turn.items() if key not in VOTE_KEYS} for turn in named]
     return own
-
-
-def _notes(source: Source) -> list[str]:
-    others = sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results)
-    if not others:
-        return []
-    return [
-        f"{source.name}: {others} of {len(source.results)} results were made with other prompts than this version's "
-        "(their prompt_set_sha256 says so). They are imported as they are; do not compare them with new ones."
-    ]

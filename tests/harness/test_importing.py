@@ -19,8 +19,8 @@ def result(seed=1, epoch=None, **others):
 
 
 def failure(seed=1, epoch=None, reason="the line"):
-    name = make_conversation(seed, turns=2)["conversationId"]
-    return Failure(name, "openai", "m", "default", reason, epoch)
+    identity = (make_conversation(seed, turns=2)["conversationId"], "openai", "m", "default")
+    return Failure(identity, reason, epoch)
 
 
 def imported(folder, *sources):

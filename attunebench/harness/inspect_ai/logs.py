@@ -13,7 +13,6 @@ from typing import Any
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.importing import Failure, Source
 from attunebench.harness.inspect_ai.study import model_named
-from attunebench.runner.settings import ModelSettings
 from attunebench.text import printable
 
 STORE = "attunebench"
@@ -31,16 +30,13 @@ class ForeignLogError(DataError):
 def log_files(places: list[Path]) -> Iterator[tuple[Path, bool]]:
     """The log files at these places, each with whether it was named itself. Raises UsageError where there are none."""
     for place in places:
-        if place.is_dir():
-            files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
-            files = [path for path in files if path.name not in _NO_LOGS]
-            if not files:
-                raise UsageError(f"There is no log (.eval or .json) in {place}.")
-            yield from ((file, False) for file in files)
-        elif place.is_file():
+        if place.is_file():
             yield place, True
-        else:
-            raise UsageError(f"There is no log {place}.")
+            continue
+        files = [path for path in sorted(place.rglob("*")) if path.suffix in _SUFFIXES and path.name not in _NO_LOGS]
+        if not files:
+            raise UsageError(f"There is no log (.eval or .json) in {place}.")
+        yield from ((file, False) for file in files if file.is_file())
 
 
 def read_log(path: Path) -> Source:
@@ -60,16 +56,10 @@ def read_log(path: Path) -> Source:
             f"{path} cannot be read as an Inspect log ({printable(f'{type(error).__name__}: {error}', 200)}). If its "
             f"evaluation was killed, `inspect log recover {shlex.quote(str(path))}` may mend it."
         ) from None
-    return _source(path, log)
-
-
-def _source(path: Path, log: Any) -> Source:
-    samples = log.samples or []
-    names = (log.eval.task_registry_name, log.eval.task)
-    if not any(STORE in sample.store for sample in samples) and not any(_ours(name) for name in names if name):
+    samples, names = log.samples or [], filter(None, (log.eval.task_registry_name, log.eval.task))
+    if not any(STORE in each.store for each in samples) and "attunebench" not in {n.split("/")[-1] for n in names}:
         raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
-    em, epochs = model_named(log.eval.model), log.eval.config.epochs or 1
-    results, failures = [], []
+    task, epochs, results, failures = log.eval.task_id, log.eval.config.epochs or 1, [], []
     for sample in samples:
         # A run of one epoch says nothing of epochs, in a log as without one.
         epoch = sample.epoch if epochs > 1 else None
@@ -77,22 +67,16 @@ def _source(path: Path, log: Any) -> Source:
         if result is not None:
             results.append({**result, "epoch": epoch})
         else:
-            failures.append(_failure(sample, em, epoch))
+            failures.append(_failure(sample, log.eval.model, epoch))
     ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]
-    planned = {(log.eval.task_id, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)}
-    ended = {(log.eval.task_id, str(sample.id), sample.epoch) for sample in samples}
     return Source(
         name=path.name,
         results=results,
         failures=failures,
-        planned=frozenset(planned),
-        ended=frozenset(ended),
+        planned=frozenset((task, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)),
+        ended=frozenset((task, str(sample.id), sample.epoch) for sample in samples),
         again=f"inspect eval-retry {shlex.quote(str(path))}",
     )
-
-
-def _ours(name: str) -> bool:
-    return name.split("/")[-1] == "attunebench"
 
 
 def _result(path: Path, sample: Any) -> dict[str, Any] | None:
@@ -108,7 +92,7 @@ def _result(path: Path, sample: Any) -> dict[str, Any] | None:
     return result if isinstance(result, dict) else None
 
 
-def _failure(sample: Any, em: ModelSettings, epoch: int | None) -> Failure:
+def _failure(sample: Any, model: str, epoch: int | None) -> Failure:
     if sample.invalidation is not None:
         reason = "declared invalid in Inspect"
     elif sample.error is not None:
@@ -117,12 +101,7 @@ def _failure(sample: Any, em: ModelSettings, epoch: int | None) -> Failure:
         reason = f"a limit of Inspect ended it ({sample.limit.type})"
     else:
         reason = "its log holds no result"
-    return Failure(
-        conversation_id=str(sample.metadata.get("conversation", sample.id)),
-        provider=em.provider,
-        model=em.model,
-        mode=str(sample.metadata.get("mode", "default")),
-        reason=reason,
-        epoch=epoch,
-        tries=1 + len(sample.error_retries or ()),
-    )
+    em = model_named(model)
+    name, mode = sample.metadata.get("conversation", sample.id), sample.metadata.get("mode", "default")
+    tries = 1 + len(sample.error_retries or ())
+    return Failure((str(name), em.provider, em.model, str(mode)), reason, epoch, tries)

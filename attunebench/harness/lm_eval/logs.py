@@ -20,10 +20,7 @@ def sample_files(places: list[Path]) -> Iterator[Path]:
     Raises UsageError where there are none.
     """
     for place in places:
-        if place.is_file():
-            yield place
-            continue
-        files = sorted(place.rglob("samples_attunebench*.jsonl")) if place.is_dir() else []
+        files = [place] if place.is_file() else sorted(place.rglob("samples_attunebench*.jsonl"))
         if not files:
             raise UsageError(f"There is no log of samples in {place}; lm_eval writes one with --log_samples.")
         yield from files
@@ -33,26 +30,23 @@ def read_samples(path: Path) -> Source:
     """What is in a log. Raises DataError for a file that is no log of ours."""
     results: list[dict[str, Any]] = []
     try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    results += _results(path, number, line)
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            sample = parse_json(line.encode(), lenient=True)
+        except ValueError:
+            raise DataError(f"{path} is damaged in line {number}; nothing of it was imported.") from None
+        found = sample.get("results") if isinstance(sample, dict) else None
+        if not (isinstance(found, list) and found and all(isinstance(result, dict) for result in found)):
+            raise DataError(
+                f"{path} holds no results of attunebench in line {number}: it is of another task, or was made with "
+                "--predict_only, which scores nothing."
+            )
+        results += found
     if not results:
         raise DataError(f"{path} holds no samples.")
     return Source(name=path.name, results=results)
-
-
-def _results(path: Path, number: int, line: str) -> list[dict[str, Any]]:
-    try:
-        sample = parse_json(line.encode(), lenient=True)
-    except ValueError:
-        raise DataError(f"{path} is damaged in line {number}; nothing of it was imported.") from None
-    found = sample.get("results") if isinstance(sample, dict) else None
-    if isinstance(found, list) and found and all(isinstance(result, dict) for result in found):
-        return found
-    raise DataError(
-        f"{path} holds no results of attunebench in line {number}: it is of another task, or was made with "
-        "--predict_only, which scores nothing."
-    )
