@@ -13,12 +13,11 @@ from attunebench.cli.main import app
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.lm_eval.evaluation import GENERATION, Evaluation
-from attunebench.harness.lm_eval.options import Options
 
 
 def log_of(folder, model="some/model", repeats=1, baseline="lexicon", documents=3):
     """A log of the first documents, and the results in it."""
-    evaluation, replies = Evaluation("default", Options(model=model)), baseline_replies(baseline)
+    evaluation, replies = Evaluation("default", {"model": model}), baseline_replies(baseline)
     found = [
         evaluation.results(doc, [[replies[key_of(call)]] * repeats for call in evaluation.calls(doc)], GENERATION)
         for doc in evaluation.docs[:documents]

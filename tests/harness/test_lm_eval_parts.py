@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,14 @@ from scripted_replies import baseline_replies, key_of
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.lm_eval import include_path
-from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, generation_of
-from attunebench.harness.lm_eval.figures import Figure
-from attunebench.harness.lm_eval.options import Options
-from attunebench.harness.lm_eval.rendering import Templated, plain
+from attunebench.harness.lm_eval.evaluation import (
+    GENERATION,
+    METRICS,
+    Evaluation,
+    Figure,
+    generation_of,
+    rendered,
+)
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.protocol.calls import Message
@@ -44,22 +49,26 @@ def test_the_folder_is_printed_without_the_framework():
 
 
 def test_a_plain_prompt_ends_where_the_answer_begins():
-    assert "You are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n" == plain(MESSAGES)
-    assert "Be brief.\n\nYou are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n" == plain(MESSAGES, "Be brief.\n")
+    assert "You are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n" == rendered([MESSAGES])[0]
+    assert (
+        "Be brief.\n\nYou are told this.\nAnd that.\n\nWhat now?\n\nAnswer:\n"
+        == rendered([MESSAGES], None, "Be brief.\n")[0]
+    )
 
 
 def test_a_template_gets_the_messages_as_they_are():
-    assert "<system>You are told this.\nAnd that.<user>What now?" == Templated(through("system", "user"))(MESSAGES)
+    told = "<system>You are told this.\nAnd that.<user>What now?"
+    assert [told] * 2 == rendered([MESSAGES] * 2, through("system", "user"))
 
 
 def test_a_system_message_that_a_template_drops_goes_to_the_user():
     told = "<user>Be brief.\n\nYou are told this.\nAnd that.\n\nWhat now?"
-    assert told == Templated(through("user"), "Be brief.")(MESSAGES)
+    assert [told] * 2 == rendered([MESSAGES] * 2, through("user"), "Be brief.")
 
 
 def test_a_template_that_drops_the_prompt_is_refused():
     with pytest.raises(DataError, match="leaves out"):
-        Templated(through("assistant"))(MESSAGES)
+        rendered([MESSAGES], through("assistant"))
 
 
 @pytest.mark.parametrize(
@@ -87,26 +96,33 @@ def test_a_limit_of_the_users_replaces_ours():
     assert GENERATION == generation_of(GENERATION)
 
 
-def test_options_are_read_beside_a_models_arguments():
+def test_options_are_read_beside_a_models_arguments(tmp_path, monkeypatch):
+    shutil.copytree(demo_folder(), tmp_path / "25")
+    monkeypatch.chdir(tmp_path)
     metadata = {"pretrained": "some/model", "dtype": "auto", "conversations": 25, "cluster": "participant"}
-    assert Options(Path("25"), cluster="participant", model="some/model") == Options.of(metadata)
+    found = Evaluation("default", metadata)
+    assert ("some/model", Path("25"), "participant") == (
+        found.study.settings.em.model,
+        found.study.folder,
+        found.cluster,
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"conversations": True}, {"codebook": " "}, {"repeats": "3"}, {"repeats": True}])
 def test_an_option_that_says_nothing_is_refused(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Options.of(wrong)
+        Evaluation("default", wrong)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("clusters", "cluster"), ("conversation", "conversations")])
 def test_a_misspelt_name_of_an_option_is_no_other_ones(wrong, meant):
     with pytest.raises(UsageError, match=f"you may mean {meant}"):
-        Options.of({wrong: "participant"})
+        Evaluation("default", {wrong: "participant"})
 
 
 def test_only_what_nobody_catches_ends_as_its_sentence_alone():
     program = (
-        "from attunebench.errors import DataError; from attunebench.harness.lm_eval.trouble import sentences\n"
+        "from attunebench.errors import DataError; from attunebench.harness.lm_eval.evaluation import sentences\n"
         "def fail(error):\n    with sentences(): raise error\n"
         "try: fail(DataError('caught'))\nexcept DataError as error: print(error)\n"
         "fail({})"
@@ -126,7 +142,7 @@ def test_all_but_judged_and_optional_metrics_are_shown():
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return Evaluation("default", Options())
+    return Evaluation("default")
 
 
 def replies_to(evaluation, doc, replies):
@@ -172,7 +188,7 @@ def test_missing_replies_are_no_answers(evaluation):
 )
 def test_arguments_of_requests_that_no_result_can_have_are_refused(evaluation, wrong, named):
     with pytest.raises(UsageError, match=named):
-        evaluation.check({**GENERATION, **wrong})
+        evaluation.session({**GENERATION, **wrong})
 
 
 def test_a_result_tells_how_its_replies_were_sampled(evaluation):
@@ -186,12 +202,12 @@ def test_a_result_tells_how_its_replies_were_sampled(evaluation):
 
 def test_a_strategy_that_the_mode_gives_away_is_refused():
     with pytest.raises(UsageError, match="blind_delta"):
-        Evaluation("omniscient", Options(panas_strategy="blind_delta"))
+        Evaluation("omniscient", {"panas_strategy": "blind_delta"})
 
 
 def test_examples_are_known_wherever_they_lie(tmp_path):
-    assert Evaluation("default", Options(conversations=demo_folder())).examples
+    assert Evaluation("default", {"conversations": demo_folder()}).examples
     talk = json.loads(next(demo_folder().glob("*.json")).read_text(encoding="utf-8"))
     del talk["metadata"]["source"]
     (tmp_path / "conversation_1.json").write_text(json.dumps(talk), encoding="utf-8")
-    assert not Evaluation("default", Options(conversations=tmp_path)).examples
+    assert not Evaluation("default", {"conversations": str(tmp_path)}).examples

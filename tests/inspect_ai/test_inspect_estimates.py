@@ -1,4 +1,4 @@
-"""Means with their doubt, without Inspect."""
+"""The metric that Inspect shows: means with their standard errors, by the rules of `attune-bench score`."""
 
 from __future__ import annotations
 
@@ -6,56 +6,87 @@ import math
 
 import pytest
 
-from attunebench.harness.inspect_ai.estimates import NAN, Observed, estimate
+inspect_scorer = pytest.importorskip("inspect_ai.scorer", reason="needs inspect_ai, the extra `inspect`")
+
+NAN = float("nan")
+
+
+def sample(name, value, participant=None, counts=None, mode="default"):
+    """A score of one epoch of a conversation: `value` is its emotion_va, `counts` are answered and expected items."""
+    from attunebench.harness.inspect_ai.scoring import SHOWN
+
+    answered, expected = counts or (None, None)
+    items = {"answered_items": answered or 0, "expected_items": expected or 0}
+    values = {**dict.fromkeys(SHOWN, NAN), "emotion_va": value, **items}
+    tallies = {"answered": answered, "expected": expected, "made": None, "refused": None, "mended": None}
+    score = inspect_scorer.Score(value=values, metadata={"counts": tallies})
+    metadata = {"mode": mode, "participant": participant}
+    return inspect_scorer.SampleScore(score=score, sample_id=name, sample_metadata=metadata)
+
+
+def shown(*samples, **choices):
+    from attunebench.harness.inspect_ai.scoring import summary
+
+    return summary(**choices)(list(samples))
 
 
 def test_a_mean_is_over_conversations_and_its_error_is_sd_over_root_n():
-    found = estimate([Observed("a", 0.2), Observed("b", 0.4), Observed("c", 0.9)])
-    assert (0.5, 3) == (found.mean, found.n)
-    assert pytest.approx(math.sqrt(0.13) / math.sqrt(3)) == found.se
+    rows = shown(sample("a", 0.2), sample("b", 0.4), sample("c", 0.9))
+    assert (0.5, 3) == (rows["emotion_va"], rows["emotion_va_n"])
+    assert pytest.approx(math.sqrt(0.13) / math.sqrt(3)) == rows["emotion_va_stderr"]
 
 
 def test_epochs_are_averaged_before_conversations():
-    twice = [Observed("a", 0.0), Observed("a", 0.4), Observed("b", 0.8)]
-    assert pytest.approx(0.5) == estimate(twice).mean
-    assert 2 == estimate(twice).n
+    rows = shown(sample("a", 0.0), sample("a", 0.4), sample("b", 0.8))
+    assert (pytest.approx(0.5), 2) == (rows["emotion_va"], rows["emotion_va_n"])
 
 
 def test_what_is_undefined_in_one_epoch_is_left_out_of_that_conversation_alone():
-    assert pytest.approx(0.6) == estimate([Observed("a", NAN), Observed("a", 0.4), Observed("b", 0.8)]).mean
+    assert pytest.approx(0.6) == shown(sample("a", NAN), sample("a", 0.4), sample("b", 0.8))["emotion_va"]
 
 
-def test_what_is_undefined_everywhere_has_no_mean_and_is_not_zero():
-    found = estimate([Observed("a", NAN), Observed("b", NAN)])
-    assert 0 == found.n
-    assert math.isnan(found.mean)
-    assert math.isnan(found.se)
+def test_what_is_undefined_everywhere_is_absent_and_not_zero():
+    assert {"answered_items", "expected_items"} == {*shown(sample("a", NAN), sample("b", NAN))}
 
 
 def test_one_conversation_has_no_error():
-    assert math.isnan(estimate([Observed("a", 0.3)]).se)
+    rows = shown(sample("a", 0.3))
+    assert (0.3, 1) == (rows["emotion_va"], rows["emotion_va_n"])
+    assert "emotion_va_stderr" not in rows
 
 
 def test_nothing_observed_is_undefined():
-    assert 0 == estimate([]).n
+    assert {"answered_items": 0, "expected_items": 0} == shown()
 
 
 def test_a_rate_sums_its_counts_first():
-    found = estimate([Observed("a", 1.0, counts=(10, 10)), Observed("b", 0.0, counts=(0, 90))])
-    assert 0.1 == found.mean
-    assert 2 == found.n
+    rows = shown(sample("a", NAN, counts=(10, 10)), sample("b", NAN, counts=(0, 90)))
+    assert (0.1, 2) == (rows["answered_rate"], rows["answered_rate_n"])
+    assert (10, 100) == (rows["answered_items"], rows["expected_items"])
+
+
+def test_epochs_of_a_rate_are_summed_and_not_averaged():
+    rows = shown(sample("a", NAN, counts=(10, 10)), sample("a", NAN, counts=(0, 90)), sample("b", NAN, counts=(0, 100)))
+    assert (0.05, 2) == (rows["answered_rate"], rows["answered_rate_n"])
 
 
 def test_counts_that_are_unknown_are_left_out_of_a_rate():
-    assert 0.5 == estimate([Observed("a", 0.5, counts=(5, 10)), Observed("b", NAN, counts=(NAN, 7))]).mean
+    rows = shown(sample("a", NAN, counts=(5, 10)), sample("b", NAN, counts=(None, 7)))
+    assert (0.5, 1) == (rows["answered_rate"], rows["answered_rate_n"])
 
 
 def test_participants_with_several_conversations_are_one_cluster():
-    values = [Observed("a", 0.0, "p"), Observed("b", 0.0, "p"), Observed("c", 1.0, "q"), Observed("d", 1.0, "q")]
-    assert 0.5 / math.sqrt(2) == pytest.approx(estimate(values, clustered=True).se)
-    assert estimate(values).se < estimate(values, clustered=True).se
+    values = [sample("a", 0.0, "p"), sample("b", 0.0, "p"), sample("c", 1.0, "q"), sample("d", 1.0, "q")]
+    clustered = shown(*values, cluster="participant")["emotion_va_stderr"]
+    assert pytest.approx(0.5 / math.sqrt(2)) == clustered
+    assert shown(*values)["emotion_va_stderr"] < clustered
 
 
 def test_participants_without_a_name_are_not_one_person():
-    values = [Observed("a", 0.0), Observed("b", 0.5), Observed("c", 1.0)]
-    assert pytest.approx(math.sqrt(0.5) / 3) == estimate(values, clustered=True).se
+    rows = shown(sample("a", 0.0), sample("b", 0.5), sample("c", 1.0), cluster="participant")
+    assert pytest.approx(math.sqrt(0.5) / 3) == rows["emotion_va_stderr"]
+
+
+def test_modes_are_apart():
+    rows = shown(sample("a", 0.2), sample("b", 0.4, mode="verbose"))
+    assert (0.2, 0.4) == (rows["default.emotion_va"], rows["verbose.emotion_va"])

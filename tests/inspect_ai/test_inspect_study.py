@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.inspect_ai.study import Choices, model_named, study_of
+from attunebench.harness.common import path_of
+from attunebench.harness.inspect_ai.study import model_named, notes_of, study_of
 from attunebench.runner.settings import ModelSettings
 
 
@@ -27,50 +30,50 @@ from attunebench.runner.settings import ModelSettings
 )
 def test_a_choice_that_does_not_exist_is_refused_by_name(choice, said):
     with pytest.raises(UsageError, match=said):
-        Choices.of(**{"modes": "default", **choice})
+        study_of(**{"modes": "default", **choice})
 
 
 def test_modes_that_do_not_go_with_a_strategy_are_refused_before_anything_is_asked(talks):
-    choices = Choices.of(modes="omniscient", panas_strategy="blind_delta", conversations=str(talks))
     with pytest.raises(UsageError, match="blind_delta"):
-        study_of(choices)
+        study_of(modes="omniscient", panas_strategy="blind_delta", conversations=str(talks))
 
 
 def test_a_folder_whose_name_is_a_number_is_a_folder():
-    assert "25" == Choices.of(conversations=25).conversations
+    assert Path("25") == path_of("conversations", 25)
 
 
 def test_a_folder_that_is_not_there_is_named():
     with pytest.raises(DataError, match="nowhere"):
-        study_of(Choices.of(modes="default", conversations="nowhere"))
+        study_of(conversations="nowhere")
 
 
 def test_the_demonstration_says_that_it_is_one(talks):
-    assert "no human data" in study_of(Choices.of(modes="default")).notes[0]
-    assert "no human data" not in "".join(study_of(Choices.of(modes="default", conversations=str(talks))).notes)
+    assert "no human data" in notes_of(study_of(), demo=True)[0]
+    assert "no human data" not in "".join(notes_of(study_of(conversations=str(talks)), demo=False))
 
 
 def test_conversations_stand_in_the_order_of_a_run(talks):
     from attunebench import load_conversations
     from attunebench.runner.order import stratified_order
 
-    study = study_of(Choices.of(modes="default", conversations=str(talks), order_seed=3))
-    assert stratified_order(load_conversations(talks).conversations, 3) == list(study.conversations)
+    study = study_of(conversations=str(talks), order_seed=3)
+    assert stratified_order(load_conversations(talks).conversations, 3) == list(study.conversations.values())
 
 
 @pytest.mark.parametrize(("named", "scale"), [({}, "quality"), ({"judge_scale": "relative"}, "relative")])
 def test_judges_rate_on_the_scale_that_is_named(talks, named, scale):
-    study = study_of(Choices.of(conversations=str(talks), **named))
+    study = study_of(conversations=str(talks), **named)
     em, judge = (ModelSettings(provider="openai", model=model) for model in ("m", "j"))
-    walk = study.session(em, [judge]).walk(study.conversations[0], "default")
-    assert {scale} == {call.asked.scale for call in walk.waiting}
+    conversation = next(iter(study.conversations.values()))
+    job = study.session(em=em, judges=(judge,)).job(conversation, "default")
+    assert {scale} == {call.asked.scale for call in job.waiting}
 
 
 def test_a_judge_is_named_once(talks):
-    study = study_of(Choices.of(modes="default", conversations=str(talks)))
+    study = study_of(conversations=str(talks))
     judge = ModelSettings(provider="openai", model="j")
     with pytest.raises(UsageError, match="twice"):
-        study.session(ModelSettings(provider="openai", model="m"), [judge, judge])
+        study.session(judges=(judge, judge))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The task: conversations as samples, the solver and the scorer, and the benchmark's own defaults.
 
-`inspect eval attunebench/attunebench --model …` finds it by its name.
+Inspect finds it (`inspect eval attunebench/attunebench --model …`) and all that this module imports by its entry point.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 
 from attunebench._version import __version__
 from attunebench.conversations import Conversation
-from attunebench.errors import UsageError
+from attunebench.harness.common import cluster_of
 from attunebench.harness.inspect_ai.scoring import attunebench_scorer, summary
-from attunebench.harness.inspect_ai.solving import attunebench_solver
-from attunebench.harness.inspect_ai.study import Choices, Study, study_of
-from attunebench.harness.inspect_ai.trouble import sentences
+from attunebench.harness.inspect_ai.solving import attunebench_solver, sentences
+from attunebench.harness.inspect_ai.study import notes_of, study_of
 from attunebench.judging import JUDGE_SCALE
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.settings import RunSettings
 
 _logger = getLogger(__name__)
 
@@ -56,46 +55,40 @@ def attunebench(
         codebook: An annotation codebook in place of the one beside the data or our own.
         skip_invalid: Leave out conversations that do not validate.
     """
+    arguments: dict[str, Any] = {
+        "conversations": conversations,
+        "modes": modes,
+        "panas_strategy": panas_strategy,
+        "judge_scale": judge_scale,
+        "max_reasks": max_reasks,
+        "structured": structured,
+        "order_seed": order_seed,
+        "codebook": codebook,
+        "skip_invalid": skip_invalid,
+    }
     with sentences():
-        choices = Choices.of(
-            conversations=conversations,
-            modes=modes,
-            panas_strategy=panas_strategy,
-            judge_scale=judge_scale,
-            max_reasks=max_reasks,
-            structured=structured,
-            order_seed=order_seed,
-            codebook=codebook,
-            skip_invalid=skip_invalid,
-        )
-        if cluster not in (None, "participant"):
-            raise UsageError(f"There is no cluster {cluster}; participant is the one there is.")
-        choices.settings(ModelSettings(provider="inspect", model="none"), temperature=temperature)
-        study = study_of(choices)
-    for note in study.notes:
+        clusters = cluster_of(cluster)
+        study = study_of(**arguments)
+        study.session(temperature=temperature)
+    for note in notes_of(study, demo=conversations is None):
         _logger.warning(note)
+    known = study.settings.modes
+    arguments["modes"] = list(known)
     return Task(
-        dataset=MemoryDataset(_samples(study), name=study.folder.name, location=str(study.folder)),
-        solver=attunebench_solver(**choices.arguments()),
-        scorer=attunebench_scorer(**choices.arguments()),
-        metrics=[summary(by_mode=len(choices.modes) > 1, cluster=cluster)],
-        config=GenerateConfig(temperature=temperature, max_tokens=_default("max_tokens")),
+        dataset=MemoryDataset(
+            [_sample(each, mode, alone=len(known) == 1) for each in study.conversations.values() for mode in known],
+            name=study.folder.name,
+            location=str(study.folder),
+        ),
+        solver=attunebench_solver(**arguments),
+        scorer=attunebench_scorer(**arguments),
+        metrics=[summary(by_mode=len(known) > 1, cluster=clusters)],
+        config=GenerateConfig(temperature=temperature, max_tokens=RunSettings.model_fields["max_tokens"].default),
         # One conversation that the line keeps is no reason to give up the others; the log still ends as an error.
         continue_on_fail=True,
         version=__version__,
         metadata={"prompt_set_sha256": prompt_set_sha256(), "codebook_sha256": study.codebook.sha256},
     )
-
-
-def _default(setting: str) -> Any:
-    return RunSettings.model_fields[setting].default
-
-
-def _samples(study: Study) -> list[Sample]:
-    modes = study.choices.modes
-    return [
-        _sample(conversation, mode, alone=len(modes) == 1) for conversation in study.conversations for mode in modes
-    ]
 
 
 def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:

@@ -1,4 +1,4 @@
-"""One task without the framework: which conversations in which order, their calls, what the replies come to.
+"""One task without the framework: what is asked in which form, what the replies come to, how numbers and errors show.
 
 Reads the conversations once; all else is pure. The framework builds every request before it sees a reply: so there is
 no judge, which would need a draft, and no reask.
@@ -6,24 +6,22 @@ no judge, which would need a draft, and no reask.
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from functools import partial
+from types import TracebackType
 from typing import Any, TypedDict
 
-from attunebench.api import quick_scores
 from attunebench.backends.base import Reply
-from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
-from attunebench.conversations import Conversation, load_conversations
-from attunebench.conversations.bundled import demo_folder
-from attunebench.errors import UsageError
-from attunebench.harness.common import Session, scores_of
-from attunebench.harness.lm_eval.options import Options
+from attunebench.errors import AttuneBenchError, DataError, UsageError
+from attunebench.harness.common import Session, Study, cluster_of, path_of, scores_of, settings_of
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of
-from attunebench.protocol.calls import Call, Mode
-from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.order import stratified_order
+from attunebench.protocol.calls import Call, Message, Mode
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.scores import AggregateEntry
 
@@ -31,13 +29,6 @@ PROVIDER = "lm-eval"
 """The provider that results name: what was asked how is the framework's knowledge."""
 METRICS = tuple(card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED)
 """What can be measured without a judge and without another model, in the registry's order."""
-_EXAMPLE = "synthetic-demo"
-_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""The framework's names for the limit of a reply, the one that it prefers first."""
-_OURS = frozenset((*_LIMITS, "temperature"))
-"""What of the framework's arguments of a request stands among a run's own parameters."""
-
-
 GENERATION: Mapping[str, Any] = {
     "max_gen_toks": RunSettings.model_fields["max_tokens"].default,
     "temperature": RunSettings.model_fields["temperature"].default,
@@ -45,6 +36,20 @@ GENERATION: Mapping[str, Any] = {
     "until": [],
 }
 """The framework's arguments of a request, as `run` has them. No text ends a reply: any could stand in one."""
+ANSWER = "Answer:"
+"""The last line of a plain prompt, behind which a model without a chat template goes on."""
+
+_NAMES = ("conversations", "codebook", "panas_strategy", "cluster", "repeats")
+"""The keys of the framework's `--metadata` that are ours alone."""
+_NEAR = 0.8
+_EXAMPLE = "synthetic-demo"
+_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""The framework's names for the limit of a reply, the one that it prefers first."""
+_OURS = frozenset((*_LIMITS, "temperature"))
+"""What of the framework's arguments of a request stands among a run's own parameters."""
+
+Template = Callable[["list[dict[str, str]]"], Any]
+"""Makes of a chat what the model takes: a string, or a form of the framework's own for servers with a chat API."""
 
 
 class Doc(TypedDict):
@@ -57,37 +62,52 @@ class Doc(TypedDict):
 
 
 class Evaluation:
-    """The conversations of a task, in the order of a run, asked in one mode."""
+    """The conversations of a task, in the order of a run, asked in one mode.
 
-    def __init__(self, mode: Mode, options: Options) -> None:
-        """Raises DataError and UsageError as `run` does: conversations, codebook, a strategy that does not fit."""
-        folder = options.conversations or demo_folder()
+    `metadata` is the framework's, with the model's own arguments mixed in, so that keys which are not ours are no
+    mistake. `conversations`: a folder, else the bundled examples. `codebook`, `panas_strategy`, `cluster`: as for `run`
+    and `score`. `repeats`: how often each call is put to the model; they become the epochs of a conversation. Raises
+    DataError and UsageError as `run` does, and UsageError for a misspelt key.
+    """
+
+    def __init__(self, mode: Mode, metadata: Mapping[str, Any] | None = None) -> None:
+        told = metadata or {}
+        for name in told:
+            near = get_close_matches(str(name).lower(), _NAMES, n=1, cutoff=_NEAR)
+            if near and name not in _NAMES:
+                raise UsageError(f"There is no key {name!r} for --metadata; you may mean {near[0]}.")
+        self.repeats = told.get("repeats", 1)
+        if type(self.repeats) is not int or self.repeats < 1:
+            raise UsageError(f"repeats must be a whole number from 1, not {self.repeats!r}.")
         self.mode = mode
-        self.options = options
-        self.codebook = _codebook(options.codebook or codebook_for(folder))
-        order_seed = RunSettings.model_fields["order_seed"].default
-        # Intervals depend on the order in which a folder is read, documents on that of a run.
-        self._loaded = load_conversations(folder).conversations
-        self.conversations = tuple(stratified_order(self._loaded, order_seed))
-        self._by_id = {conversation.conversation_id: conversation for conversation in self.conversations}
+        self.cluster = cluster_of(told.get("cluster"))
+        settings = settings_of(
+            # A model's own arguments name it in one of these ways; an object that a script made has no name.
+            em=ModelSettings(provider=PROVIDER, model=str(told.get("model") or told.get("pretrained") or "unnamed")),
+            modes=(mode,),
+            panas_strategy=told.get("panas_strategy", "absolute"),
+            structured="text",
+            max_reasks=0,
+        )
+        paths = (path_of(name, told.get(name)) for name in ("conversations", "codebook"))
+        self.study = Study.load(settings, *paths)
+        self._session = self.study.session()
+        conversations = self.study.conversations.values()
         self.docs: list[Doc] = [
             {
                 "conversation_id": conversation.conversation_id,
                 "mode": mode,
                 "position": position,
-                "calls": [call.id for call in self._plan(conversation)],
+                "calls": [call.id for call in self._session.calls(conversation, mode)],
             }
-            for position, conversation in enumerate(self.conversations)
+            for position, conversation in enumerate(conversations)
         ]
-
-    @property
-    def examples(self) -> bool:
-        """Whether there are conversations among these that were written for demonstration and are no human data."""
-        return any(conversation.metadata.get("source") == _EXAMPLE for conversation in self.conversations)
+        self.examples = any(each.metadata.get("source") == _EXAMPLE for each in conversations)
+        """Whether some of these conversations were written for demonstration and are no human data."""
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""
-        return self._plan(self._by_id[doc["conversation_id"]])
+        return self._session.calls(self.study.conversation(doc["conversation_id"]), self.mode)
 
     def results(
         self, doc: Mapping[str, Any], replies: Sequence[Sequence[str | None]], generation: Mapping[str, Any]
@@ -96,47 +116,34 @@ class Evaluation:
 
         `generation` are the framework's arguments of the requests. Raises ValueError where replies are missing.
         """
-        conversation = self._by_id[doc["conversation_id"]]
-        session = Session(self._settings(generation), self.codebook, self.conversations, n_all=len(self.conversations))
-        repeats = list(zip(*replies, strict=True))
+        session, repeats = self.session(generation), list(zip(*replies, strict=True))
         results = []
         for repeat, texts in enumerate(repeats, start=1):
-            walk = session.walk(conversation, self.mode)
-            for asked, text in zip(walk.open, texts, strict=True):
-                walk.add(session.entry(asked, Reply(text=text)))
-            epoch = repeat if len(repeats) > 1 else None
-            result = session.result(walk, epoch=epoch, quick_scores=quick_scores)
-            results.append({**result, "parameters": {**result["parameters"], **_further(generation)}})
+            job = session.job(self.study.conversation(doc["conversation_id"]), self.mode)
+            for asked, text in zip(job.open, texts, strict=True):
+                job.add(asked, session.entry(asked, Reply(text=text)))
+            results.append(session.result(job, epoch=repeat if len(repeats) > 1 else None))
         return results
 
-    def check(self, generation: Mapping[str, Any]) -> None:
-        """Raises UsageError for arguments of requests under which no result could be made of the replies."""
-        self._settings(generation)
+    def session(self, generation: Mapping[str, Any]) -> Session:
+        """A session under these arguments of requests. Raises UsageError where no result can be made under them."""
+        limit = next((generation[name] for name in _LIMITS if generation.get(name) is not None), None)
+        if type(limit) is not int or limit < 1:
+            raise UsageError(f"The limit of a reply must be a whole number from 1, not {limit!r}; give max_gen_toks.")
+        temperature = generation.get("temperature")
+        if isinstance(temperature, (bool, str)):
+            raise UsageError(f"The temperature must be a number from 0, not {temperature!r}.")
+        # Arguments beside a run's own that change what a model says: those that differ from our defaults.
+        further = {
+            name: value
+            for name, value in generation.items()
+            if name not in _OURS and value is not None and value != GENERATION.get(name)
+        }
+        return self.study.session(further, temperature=temperature, max_tokens=limit)
 
     def summary(self, results: Iterable[Mapping[str, Any]]) -> AggregateEntry:
         """What `attune-bench score` says of these results, on all conversations of the task."""
-        return scores_of(self._loaded, results, cluster=self.options.cluster)["aggregates"][0]
-
-    def _plan(self, conversation: Conversation) -> tuple[Call, ...]:
-        strategy = self.options.panas_strategy
-        return plan_conversation(conversation, self.mode, self.codebook, panas_strategy=strategy)
-
-    def _settings(self, generation: Mapping[str, Any]) -> RunSettings:
-        limit = next((generation[name] for name in _LIMITS if generation.get(name) is not None), None)
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-            raise UsageError(f"The limit of a reply must be a whole number from 1, not {limit!r}; give max_gen_toks.")
-        temperature = generation.get("temperature")
-        if temperature is not None and not _is_temperature(temperature):
-            raise UsageError(f"The temperature must be a number from 0, not {temperature!r}.")
-        return RunSettings(
-            em=ModelSettings(provider=PROVIDER, model=self.options.model),
-            modes=(self.mode,),
-            panas_strategy=self.options.panas_strategy,
-            temperature=temperature,
-            max_tokens=limit,
-            structured="text",
-            max_reasks=0,
-        )
+        return scores_of(self.study.loaded, results, cluster=self.cluster)["aggregates"][0]
 
 
 def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,18 +152,76 @@ def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if not (named and name == _LIMITS[0])}
 
 
-def _is_temperature(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+def rendered(calls: Sequence[Sequence[Message]], template: Template | None = None, instruction: str = "") -> list[Any]:
+    """The prompts of calls: through a chat template, or as plain text with a line for the answer where there is none.
+
+    `instruction`: the user's own, before all else. Many templates know no system role: some refuse it, and the
+    framework then leaves that message out without a word to the task; some drop it themselves. What a model is told
+    would be gone, so it then goes into the user's message. Raises DataError where a template leaves it out there too.
+    """
+    before = [instruction.strip()] if instruction.strip() else []
+    if template is None:
+        return ["\n\n".join([*before, *(each.content.strip() for each in call), ANSWER]) + "\n" for call in calls]
+    # One line is enough to know it by, and has no line break that a template's own form would spell otherwise.
+    line = calls[0][0].content.strip().splitlines()[0]
+    for fold in (False, True):
+        prompts = []
+        for system, *rest in calls:
+            told = "\n\n".join([*before, system.content])
+            chat = [{"role": message.role, "content": message.content} for message in rest]
+            if fold:
+                chat[0]["content"] = f"{told}\n\n{chat[0]['content']}"
+            else:
+                chat.insert(0, {"role": "system", "content": told})
+            prompts.append(template(chat))
+        if line in str(prompts[0]):
+            return prompts
+    raise DataError(
+        "The model's chat template leaves out part of the prompt; "
+        "give another with --apply_chat_template NAME, or none."
+    )
 
 
-def _further(generation: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a request beside a run's own that change what a model says: those that differ from our defaults."""
-    return {
-        name: value
-        for name, value in generation.items()
-        if name not in _OURS and value is not None and value != GENERATION.get(name)
-    }
+class Figure(float):
+    """A number that knows over how many conversations it was taken. As a float it is that number, NaN where undefined.
+
+    `n` of `of` conversations. The framework formats the values of its table by `__format__` alone and writes floats to
+    its files: so people read the n beside the number, and programs read a number.
+    """
+
+    n: int
+    of: int
+
+    def __new__(cls, value: float | None, n: int, of: int) -> Figure:
+        figure = super().__new__(cls, math.nan if value is None else value)
+        figure.n, figure.of = n, of
+        return figure
+
+    def __format__(self, spec: str) -> str:
+        text = "–" if math.isnan(self) else super().__format__(spec)
+        return text if self.n == self.of else f"{text} (n {self.n})"
+
+    def __reduce__(self) -> tuple[type[Figure], tuple[float, int, int]]:
+        return Figure, (float(self), self.n, self.of)
 
 
-def _codebook(path: Path | None) -> Codebook:
-    return default_codebook() if path is None else load_codebook(path)
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Errors of ours that leave this block, and then the program, are shown without their traceback: the framework has
+    no exception for a sentence to the user. A caller in Python gets the exception as it is."""
+    try:
+        yield
+    except AttuneBenchError:
+        if getattr(sys.excepthook, "func", None) is not _last_words:
+            sys.excepthook = partial(_last_words, sys.excepthook)
+        raise
+
+
+def _last_words(
+    before: Callable[..., Any], kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    # Who debugs the framework (LMEVAL_LOG_LEVEL=debug) wants to see the way here.
+    if isinstance(error, AttuneBenchError) and not logging.getLogger("lm_eval").isEnabledFor(logging.DEBUG):
+        print(f"attunebench: {error}", file=sys.stderr)
+    else:
+        before(kind, error, trace)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.task import Task
@@ -18,16 +18,20 @@ from lm_eval.filters import build_filter_ensemble
 
 from attunebench._version import __version__
 from attunebench.errors import UsageError
-from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, generation_of
-from attunebench.harness.lm_eval.figures import Figure
-from attunebench.harness.lm_eval.options import Options
-from attunebench.harness.lm_eval.rendering import Templated, plain
-from attunebench.harness.lm_eval.trouble import sentences
+from attunebench.harness.lm_eval.evaluation import (
+    GENERATION,
+    METRICS,
+    Evaluation,
+    Figure,
+    generation_of,
+    rendered,
+    sentences,
+)
 from attunebench.metrics.means import mean_defined
 from attunebench.metrics.rates import percent
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.modes import parse_modes
-from attunebench.scores import Aggregate, AggregateEntry
+from attunebench.scores import AggregateEntry
 
 # Below the framework's own logger, which alone has a handler and a level.
 _log = logging.getLogger("lm_eval.attunebench")
@@ -36,13 +40,13 @@ RESULTS = "results"
 """The name of what carries whole results from documents to the scores. It comes before every metric."""
 EMPTY = "empty_replies"
 _FEW_ANSWERS = 0.95
-EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
+_EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
 class AttuneBenchTask(Task):
     """The benchmark in one mode. A document is a conversation; its requests are all of its calls.
 
-    `config` is the content of a task file with the framework's `--metadata` under "metadata" (see `Options`).
+    `config` is the content of a task file with the framework's `--metadata` under "metadata" (see `Evaluation`).
     """
 
     VERSION = __version__
@@ -55,22 +59,35 @@ class AttuneBenchTask(Task):
         (mode,) = parse_modes(str(config.get("mode", "default")))
         metadata = {"repeats": config.get("repeats", 1), **(config.get("metadata") or {})}
         with sentences():
-            self._evaluation = Evaluation(mode, Options.of(metadata))
+            self._evaluation = evaluation = Evaluation(mode, metadata)
         self._found: AggregateEntry | None = None
-        name = str(config.get("task", "attunebench"))
+        name, study = str(config.get("task", "attunebench")), evaluation.study
+        facts = {
+            "version": __version__,
+            "mode": mode,
+            "conversations": str(study.folder) if metadata.get("conversations") is not None else "bundled",
+            **({"examples": _EXAMPLES} if evaluation.examples else {}),
+            "n_conversations": len(evaluation.docs),
+            "panas_strategy": study.settings.panas_strategy,
+            "cluster": evaluation.cluster,
+            "judges": [],
+            "max_reasks": 0,
+            "prompt_set_sha256": prompt_set_sha256(),
+            "codebook_sha256": study.codebook.sha256,
+        }
         self._config = TaskConfig(
             task=name,
-            task_alias=f"{name} (examples)" if self._evaluation.examples else None,
+            task_alias=f"{name} (examples)" if evaluation.examples else None,
             output_type=self.OUTPUT_TYPE,
             generation_kwargs=dict(GENERATION),
             num_fewshot=0,
-            repeats=self._evaluation.options.repeats,
-            metadata={**metadata, **self._facts()},
+            repeats=evaluation.repeats,
+            metadata={**metadata, **facts},
         )
         # No filter: every repeat is an epoch, where the framework's default takes the first alone.
         self._filters = [build_filter_ensemble("none", [])]
-        if self._evaluation.examples:
-            _log.warning("%s has examples %s. Name your folder: --metadata conversations=FOLDER", name, EXAMPLES)
+        if evaluation.examples:
+            _log.warning("%s has examples %s. Name your folder: --metadata conversations=FOLDER", name, _EXAMPLES)
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Nothing is fetched."""
@@ -93,7 +110,7 @@ class AttuneBenchTask(Task):
 
     def doc_to_text(self, doc: Mapping[str, Any]) -> str:
         """The first call as plain text; there is no one text of a conversation."""
-        return plain(self._evaluation.calls(doc)[0].messages)
+        return str(rendered([self._evaluation.calls(doc)[0].messages])[0])
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
         """Nothing: what people answered stays out of what the framework writes down."""
@@ -112,16 +129,14 @@ class AttuneBenchTask(Task):
             if kwargs.get("limit") == 0:
                 raise UsageError("--limit 0 leaves no conversation; give a number from 1.")
             # Before anything is asked, for nothing could be made of the replies afterwards.
-            self._evaluation.check(generation_of(self.config.generation_kwargs))
+            self._evaluation.session(generation_of(self.config.generation_kwargs))
             super().build_all_requests(**kwargs)
 
     def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> list[Any]:
         """The prompts of all calls of the conversation; there are no examples in them."""
-        template: Callable[[Any], Any] | None = kwargs.get("chat_template")
-        instruction = kwargs.get("system_instruction") or ""
-        templated = kwargs.get("apply_chat_template") and template is not None
-        render = Templated(template, instruction) if templated and template else partial(plain, instruction=instruction)
-        return [render(call.messages) for call in self._evaluation.calls(doc)]
+        template = kwargs.get("chat_template") if kwargs.get("apply_chat_template") else None
+        messages = [call.messages for call in self._evaluation.calls(doc)]
+        return rendered(messages, template, kwargs.get("system_instruction") or "")
 
     def construct_requests(self, doc: Mapping[str, Any], ctx: Sequence[Any], **kwargs: Any) -> list[Instance]:
         metadata = kwargs.get("metadata", (self.config.task, None, self.config.repeats))
@@ -136,7 +151,12 @@ class AttuneBenchTask(Task):
         Every document has the same keys: the framework loses or trips over others when it gathers what several
         processes found.
         """
-        replies = [[_text(reply) for reply in repeats] for repeats in results]
+        # The framework puts a text of the user's choice in place of what a server left out.
+        stand_in = os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", "")
+        replies = [
+            [reply if isinstance(reply, str) and reply != stand_in else None for reply in repeats]
+            for repeats in results
+        ]
         found = self._evaluation.results(doc, replies, generation_of(self.config.generation_kwargs))
         values: dict[str, Any] = {RESULTS: found}
         for card in METRICS:
@@ -170,66 +190,34 @@ class AttuneBenchTask(Task):
         self._found = self._evaluation.summary(results)
         return float(len(results))
 
-    def _figure(self, metric_id: str, part: str, _: Sequence[Any]) -> Figure:
+    def _figure(self, metric_id: str, part: Literal["mean", "se"], _: Sequence[Any]) -> Figure:
         assert self._found is not None, "results are gathered first"
-        aggregate: Aggregate = self._found["metrics"][metric_id]
-        value = aggregate["mean"] if part == "mean" else aggregate["se"]
-        shown_n = aggregate["n"] if part == "mean" else self._found["n_conversations"]
-        return Figure(value, shown_n, self._found["n_conversations"])
+        aggregate, scored = self._found["metrics"][metric_id], self._found["n_conversations"]
+        return Figure(aggregate[part], aggregate["n"] if part == "mean" else scored, scored)
 
     def _coverage(self, _: Sequence[Any]) -> float:
         assert self._found is not None, "results are gathered first"
         return self._found["coverage"]["scored"] / self._found["coverage"]["expected"]
 
     def _count_empty(self, documents: Sequence[int]) -> float:
-        empty = sum(documents)
-        for line in self._lines(empty):
-            _log.warning(line)
-        return float(empty)
-
-    def _lines(self, empty: int) -> Iterator[str]:
-        """What has to stand beside the numbers."""
+        """As the framework asks for it last, what has to stand beside the numbers is said here."""
         assert self._found is not None, "results are gathered first"
-        coverage, metrics = self._found["coverage"], self._found["metrics"]
-        answered = metrics["answered_rate"]["mean"]
-        name = self.config.task_alias or self.config.task
+        empty, metrics, name = sum(documents), self._found["metrics"], self.config.task_alias or self.config.task
+        answered, composite = metrics["answered_rate"]["mean"], metrics["composite"]
         if answered is not None and answered < _FEW_ANSWERS:
-            yield f"{name}: only {percent(answered)} of the items were answered; the others count as wrong."
+            _log.warning(f"{name}: only {percent(answered)} of the items were answered; the others count as wrong.")
         if empty:
-            yield (
+            _log.warning(
                 f"{name}: {empty} replies were empty and count as not answered. The framework does not say whether "
                 "the model wrote nothing or the server's answer could not be read; look for its warnings above."
             )
-        yield (
-            f"{name}: Composite {_stated(metrics['composite'])} of {coverage['expected']} conversations. "
+        stated = "undefined"
+        if composite["mean"] is not None:
+            low, high = composite["ci_low"], composite["ci_high"]
+            within = "" if low is None else f" (95 % interval {low:.1f} to {high:.1f})"
+            stated = f"{composite['mean']:.1f}{within} over {composite['n']}"
+        _log.warning(
+            f"{name}: Composite {stated} of {self._found['coverage']['expected']} conversations. "
             "No judge was asked, and no reply was asked for again (as `run --max-reasks 0`)."
         )
-
-    def _facts(self) -> dict[str, Any]:
-        options = self._evaluation.options
-        return {
-            "version": __version__,
-            "mode": self._evaluation.mode,
-            "conversations": "bundled" if options.conversations is None else str(options.conversations),
-            **({"examples": EXAMPLES} if self._evaluation.examples else {}),
-            "n_conversations": len(self._evaluation.docs),
-            "panas_strategy": options.panas_strategy,
-            "cluster": options.cluster,
-            "judges": [],
-            "max_reasks": 0,
-            "prompt_set_sha256": prompt_set_sha256(),
-            "codebook_sha256": self._evaluation.codebook.sha256,
-        }
-
-
-def _stated(found: Aggregate) -> str:
-    if found["mean"] is None:
-        return "undefined"
-    within = "" if found["ci_low"] is None else f" (95 % interval {found['ci_low']:.1f} to {found['ci_high']:.1f})"
-    return f"{found['mean']:.1f}{within} over {found['n']}"
-
-
-def _text(reply: Any) -> str | None:
-    """The reply, None for none: the framework puts a text of the user's choice in place of what a server left out."""
-    stand_in = os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", "")
-    return reply if isinstance(reply, str) and reply != stand_in else None
+        return float(empty)
