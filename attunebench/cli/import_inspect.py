@@ -11,7 +11,7 @@ import typer
 from attunebench.errors import DataError
 
 if TYPE_CHECKING:
-    from attunebench.harness.importing import Imported
+    from attunebench.harness.importing import Importing
 
 
 def register(app: typer.Typer) -> None:
@@ -27,16 +27,15 @@ def import_inspect(
 
     A result that is there already stays. What a log could not finish is listed as skipped; then the exit status is 1.
     """
-    from attunebench.harness.importing import Importing
-    from attunebench.harness.inspect_ai.logs import ForeignLogError, log_files, read_log
+    from attunebench.harness.importing import ForeignLogError, Importing, log_files, read_inspect_log
     from attunebench.text import printable
 
     importing = None
     passed_over = 0
-    files = list(log_files(logs))
+    files = list(log_files(logs, ("*.eval", "*.json"), "those of Inspect end in .eval or .json"))
     for path, named in files:
         try:
-            source = read_log(path)
+            source = read_inspect_log(path)
         except DataError as error:
             # In a folder of many logs one of another task is nothing wrong; one that is named should be ours.
             if named:
@@ -61,7 +60,7 @@ def import_inspect(
         raise typer.Exit(1)
 
 
-def _tell(done: Imported, output: Path) -> None:
+def _tell(done: Importing, output: Path) -> None:
     from attunebench.reports.model import plural
     from attunebench.text import printable
 

@@ -29,12 +29,12 @@ def import_lm_eval(
 
     A result that is there already stays.
     """
-    from attunebench.harness.importing import Importing
-    from attunebench.harness.lm_eval.logs import read_samples, sample_files
+    from attunebench.harness.importing import Importing, log_files, read_lm_eval_log
     from attunebench.reports.model import plural
     from attunebench.text import printable
 
-    sources = [read_samples(path) for path in sample_files(samples)]
+    files = log_files(samples, ("samples_attunebench*.jsonl",), "lm_eval writes one of samples with --log_samples")
+    sources = [read_lm_eval_log(path) for path, _ in files]
     importing = Importing(output)
     refused = sum(not _taken(importing, source, alone=len(sources) == 1) for source in sources)
     done = importing.close()

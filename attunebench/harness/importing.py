@@ -1,33 +1,39 @@
-"""Results that another framework's log holds → files in a results folder, where nothing that is there is ever replaced.
+"""Logs of other frameworks → files in a results folder, where nothing that is there is ever replaced.
 
-Knows no framework: a log is read elsewhere and comes in as a `Source`. What it could not finish is listed as a run's
-skipped conversations are.
+The result of a sample was made when it ended, and is taken as it stands in the log; events and prompts are not read.
+What a log could not finish is listed as a run's skipped conversations are.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attunebench.errors import DataError
+from attunebench.errors import DataError, UsageError
+from attunebench.harness.inspect_ai.study import STORE, model_named
 from attunebench.journal import claim
+from attunebench.jsonfile import parse_json
 from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
 from attunebench.results.schema import VOTE_KEYS, judge_calls_key
 from attunebench.runner.files import Identity, ResultFolder, identity_of, prepare_folder, write_json
+from attunebench.runner.run import now
 from attunebench.runner.skipped import SkippedFile
+from attunebench.text import printable
 
-_OF_JUDGES = frozenset(
+_NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}
+_NO_LOGS = {"eval-set.json", "logs.json"}
+"""What of an Inspect log is not read, and what Inspect writes beside the logs of an evaluation set."""
+_NO_ANSWERS = frozenset(
     ("judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *map(judge_calls_key, JUDGE_SCALES))
 )
-_OF_THE_HOUR = frozenset(("run_timestamp", "duration_seconds", "attunebench_version"))
+_NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +59,20 @@ class Source:
     again: str = ""
 
 
-@dataclass(slots=True)
-class Imported:
-    """What became of it. `failed`: conversation and mode → why there is no result of it in any log or in the folder;
-    `unreached` counts what no log came to the end of."""
-
-    written: int = 0
-    same: int = 0
-    unreached: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-
 class Importing:
-    """Puts sources into one results folder. Raises DataError where the folder cannot be written."""
+    """Puts sources into one results folder. Raises DataError where the folder cannot be written.
+
+    Counts what was `written` and what was the `same` there before; `notes` are sentences. After `close`, `failed` maps
+    conversation and mode to why there is no result in any log or in the folder, and `unreached` counts what no log came
+    to the end of.
+    """
 
     def __init__(self, folder: Path) -> None:
         prepare_folder(folder)
-        self.done = Imported()
-        self._folder = ResultFolder(folder, _filed)
+        self.written = self.same = self.unreached = 0
+        self.failed: dict[str, str] = {}
+        self.notes: list[str] = []
+        self._folder = ResultFolder(folder, _identity_with_epoch)
         self._finished: set[Identity] = set()
         self._failures: dict[Identity, tuple[Failure, str]] = {}
         self._planned: set[Hashable] = set()
@@ -85,55 +86,52 @@ class Importing:
         """
         news: dict[Identity, Mapping[str, Any]] = {}
         for result in source.results:
-            filed = _checked(result, source)
-            there = news.get(filed) or self._folder.read(filed)
+            identity = _checked(result, source)
+            there = news.get(identity) or self._folder.read(identity)
             if there is None:
-                news[filed] = result
+                news[identity] = result
             elif _answers(there) != _answers(result):
-                which = "{}, {}/{}, {}".format(*filed)
-                if filed in news:
-                    raise DataError(
-                        f"{source.name} holds two different results of {which}; nothing of it was imported."
-                    )
+                which = "{}, {}/{}, {}".format(*identity)
                 raise DataError(
-                    f"There is another result of {which} in {self._folder.folder} already, and it is never replaced: "
-                    f"nothing of {source.name} was imported. Give another folder with --output."
+                    f"{source.name} holds two different results of {which}; nothing of it was imported."
+                    if identity in news
+                    else f"There is another result of {which} in {self._folder.folder} already, and it is never "
+                    f"replaced: nothing of {source.name} was imported. Give another folder with --output."
                 )
-        models = sorted({identity[1:] for identity in map(identity_of, news.values()) if identity})
+        identities = {identity for identity in map(identity_of, source.results) if identity}
         with ExitStack() as stack:
-            for provider, model, mode in models:
+            for provider, model, mode in sorted({identity[1:] for identity in identities if news}):
                 stack.enter_context(claim(self._folder.folder, provider, model, [mode]))
-            for filed, result in news.items():
-                write_json(self._folder.place(filed), result)
-        self.done.written += len(news)
-        self.done.same += len(source.results) - len(news)
-        self._planned |= source.planned
-        self._ended |= source.ended
-        self._finished |= {identity for identity in map(identity_of, source.results) if identity}
+            for identity, result in news.items():
+                write_json(self._folder.place(identity), result)
+        self.written += len(news)
+        self.same += len(source.results) - len(news)
+        self._finished |= identities
         for failure in source.failures:
             self._failures[_with_epoch(failure.identity, failure.epoch)] = failure, source.again
-        others = sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results)
-        if others:
-            self.done.notes.append(
+        self._planned |= source.planned
+        self._ended |= source.ended
+        if others := sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results):
+            self.notes.append(
                 f"{source.name}: {others} of {len(source.results)} results were made with other prompts than this "
                 "version's (their prompt_set_sha256 says so). They are imported as they are; do not compare them with "
                 "new ones."
             )
 
-    def close(self) -> Imported:
+    def close(self) -> Importing:
         """List what is failed still, once all sources are taken, and take from the list what has its result now."""
-        list_of = cache(lambda provider, model: SkippedFile(self._folder.folder, provider, model))
-        failed = [found for filed, found in self._failures.items() if self._folder.read(filed) is None]
-        for name, provider, model, mode in self._finished - {failure.identity for failure, _ in failed}:
-            list_of(provider, model).remove(name, mode)
+        failed = [found for identity, found in self._failures.items() if self._folder.read(identity) is None]
+        models = {identity[1:3] for identity in (*self._finished, *(failure.identity for failure, _ in failed))}
+        lists = {model: SkippedFile(self._folder.folder, *model) for model in models}
+        for identity in self._finished - {failure.identity for failure, _ in failed}:
+            lists[identity[1:3]].remove(identity[0], identity[3])
         for failure, again in failed:
-            name, provider, model, mode = failure.identity
+            name, _, _, mode = failure.identity
             reason = failure.reason if failure.epoch is None else f"epoch {failure.epoch}: {failure.reason}"
-            when = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            list_of(provider, model).add(name, mode, reason=reason, tries=failure.tries, when=when, again=again)
-            self.done.failed[f"{name} ({mode})"] = reason
-        self.done.unreached = len(self._planned - self._ended)
-        return self.done
+            lists[failure.identity[1:3]].add(name, mode, reason=reason, tries=failure.tries, when=now(), again=again)
+            self.failed[f"{name} ({mode})"] = reason
+        self.unreached = len(self._planned - self._ended)
+        return self
 
 
 def _with_epoch(identity: Identity, epoch: Any) -> Identity:
@@ -141,7 +139,7 @@ def _with_epoch(identity: Identity, epoch: Any) -> Identity:
     return (*identity[:3], f"{identity[3]}_epoch{epoch}") if type(epoch) is int else identity
 
 
-def _filed(result: Mapping[str, Any]) -> Identity | None:
+def _identity_with_epoch(result: Mapping[str, Any]) -> Identity | None:
     identity = identity_of(result)
     return _with_epoch(identity, result.get("epoch")) if identity else None
 
@@ -151,22 +149,135 @@ def _checked(result: Mapping[str, Any], source: Source) -> Identity:
     try:
         parse_result(result)
         json.dumps(result, allow_nan=False)
-        filed = _filed(result)
     except (ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{source.name} holds a result that cannot be read ({error}); nothing of it was imported."
         ) from None
-    if filed is None:
+    if (identity := _identity_with_epoch(result)) is None:
         raise DataError(f"{source.name} holds a result of another task; nothing of it was imported.")
-    return filed
+    return identity
 
 
 def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
     """A result without what judges say about it, which may be added after it was imported, and without its hour: the
     same replies to the same calls may be in two logs, where an engine keeps replies and is started again."""
-    own = {key: value for key, value in result.items() if key not in _OF_JUDGES | _OF_THE_HOUR}
-    turns = own.get("turns")
-    if isinstance(turns, list):
-        named = [turn if isinstance(turn, dict) else {} for turn in turns]
-        own["turns"] = [{key: value for key, value in turn.items() if key not in VOTE_KEYS} for turn in named]
-    return own
+
+    def without(names: Collection[str], block: Any) -> Any:
+        return {name: value for name, value in block.items() if name not in names} if isinstance(block, dict) else block
+
+    turns = result.get("turns")
+    own = without(_NO_ANSWERS, dict(result))
+    return {**own, "turns": [without(VOTE_KEYS, turn) for turn in turns] if isinstance(turns, list) else turns}
+
+
+class ForeignLogError(DataError):
+    """A readable log of another task."""
+
+
+def log_files(places: Sequence[Path], patterns: Sequence[str], hint: str) -> Iterator[tuple[Path, bool]]:
+    """The files at these places, and those of `patterns` in folders; each with whether it was named itself.
+
+    Raises UsageError, with the `hint`, where there are none.
+    """
+    for place in places:
+        found = {path for pattern in patterns for path in place.rglob(pattern) if path.is_file()}
+        found = {path for path in found if path.name not in _NO_LOGS}
+        if not (files := [place] if place.is_file() else sorted(found)):
+            raise UsageError(f"There is no log in {place}; {hint}.")
+        yield from ((path, place.is_file()) for path in files)
+
+
+def read_inspect_log(path: Path) -> Source:
+    """What is in an Inspect log. Raises UsageError without Inspect, DataError for a file that is no log of ours."""
+    try:
+        from inspect_ai.log import read_eval_log
+    except ImportError:
+        raise UsageError(
+            'Reading an Inspect log needs inspect_ai: pip install ".[inspect]" in the checkout of attunebench.'
+        ) from None
+    if path.suffix not in (".eval", ".json"):
+        raise DataError(f"{path} is no Inspect log; those end in .eval or .json.")
+    try:
+        log = read_eval_log(str(path), exclude_fields=_NOT_NEEDED)
+    except Exception as error:  # whatever a damaged archive or a foreign JSON makes Inspect raise
+        raise DataError(
+            f"{path} cannot be read as an Inspect log ({printable(f'{type(error).__name__}: {error}', 200)}). If its "
+            f"evaluation was killed, `inspect log recover {shlex.quote(str(path))}` may mend it."
+        ) from None
+    samples, names = log.samples or [], filter(None, (log.eval.task_registry_name, log.eval.task))
+    if not any(STORE in each.store for each in samples) and "attunebench" not in {n.split("/")[-1] for n in names}:
+        raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
+    task, epochs, results, failures = log.eval.task_id, log.eval.config.epochs or 1, [], []
+    for sample in samples:
+        # A run of one epoch says nothing of epochs, in a log as without one.
+        epoch = sample.epoch if epochs > 1 else None
+        result = None if sample.error or sample.invalidation else _result_in(path, sample)
+        if result is not None:
+            results.append({**result, "epoch": epoch})
+        else:
+            failures.append(_failure_in(sample, log.eval.model, epoch))
+    ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]
+    return Source(
+        name=path.name,
+        results=results,
+        failures=failures,
+        planned=frozenset((task, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)),
+        ended=frozenset((task, str(sample.id), sample.epoch) for sample in samples),
+        again=f"inspect eval-retry {shlex.quote(str(path))}",
+    )
+
+
+def _result_in(path: Path, sample: Any) -> dict[str, Any] | None:
+    """The result in a sample's store. A log that was recovered after a crash has stores in its events alone."""
+    kept = sample.store.get(STORE)
+    if kept is None and sample.limit is None:
+        from inspect_ai.log import read_eval_log_sample
+
+        whole = read_eval_log_sample(str(path), sample.id, sample.epoch, resolve_attachments="full")
+        changes = [change for event in whole.events if event.event == "store" for change in event.changes]
+        kept = next((change.value for change in reversed(changes) if change.path == f"/{STORE}"), None)
+    result = kept.get("result") if isinstance(kept, dict) else None
+    return result if isinstance(result, dict) else None
+
+
+def _failure_in(sample: Any, model: str, epoch: int | None) -> Failure:
+    if sample.invalidation is not None:
+        reason = "declared invalid in Inspect"
+    elif sample.error is not None:
+        reason = f"Inspect: {printable(sample.error.message, 500)}"
+    elif sample.limit is not None:
+        reason = f"a limit of Inspect ended it ({sample.limit.type})"
+    else:
+        reason = "its log holds no result"
+    em = model_named(model)
+    name, mode = sample.metadata.get("conversation", sample.id), sample.metadata.get("mode", "default")
+    tries = 1 + len(sample.error_retries or ())
+    return Failure((str(name), em.provider, em.model, str(mode)), reason, epoch, tries)
+
+
+def read_lm_eval_log(path: Path) -> Source:
+    """What is in lm_eval's log of samples. Raises DataError for a file that is no log of ours."""
+    results: list[dict[str, Any]] = []
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                results += _results_in(path, number, line) if line.strip() else ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
+    if not results:
+        raise DataError(f"{path} holds no samples.")
+    return Source(path.name, results)
+
+
+def _results_in(path: Path, number: int, line: str) -> list[dict[str, Any]]:
+    try:
+        sample = parse_json(line.encode(), lenient=True)
+    except ValueError:
+        raise DataError(f"{path} is damaged in line {number}; nothing of it was imported.") from None
+    found = sample.get("results") if isinstance(sample, dict) else None
+    if isinstance(found, list) and found and all(isinstance(result, dict) for result in found):
+        return found
+    raise DataError(
+        f"{path} holds no results of attunebench in line {number}: it is of another task, or was made with "
+        "--predict_only, which scores nothing."
+    )

@@ -188,7 +188,7 @@ def test_missing_replies_are_no_answers(evaluation):
 )
 def test_arguments_of_requests_that_no_result_can_have_are_refused(evaluation, wrong, named):
     with pytest.raises(UsageError, match=named):
-        evaluation.session({**GENERATION, **wrong})
+        evaluation.under({**GENERATION, **wrong})
 
 
 def test_a_result_tells_how_its_replies_were_sampled(evaluation):

@@ -65,7 +65,7 @@ def test_judges_rate_on_the_scale_that_is_named(talks, named, scale):
     study = study_of(conversations=str(talks), **named)
     em, judge = (ModelSettings(provider="openai", model=model) for model in ("m", "j"))
     conversation = next(iter(study.conversations.values()))
-    job = study.session(em=em, judges=(judge,)).job(conversation, "default")
+    job = study.under(em=em, judges=(judge,)).job(conversation, "default")
     assert {scale} == {call.asked.scale for call in job.waiting}
 
 
@@ -73,7 +73,7 @@ def test_a_judge_is_named_once(talks):
     study = study_of(conversations=str(talks))
     judge = ModelSettings(provider="openai", model="j")
     with pytest.raises(UsageError, match="twice"):
-        study.session(judges=(judge, judge))
+        study.under(judges=(judge, judge))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from scripted_replies import baseline_replies, serving
 
 from attunebench import ModelSettings, RunSettings, api
 from attunebench.conversations.bundled import demo_folder
-from attunebench.harness.common import scores_of
-from attunebench.harness.inspect_ai.logs import STORE
+from attunebench.harness.inspect_ai.study import STORE
+from attunebench.results.parsing import parse_result
+from attunebench.scorer.scoring import score
 from attunebench.selftest.server import FakeServer
 
 inspect_model = pytest.importorskip("inspect_ai.model", reason="needs inspect_ai, the extra `inspect`")
@@ -33,6 +34,10 @@ def mock(answer):
         return answer(tuple(message.text for message in messages))
 
     return inspect_model.get_model("mockllm/model", custom_outputs=custom, memoize=False)
+
+
+def scores_of(conversations, results, **options):
+    return score(conversations, map(parse_result, results), resamples=100, **options)
 
 
 def rows(log):
@@ -151,7 +156,7 @@ def test_epochs_count_as_one_conversation_and_are_told_apart(evaluated, talks):
     model = mock(lambda _: said("" if next(numbers) % 2 else "A reply of one's own."))
     log = evaluated(model, {"epochs": 2}, conversations=str(talks), max_reasks=0)
     results = [sample.store[STORE]["result"] for sample in log.samples]
-    own = scores_of(api.load_conversations(talks), results, resamples=100)["aggregates"][0]
+    own = scores_of(api.load_conversations(talks), results)["aggregates"][0]
     assert (8, 4) == (len(results), own["n_conversations"])
     assert {1, 2} == {result["epoch"] for result in results}
     assert_equal(rows(log), own["metrics"])
@@ -161,9 +166,7 @@ def test_errors_over_participants_are_those_of_score(evaluated, talks):
     log = evaluated("baseline/random", conversations=str(talks), cluster="participant")
     results = [sample.store[STORE]["result"] for sample in log.samples]
     loaded = api.load_conversations(talks)
-    own, plain = (
-        scores_of(loaded, results, resamples=100, cluster=cluster)["aggregates"][0] for cluster in ("participant", None)
-    )
+    own, plain = (scores_of(loaded, results, cluster=cluster)["aggregates"][0] for cluster in ("participant", None))
     assert 2 == own["n_participants"]
     assert_equal(rows(log), own["metrics"])
     assert plain["metrics"]["composite"]["se"] != pytest.approx(rows(log)["composite_stderr"])
@@ -239,7 +242,7 @@ def test_a_wrong_argument_is_one_sentence():
 
     with pytest.raises(PrerequisiteError, match="no mode silent"):
         attunebench(modes="silent")
-    with pytest.raises(PrerequisiteError, match="no cluster .city"):
+    with pytest.raises(PrerequisiteError, match=r"no cluster .city"):
         attunebench(cluster="city")
     with pytest.raises(PrerequisiteError, match=r"temperature.*hot"):
         attunebench(temperature="hot")

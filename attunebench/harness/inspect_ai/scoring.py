@@ -13,9 +13,8 @@ import numpy as np
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
-from attunebench.harness.inspect_ai.logs import STORE
 from attunebench.harness.inspect_ai.solving import sentences
-from attunebench.harness.inspect_ai.study import study_of
+from attunebench.harness.inspect_ai.study import STORE, study_of
 from attunebench.metrics.registry import cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer.alignment import MismatchError

@@ -38,10 +38,9 @@ from inspect_ai.util import JSONSchema, LimitExceededError, span
 from attunebench.backends.base import Reply, Request
 from attunebench.backends.baselines import open_baseline
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, UsageError
-from attunebench.harness.common import Session, Study
-from attunebench.harness.inspect_ai.logs import STORE
+from attunebench.harness.common import Study
 from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, rule_behind, takes_schema
-from attunebench.harness.inspect_ai.study import model_named, study_of
+from attunebench.harness.inspect_ai.study import STORE, model_named, study_of
 from attunebench.journal import Entry
 from attunebench.runner.job import Job, Open
 from attunebench.text import printable
@@ -72,16 +71,10 @@ def sentences() -> Iterator[None]:
 def attunebench_solver(**arguments: Any) -> Solver:
     """Put all calls of a sample's conversation to the model; `arguments` as the task takes them."""
     with sentences():
-        asking = _Asking(study_of(**arguments))
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001 (it asks one thread of talk)
-        await asking.sample(state)
-        return state
-
-    return solve
+        return _Asking(study_of(**arguments))
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class _Asking:
     """Asks for the samples of one task, one model at a time or several."""
 
@@ -93,18 +86,16 @@ class _Asking:
     known: dict[str, dict[tuple[str, int], Entry]] = field(default_factory=dict)
     """What a sample had when it failed, by its uuid: a retry of it asks for the rest."""
 
-    async def sample(self, state: TaskState) -> None:
+    async def __call__(self, state: TaskState, generate: Generate) -> TaskState:
         """Do a sample's job, and leave result and replies in its store."""
-        models, session = self.session()
+        models, study = self.asked()
         if (name := str(models[0])) in self.closed:
             raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
-        conversation = self.study.conversation(state.metadata["conversation"])
+        conversation, mode = study.conversation(state.metadata["conversation"]), state.metadata["mode"]
         entries = self.known.pop(state.uuid, {})
-        job = session.job(
-            conversation, state.metadata["mode"], known=lambda call, ask: entries.get((call.id, ask.number))
-        )
+        job = study.job(conversation, mode, known=lambda call, ask: entries.get((call.id, ask.number)))
         try:
-            await _Sample(self, models, session, job, entries).run()
+            await _Sample(self, models, study, job, entries).run()
         except Exception:
             self.known[state.uuid] = entries
             raise
@@ -112,11 +103,12 @@ class _Asking:
             kept: dict[str, Any] = {"replies": [_compact(*named, entry) for named, entry in entries.items()]}
             state.store.set(STORE, kept)
         engine = {"name": "inspect_ai", "version": inspect_ai.__version__, "model": name}
-        result = {**session.result(job, epoch=state.epoch), "engine": engine}
+        result = {**study.result(job, epoch=state.epoch), "engine": engine}
         state.store.set(STORE, {**kept, "result": result, "votes_owed": list(job.owed)})
+        return state
 
-    def session(self) -> tuple[list[Model], Session]:
-        """Who is asked in the running evaluation, the evaluated model first."""
+    def asked(self) -> tuple[list[Model], Study]:
+        """Who is asked in the running evaluation, the evaluated model first, and the study under their settings."""
         models = [get_model()]
         for role, bound in model_roles().items():
             if role.startswith("judge"):
@@ -128,7 +120,7 @@ class _Asking:
         if config.max_tokens is not None:
             sampling["max_tokens"] = config.max_tokens
         further = config.model_dump(exclude_none=True, exclude=_LINE | _OURS, mode="json")
-        return models, self.study.session(further, em=em, judges=tuple(judges), **sampling)
+        return models, self.study.under(further, em=em, judges=tuple(judges), **sampling)
 
 
 @dataclass(slots=True)
@@ -137,7 +129,7 @@ class _Sample:
 
     asking: _Asking
     models: list[Model]
-    session: Session
+    study: Study
     job: Job
     entries: dict[tuple[str, int], Entry]
     failed: Exception | None = None
@@ -171,7 +163,7 @@ class _Sample:
             group.start_soon(self._pursue, group, further)
 
     async def _ask(self, asked: Open) -> Entry:
-        settings, ask = self.session.settings, asked.ask
+        settings, ask = self.study.settings, asked.ask
         _UNDER_WAY.set(
             Request(
                 call=asked.call,
@@ -191,12 +183,12 @@ class _Sample:
                 reply = await self._reply(asked)
             except ItemError as error:
                 trouble = error
-        return self.session.entry(asked, reply, error=trouble, sent_at=began)
+        return self.study.entry(asked, reply, error=trouble, sent_at=began)
 
     async def _reply(self, asked: Open) -> Reply:
         """The reply to one ask: without a schema where the provider refuses that, and with an error that may be this
         request's own heard twice before it counts. Raises ItemError where there can be no reply."""
-        model, wanted, heard = self.models[asked.who], self.session.settings.structured, False
+        model, wanted, heard = self.models[asked.who], self.study.settings.structured, False
         schemaless = self.asking.schemaless
         while True:
             able = takes_schema(model_named(str(model)).provider) and str(model) not in schemaless
@@ -224,7 +216,7 @@ class _Sample:
         return read_output(output, structured="schema" if constrained else "text", schema_refused=refused)
 
     async def _generate(self, model: Model, asked: Open, *, constrained: bool) -> ModelOutput:
-        settings, call = self.session.settings, asked.call
+        settings, call = self.study.settings, asked.call
         config = GenerateConfig(max_tokens=asked.ask.max_tokens)
         if asked.who:  # a role does not inherit how the evaluated model is sampled
             own = model.config
@@ -247,21 +239,18 @@ def _compact(call: str, ask: int, entry: Entry) -> dict[str, Any]:
 
 
 @modelapi(name="baseline")
-def baseline() -> type[ModelAPI]:
+class Baseline(ModelAPI):
     """The provider `baseline`, offline and without a key: random, majority, no-change, lexicon and oracle."""
-    return _Baseline
 
-
-class _Baseline(ModelAPI):
     def __init__(
         self,
         model_name: str,
         base_url: str | None = None,
         api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 (Inspect's own signature; it is never changed)
+        config: GenerateConfig | None = None,
         **model_args: Any,
     ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
+        super().__init__(model_name, base_url, api_key, config=config or GenerateConfig())
         try:
             self._backend = open_baseline(model_name)
         except UsageError as error:

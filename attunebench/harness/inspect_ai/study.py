@@ -17,6 +17,8 @@ from attunebench.protocol.modes import parse_modes
 from attunebench.protocol.plan import plan_warnings
 from attunebench.runner.settings import ModelSettings
 
+STORE = "attunebench"
+"""Under this key a sample's store holds its `result` (the content of a result file), and the `replies` behind it."""
 _SETTINGS = frozenset(("panas_strategy", "max_reasks", "structured", "order_seed"))
 _STRUCTURED = ("auto", "schema", "text")
 _load = lru_cache(maxsize=8)(Study.load)
@@ -48,8 +50,8 @@ def study_of(
     words = modes if isinstance(modes, (list, tuple)) else (modes,)
     em = ModelSettings(provider="inspect", model="none")
     settings = settings_of(em=em, modes=parse_modes(map(str, words)), judge_scale=judge_scale, **others)
-    places = path_of("conversations", conversations), path_of("codebook", codebook)
-    return _load(settings, *places, skip_invalid=skip_invalid)
+    paths = path_of("conversations", conversations), path_of("codebook", codebook)
+    return _load(settings, *paths, skip_invalid=skip_invalid)
 
 
 def notes_of(study: Study, *, demo: bool) -> list[str]:

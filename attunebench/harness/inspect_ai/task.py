@@ -6,7 +6,6 @@ Inspect finds it (`inspect eval attunebench/attunebench --model …`) and all th
 from __future__ import annotations
 
 from logging import getLogger
-from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -55,21 +54,11 @@ def attunebench(
         codebook: An annotation codebook in place of the one beside the data or our own.
         skip_invalid: Leave out conversations that do not validate.
     """
-    arguments: dict[str, Any] = {
-        "conversations": conversations,
-        "modes": modes,
-        "panas_strategy": panas_strategy,
-        "judge_scale": judge_scale,
-        "max_reasks": max_reasks,
-        "structured": structured,
-        "order_seed": order_seed,
-        "codebook": codebook,
-        "skip_invalid": skip_invalid,
-    }
+    arguments = {name: value for name, value in locals().items() if name not in ("temperature", "cluster")}
     with sentences():
         clusters = cluster_of(cluster)
         study = study_of(**arguments)
-        study.session(temperature=temperature)
+        study.under(temperature=temperature)
     for note in notes_of(study, demo=conversations is None):
         _logger.warning(note)
     known = study.settings.modes

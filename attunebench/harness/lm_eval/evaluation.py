@@ -14,15 +14,17 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from types import TracebackType
-from typing import Any, TypedDict
+from typing import Any
 
 from attunebench.backends.base import Reply
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.harness.common import Session, Study, cluster_of, path_of, scores_of, settings_of
+from attunebench.harness.common import Study, cluster_of, path_of, settings_of
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of
 from attunebench.protocol.calls import Call, Message, Mode
+from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.scorer.scoring import score
 from attunebench.scores import AggregateEntry
 
 PROVIDER = "lm-eval"
@@ -40,25 +42,11 @@ ANSWER = "Answer:"
 """The last line of a plain prompt, behind which a model without a chat template goes on."""
 
 _NAMES = ("conversations", "codebook", "panas_strategy", "cluster", "repeats")
-"""The keys of the framework's `--metadata` that are ours alone."""
-_NEAR = 0.8
-_EXAMPLE = "synthetic-demo"
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """The framework's names for the limit of a reply, the one that it prefers first."""
-_OURS = frozenset((*_LIMITS, "temperature"))
-"""What of the framework's arguments of a request stands among a run's own parameters."""
 
 Template = Callable[["list[dict[str, str]]"], Any]
 """Makes of a chat what the model takes: a string, or a form of the framework's own for servers with a chat API."""
-
-
-class Doc(TypedDict):
-    """A conversation as the framework passes it around and logs it: nothing of it but its name and its place."""
-
-    conversation_id: str
-    mode: str
-    position: int
-    calls: list[str]
 
 
 class Evaluation:
@@ -73,7 +61,7 @@ class Evaluation:
     def __init__(self, mode: Mode, metadata: Mapping[str, Any] | None = None) -> None:
         told = metadata or {}
         for name in told:
-            near = get_close_matches(str(name).lower(), _NAMES, n=1, cutoff=_NEAR)
+            near = get_close_matches(str(name).lower(), _NAMES, n=1, cutoff=0.8)
             if near and name not in _NAMES:
                 raise UsageError(f"There is no key {name!r} for --metadata; you may mean {near[0]}.")
         self.repeats = told.get("repeats", 1)
@@ -91,23 +79,20 @@ class Evaluation:
         )
         paths = (path_of(name, told.get(name)) for name in ("conversations", "codebook"))
         self.study = Study.load(settings, *paths)
-        self._session = self.study.session()
         conversations = self.study.conversations.values()
-        self.docs: list[Doc] = [
-            {
-                "conversation_id": conversation.conversation_id,
-                "mode": mode,
-                "position": position,
-                "calls": [call.id for call in self._session.calls(conversation, mode)],
-            }
-            for position, conversation in enumerate(conversations)
+        self.docs: list[dict[str, Any]] = [
+            {"conversation_id": each.conversation_id, "mode": mode, "position": position}
+            for position, each in enumerate(conversations)
         ]
-        self.examples = any(each.metadata.get("source") == _EXAMPLE for each in conversations)
+        """Conversations as the framework passes them around and logs them: nothing of them but name and place."""
+        for doc in self.docs:
+            doc["calls"] = [call.id for call in self.calls(doc)]
+        self.examples = any(each.metadata.get("source") == "synthetic-demo" for each in conversations)
         """Whether some of these conversations were written for demonstration and are no human data."""
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""
-        return self._session.calls(self.study.conversation(doc["conversation_id"]), self.mode)
+        return self.study.calls(self.study.conversation(doc["conversation_id"]), self.mode)
 
     def results(
         self, doc: Mapping[str, Any], replies: Sequence[Sequence[str | None]], generation: Mapping[str, Any]
@@ -116,17 +101,17 @@ class Evaluation:
 
         `generation` are the framework's arguments of the requests. Raises ValueError where replies are missing.
         """
-        session, repeats = self.session(generation), list(zip(*replies, strict=True))
+        study, repeats = self.under(generation), list(zip(*replies, strict=True))
         results = []
         for repeat, texts in enumerate(repeats, start=1):
-            job = session.job(self.study.conversation(doc["conversation_id"]), self.mode)
+            job = study.job(study.conversation(doc["conversation_id"]), self.mode)
             for asked, text in zip(job.open, texts, strict=True):
-                job.add(asked, session.entry(asked, Reply(text=text)))
-            results.append(session.result(job, epoch=repeat if len(repeats) > 1 else None))
+                job.add(asked, study.entry(asked, Reply(text=text)))
+            results.append(study.result(job, epoch=repeat if len(repeats) > 1 else None))
         return results
 
-    def session(self, generation: Mapping[str, Any]) -> Session:
-        """A session under these arguments of requests. Raises UsageError where no result can be made under them."""
+    def under(self, generation: Mapping[str, Any]) -> Study:
+        """The study under these arguments of requests. Raises UsageError where no result can be made under them."""
         limit = next((generation[name] for name in _LIMITS if generation.get(name) is not None), None)
         if type(limit) is not int or limit < 1:
             raise UsageError(f"The limit of a reply must be a whole number from 1, not {limit!r}; give max_gen_toks.")
@@ -137,13 +122,13 @@ class Evaluation:
         further = {
             name: value
             for name, value in generation.items()
-            if name not in _OURS and value is not None and value != GENERATION.get(name)
+            if name not in (*_LIMITS, "temperature") and value is not None and value != GENERATION.get(name)
         }
-        return self.study.session(further, temperature=temperature, max_tokens=limit)
+        return self.study.under(further, temperature=temperature, max_tokens=limit)
 
     def summary(self, results: Iterable[Mapping[str, Any]]) -> AggregateEntry:
         """What `attune-bench score` says of these results, on all conversations of the task."""
-        return scores_of(self.study.loaded, results, cluster=self.cluster)["aggregates"][0]
+        return score(self.study.loaded, map(parse_result, results), cluster=self.cluster)["aggregates"][0]
 
 
 def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:

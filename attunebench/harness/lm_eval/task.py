@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.task import Task
@@ -39,7 +39,6 @@ _log = logging.getLogger("lm_eval.attunebench")
 RESULTS = "results"
 """The name of what carries whole results from documents to the scores. It comes before every metric."""
 EMPTY = "empty_replies"
-_FEW_ANSWERS = 0.95
 _EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
@@ -61,8 +60,9 @@ class AttuneBenchTask(Task):
         with sentences():
             self._evaluation = evaluation = Evaluation(mode, metadata)
         self._found: AggregateEntry | None = None
+        self._values: dict[str, float] = {}
         name, study = str(config.get("task", "attunebench")), evaluation.study
-        facts = {
+        facts: dict[str, Any] = {
             "version": __version__,
             "mode": mode,
             "conversations": str(study.folder) if metadata.get("conversations") is not None else "bundled",
@@ -88,13 +88,6 @@ class AttuneBenchTask(Task):
         self._filters = [build_filter_ensemble("none", [])]
         if evaluation.examples:
             _log.warning("%s has examples %s. Name your folder: --metadata conversations=FOLDER", name, _EXAMPLES)
-
-    def download(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing is fetched."""
-
-    @property
-    def config(self) -> TaskConfig:
-        return self._config
 
     def has_training_docs(self) -> bool:
         return False
@@ -129,7 +122,7 @@ class AttuneBenchTask(Task):
             if kwargs.get("limit") == 0:
                 raise UsageError("--limit 0 leaves no conversation; give a number from 1.")
             # Before anything is asked, for nothing could be made of the replies afterwards.
-            self._evaluation.session(generation_of(self.config.generation_kwargs))
+            self._evaluation.under(generation_of(self.config.generation_kwargs))
             super().build_all_requests(**kwargs)
 
     def fewshot_context(self, doc: Mapping[str, Any], *args: Any, **kwargs: Any) -> list[Any]:
@@ -170,11 +163,9 @@ class AttuneBenchTask(Task):
         All but `results` ignore the documents' own values: a mean over them would be wrong where a conversation has
         several results or a rate is a quotient of sums. The framework calls them in the order of `process_results`.
         """
-        made: dict[str, Callable[[Sequence[Any]], float]] = {RESULTS: self._gather}
-        for card in METRICS:
-            made[card.id] = partial(self._figure, card.id, "mean")
-            made[f"{card.id}_stderr"] = partial(self._figure, card.id, "se")
-        return {**made, "coverage": self._coverage, EMPTY: self._count_empty}
+        names = [name for card in METRICS for name in (card.id, f"{card.id}_stderr")]
+        values = {name: partial(self._value, name) for name in (*names, "coverage")}
+        return {RESULTS: self._gather, **values, EMPTY: self._count_empty}
 
     def higher_is_better(self) -> dict[str, bool]:
         known = {card.id: card.higher_is_better for card in METRICS if card.higher_is_better is not None}
@@ -187,24 +178,24 @@ class AttuneBenchTask(Task):
 
     def _gather(self, documents: Sequence[Sequence[Mapping[str, Any]]]) -> float:
         results = [result for document in documents for result in document]
-        self._found = self._evaluation.summary(results)
+        self._found = found = self._evaluation.summary(results)
+        scored, coverage = found["n_conversations"], found["coverage"]
+        for card in METRICS:
+            metric = found["metrics"][card.id]
+            self._values[card.id] = Figure(metric["mean"], metric["n"], scored)
+            self._values[f"{card.id}_stderr"] = Figure(metric["se"], scored, scored)
+        self._values["coverage"] = coverage["scored"] / coverage["expected"]
         return float(len(results))
 
-    def _figure(self, metric_id: str, part: Literal["mean", "se"], _: Sequence[Any]) -> Figure:
-        assert self._found is not None, "results are gathered first"
-        aggregate, scored = self._found["metrics"][metric_id], self._found["n_conversations"]
-        return Figure(aggregate[part], aggregate["n"] if part == "mean" else scored, scored)
-
-    def _coverage(self, _: Sequence[Any]) -> float:
-        assert self._found is not None, "results are gathered first"
-        return self._found["coverage"]["scored"] / self._found["coverage"]["expected"]
+    def _value(self, name: str, _: Sequence[Any]) -> float:
+        return self._values[name]
 
     def _count_empty(self, documents: Sequence[int]) -> float:
         """As the framework asks for it last, what has to stand beside the numbers is said here."""
         assert self._found is not None, "results are gathered first"
         empty, metrics, name = sum(documents), self._found["metrics"], self.config.task_alias or self.config.task
         answered, composite = metrics["answered_rate"]["mean"], metrics["composite"]
-        if answered is not None and answered < _FEW_ANSWERS:
+        if answered is not None and answered < 0.95:
             _log.warning(f"{name}: only {percent(answered)} of the items were answered; the others count as wrong.")
         if empty:
             _log.warning(
