@@ -11,7 +11,7 @@ import typer
 from attunebench.errors import DataError
 
 if TYPE_CHECKING:
-    from attunebench.harness.importing import Importing
+    from attunebench.harness.importing import Importing, Source
 
 
 def register(app: typer.Typer) -> None:
@@ -44,23 +44,32 @@ def import_inspect(
             passed_over += not isinstance(error, ForeignLogError)
             continue
         importing = importing or Importing(output)
-        try:
-            importing.take(source)
-        except DataError as error:
-            if len(files) == 1:
-                raise
-            # What other logs hold is no worse for it.
-            _say(printable(str(error)))
-            passed_over += 1
+        passed_over += not taken(importing, source, alone=len(files) == 1)
     if importing is None:
         raise DataError("There is no log of attunebench among these.")
     done = importing.close()
-    _tell(done, output)
+    tell(done, output)
     if done.failed or done.unreached or passed_over:
         raise typer.Exit(1)
 
 
-def _tell(done: Importing, output: Path) -> None:
+def taken(importing: Importing, source: Source, *, alone: bool) -> bool:
+    """Whether a log was taken. What it is refused for is said, or raised where it is the only one: what other logs hold
+    is no worse for it."""
+    from attunebench.text import printable
+
+    try:
+        importing.take(source)
+    except DataError as error:
+        if alone:
+            raise
+        _say(printable(str(error)))
+        return False
+    return True
+
+
+def tell(done: Importing, output: Path) -> None:
+    """Say what became of the logs, and what to do next."""
     from attunebench.reports.model import plural
     from attunebench.text import printable
 

@@ -145,8 +145,13 @@ class _Sample:
     async def _pursue(self, group: Any, asked: Open) -> None:
         if self.failed is not None:  # nothing more is bought for a sample that cannot be finished
             return
+        began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        reply, never = None, None
         try:
-            entry = await self._ask(asked)
+            async with span(f"{asked.call.id}{f' (reask {asked.ask.number})' if asked.ask.number else ''}"):
+                reply = await self._reply(asked)
+        except ItemError as error:
+            never = error
         except LimitExceededError:
             raise
         except Exception as error:
@@ -158,32 +163,10 @@ class _Sample:
             if getattr(error, "status_code", None) in _CONFIGURATION or rule_behind(error).name in _STOPS:
                 self.asking.closed[str(self.models[0])] = printable(str(error), 200)
             return
+        entry = self.study.entry(asked, reply, error=never, sent_at=began)
         self.entries[asked.call.id, asked.ask.number] = entry
         for further in self.job.add(asked, entry):
             group.start_soon(self._pursue, group, further)
-
-    async def _ask(self, asked: Open) -> Entry:
-        settings, ask = self.study.settings, asked.ask
-        _UNDER_WAY.set(
-            Request(
-                call=asked.call,
-                messages=ask.messages,
-                max_tokens=ask.max_tokens,
-                temperature=settings.temperature,
-                seed=settings.seed,
-                timeout=settings.call_timeout,
-                reask=ask.number,
-                conversation=self.job.context,
-            )
-        )
-        began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        reply, trouble = None, None
-        async with span(asked.call.id if not ask.number else f"{asked.call.id} (reask {ask.number})"):
-            try:
-                reply = await self._reply(asked)
-            except ItemError as error:
-                trouble = error
-        return self.study.entry(asked, reply, error=trouble, sent_at=began)
 
     async def _reply(self, asked: Open) -> Reply:
         """The reply to one ask: without a schema where the provider refuses that, and with an error that may be this
@@ -216,16 +199,21 @@ class _Sample:
         return read_output(output, structured="schema" if constrained else "text", schema_refused=refused)
 
     async def _generate(self, model: Model, asked: Open, *, constrained: bool) -> ModelOutput:
-        settings, call = self.study.settings, asked.call
-        config = GenerateConfig(max_tokens=asked.ask.max_tokens)
+        settings, call, ask = self.study.settings, asked.call, asked.ask
+        temperature, seed = settings.temperature, settings.seed
+        request = Request(
+            call, ask.messages, ask.max_tokens, temperature, seed, settings.call_timeout, ask.number, self.job.context
+        )
+        _UNDER_WAY.set(request)
+        config = GenerateConfig(max_tokens=ask.max_tokens)
         if asked.who:  # a role does not inherit how the evaluated model is sampled
             own = model.config
-            config.temperature = settings.temperature if own.temperature is None else own.temperature
-            config.seed = settings.seed if own.seed is None else own.seed
+            config.temperature = temperature if own.temperature is None else own.temperature
+            config.seed = seed if own.seed is None else own.seed
         if constrained:
             schema = JSONSchema.model_validate(call.schema)
             config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
-        messages = [_MESSAGES[message.role](content=message.content) for message in asked.ask.messages]
+        messages = [_MESSAGES[message.role](content=message.content) for message in ask.messages]
         return await model.generate(messages, config=config)
 
 

@@ -159,7 +159,9 @@ def rendered(calls: Sequence[Sequence[Message]], template: Template | None = Non
             else:
                 chat.insert(0, {"role": "system", "content": told})
             prompts.append(template(chat))
-        if line in str(prompts[0]):
+            if line not in str(prompts[0]):
+                break
+        else:
             return prompts
     raise DataError(
         "The model's chat template leaves out part of the prompt; "
