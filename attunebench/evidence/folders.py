@@ -87,7 +87,7 @@ class FolderEvidence:
             Draft(
                 turn.number,
                 turn.draft,
-                {judge_label(judge, turn.scale(judge)): given for judge, given in turn.judge_scores.items()},
+                {judge_label(judge, vote.scale): vote.ratings for judge, vote in turn.votes.items() if vote.ratings},
             )
             for turn in result.turns
         )

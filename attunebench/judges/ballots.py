@@ -5,7 +5,7 @@ Owns which votes count. What is made of them is for `moves` and `agreeing`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.conversations.schema import Conversation
-from attunebench.judging import JUDGE_SCALES, JudgeScale
+from attunebench.judging import JUDGE_SCALE, JUDGE_SCALES, JudgeScale
 from attunebench.metrics.draft import draft_binary_alignment, draft_judge
 from attunebench.metrics.means import mean_defined
 from attunebench.protocol.calls import RATINGS
 from attunebench.results.folder import Findings, Key, find_duplicates, read_results
-from attunebench.results.schema import Result
+from attunebench.results.schema import Result, ResultTurn, Vote
 from attunebench.statistics.bootstrap import Floats, Labels
 
 Group = tuple[str, str, str]
@@ -28,24 +28,15 @@ METRICS = ("draft_judge", "draft_binary_alignment")
 
 @dataclass(frozen=True, slots=True)
 class CastTurn:
-    """The votes on one draft, judge → dimension → 1–7 and judge → question → yes/no, each judge's scale, and what the
-    person preferred."""
+    """The votes on one draft by judge, of those that said something, and what the person preferred."""
 
     has_draft: bool
     preferred: Mapping[str, str]
-    ratings: Mapping[str, Mapping[str, float]]
-    answers: Mapping[str, Mapping[str, str]]
-    scales: Mapping[str, JudgeScale]
+    votes: Mapping[str, Vote]
 
     def on(self, scale: JudgeScale) -> CastTurn:
         """The votes on one scale."""
-        mine = {judge for judge, named in self.scales.items() if named == scale}
-        return replace(
-            self,
-            ratings={judge: votes for judge, votes in self.ratings.items() if judge in mine},
-            answers={judge: votes for judge, votes in self.answers.items() if judge in mine},
-            scales=dict.fromkeys(mine, scale),
-        )
+        return replace(self, votes={judge: vote for judge, vote in self.votes.items() if vote.scale == scale})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +84,13 @@ class Ballots:
     @property
     def scales(self) -> tuple[JudgeScale, ...]:
         """The scales on which there are votes."""
-        there = {scale for cast in self.casts for turn in cast.turns for scale in turn.scales.values()}
+        there = {vote.scale for cast in self.casts for turn in cast.turns for vote in turn.votes.values()}
         return tuple(scale for scale in JUDGE_SCALES if scale in there)
 
     def on(self, scale: JudgeScale) -> Ballots:
         """The votes on one scale, and the judges that have some."""
         turns = [tuple(turn.on(scale) for turn in cast.turns) for cast in self.casts]
-        voted = [frozenset(judge for turn in each for judge in turn.scales) for each in turns]
+        voted = [frozenset(judge for turn in each for judge in turn.votes) for each in turns]
         everybody = frozenset[str]().union(*voted)
         return replace(
             self,
@@ -127,22 +118,25 @@ class Ballots:
 
     def ratings(self) -> Mapping[str, Units]:
         """Dimension → the ratings of all drafts on it, a unit for each draft that anybody rated."""
-        drafts = [(cast, turn) for cast in self.casts for turn in cast.turns if any(turn.ratings.values())]
+        drafts = [
+            (cast, [votes.get(judge, _NO_VOTE).ratings for judge in self.judges])
+            for cast, votes in self._turns()
+            if any(vote.ratings for vote in votes.values())
+        ]
         return {
-            name: self._units(
-                (cast, [turn.ratings.get(judge, {}).get(name) for judge in self.judges]) for cast, turn in drafts
-            )
-            for name in RATINGS
+            name: self._units((cast, [given.get(name) for given in all_]) for cast, all_ in drafts) for name in RATINGS
         }
 
     def answers(self) -> Units:
         """The yes/no answers about all drafts, a unit for each question on a draft."""
         return self._units(
-            (cast, [_CODES.get(turn.answers.get(judge, {}).get(question, "")) for judge in self.judges])
-            for cast in self.casts
-            for turn in cast.turns
-            for question in dict.fromkeys(question for given in turn.answers.values() for question in given)
+            (cast, [_CODES.get(votes.get(judge, _NO_VOTE).answers.get(question, "")) for judge in self.judges])
+            for cast, votes in self._turns()
+            for question in dict.fromkeys(question for vote in votes.values() for question in vote.answers)
         )
+
+    def _turns(self) -> Iterator[tuple[Cast, Mapping[str, Vote]]]:
+        return ((cast, turn.votes) for cast in self.casts for turn in cast.turns)
 
     def _units(self, units: Iterable[tuple[Cast, list[float | None]]]) -> Units:
         listed = list(units)
@@ -151,6 +145,7 @@ class Ballots:
 
 
 _CODES = {"yes": 1.0, "no": 0.0}
+_NO_VOTE = Vote({}, {}, JUDGE_SCALE)
 
 
 def _places(places: Iterable[int]) -> NDArray[np.intp]:
@@ -158,20 +153,13 @@ def _places(places: Iterable[int]) -> NDArray[np.intp]:
 
 
 def _value(metric: str, cast: Cast, judges: frozenset[str]) -> float | None:
-    if metric == "draft_judge":
-        values = [
-            draft_judge(turn.has_draft, {judge: turn.ratings[judge] for judge in turn.ratings if judge in judges})
-            for turn in cast.turns
-        ]
-    else:
-        values = [
-            draft_binary_alignment(
-                turn.has_draft,
-                turn.preferred,
-                {judge: turn.answers[judge] for judge in turn.answers if judge in judges},
-            )
-            for turn in cast.turns
-        ]
+    values = []
+    for turn in cast.turns:
+        voted = ResultTurn(0, votes={judge: vote for judge, vote in turn.votes.items() if judge in judges})
+        if metric == "draft_judge":
+            values.append(draft_judge(turn.has_draft, voted.ratings))
+        else:
+            values.append(draft_binary_alignment(turn.has_draft, turn.preferred, voted.assessments))
     return mean_defined(values)
 
 
@@ -215,15 +203,13 @@ def _turns(result: Result, conversation: Conversation) -> tuple[CastTurn, ...]:
     turns = []
     for turn in conversation.turns:
         answer = given.get(turn.number)
-        ratings = answer.judge_scores if answer else {}
-        answers = answer.judge_binary if answer else {}
+        votes = {judge: answer.votes[judge] for judge in answer.voters} if answer else {}
         # Where drafts were not recorded at all, a vote shows that there was one.
-        has_draft = answer is not None and (answer.draft is not None if recorded else bool(ratings or answers))
+        has_draft = answer is not None and (answer.draft is not None if recorded else bool(votes))
         if not (recorded or has_draft):
             continue
         preferred = {j.question_id: str(j.preferred) for j in turn.judgements if j.preferred in ("yes", "no")}
-        scales = {judge: answer.scale(judge) for judge in answer.voters} if answer else {}
-        turns.append(CastTurn(has_draft, preferred, ratings, answers, scales))
+        turns.append(CastTurn(has_draft, preferred, votes))
     return tuple(turns)
 
 

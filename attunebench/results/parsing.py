@@ -16,11 +16,11 @@ from attunebench.judging import JUDGE_SCALES, scale_of
 from attunebench.results.schema import (
     BINARY_BLOCKS,
     BINARY_BY_JUDGE,
+    BY_JUDGE,
     DRAFT,
     FIRST_BINARY,
     FIRST_SCORES,
     SCALE_BY_JUDGE,
-    SCORES_BY_JUDGE,
     TURN_BLOCKS,
     UNNAMED_JUDGE,
     WIDE_BLOCKS,
@@ -32,6 +32,7 @@ from attunebench.results.schema import (
     ResultTurn,
     RunOrder,
     Stamp,
+    Vote,
     judge_calls_key,
 )
 
@@ -171,6 +172,7 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
     """`first`: the judge whose votes are in the fields of a single judge."""
     om, hp, om_hp, hp_hp = (_yes_no(turn.get(TURN_BLOCKS[name])) for name in BINARY_BLOCKS)
     tags, unknown_tags = _tags(turn.get(TURN_BLOCKS["tags"]))
+    ratings, answers, scales = vote_blocks(turn, first).values()
     return ResultTurn(
         number=number,
         present=frozenset(name for name, key in TURN_BLOCKS.items() if key in turn),
@@ -182,11 +184,14 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
         binary_hp_hp=hp_hp,
         pairwise=_choices(turn.get(TURN_BLOCKS["pairwise"]), coerce.LETTERS, coerce.letter),
         assignment=coerce.block(turn.get("pairwise_assignment")),
-        judge_scores=_by_judge(turn, SCORES_BY_JUDGE, FIRST_SCORES, first, _ratings),
-        judge_binary=_by_judge(turn, BINARY_BY_JUDGE, FIRST_BINARY, first, _yes_no),
-        judge_scales=_map(turn.get(SCALE_BY_JUDGE), scale_of),
+        votes={
+            judge: Vote(
+                _map(ratings.get(judge), coerce.rating), _yes_no(answers.get(judge)), scale_of(scales.get(judge))
+            )
+            for judge in {**ratings, **answers}
+        },
         unknown_tags=unknown_tags,
-        first_ratings=_ratings(turn.get(FIRST_SCORES)),
+        first_ratings=_map(turn.get(FIRST_SCORES), coerce.rating),
         first_assessment=_first_assessment(turn),
     )
 
@@ -210,20 +215,16 @@ def _yes_no(value: Any) -> dict[str, str]:
     return _choices(value, coerce.YES_NO, coerce.yes_no)
 
 
-def _ratings(value: Any) -> dict[str, float]:
-    return _map(value, coerce.rating)
+def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]]:
+    """The three votes by judge of a turn in a file (`SCORES_BY_JUDGE` …): key → judge → its entry as it is.
 
-
-def _by_judge(
-    turn: Mapping[str, Any], many: str, single: str, first: str, read: Callable[[Any], dict[str, T]]
-) -> dict[str, dict[str, T]]:
-    """Judge → its readable votes, falling back to the field of the single judge where no judge's say anything."""
-    voted = {judge: read(votes) for judge, votes in coerce.block(turn.get(many)).items()}
-    voted = {judge: votes for judge, votes in voted.items() if votes}
-    if voted:
-        return voted
-    votes = read(turn.get(single))
-    return {first: votes} if votes else {}
+    Where no judge's entry says anything, the field of the single judge counts, as an entry of the `first` one.
+    """
+    blocks = {key: dict(coerce.block(turn.get(key))) for key in (*BY_JUDGE.values(), SCALE_BY_JUDGE)}
+    for single, many in BY_JUDGE.items():
+        if turn.get(single) and not any(blocks[many].values()):
+            blocks[many][first] = turn[single]
+    return blocks
 
 
 def _first_assessment(turn: Mapping[str, Any]) -> dict[str, str] | None:

@@ -40,6 +40,7 @@ SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE = (
     "em_draft_judge_scale_by_model",
 )
 """judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
+BY_JUDGE = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
 VOTE_KEYS = (FIRST_SCORES, SCORES_BY_JUDGE, FIRST_BINARY, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
 KEYS_OF_CALL: Mapping[Kind, tuple[str, ...]] = {
     "draft": (DRAFT, "response_reasoning"),
@@ -76,6 +77,19 @@ class PredictedTag:
 
 
 @dataclass(frozen=True, slots=True)
+class Vote:
+    """What a judge said about a draft: its ratings, its yes/no answers, and the scale that it was asked to rate on."""
+
+    ratings: Mapping[str, Any]
+    answers: Mapping[str, Any]
+    scale: JudgeScale
+
+    def __bool__(self) -> bool:
+        """Whether it says anything; a judge that was asked and said nothing usable has voted all the same."""
+        return bool(self.ratings or self.answers)
+
+
+@dataclass(frozen=True, slots=True)
 class ResultTurn:
     """The predictions for one turn. None means not answered; `present` holds the blocks that the file has here."""
 
@@ -90,27 +104,29 @@ class ResultTurn:
     pairwise: Mapping[str, str] = field(default_factory=dict)
     assignment: Mapping[str, Any] = field(default_factory=dict)
     """Index of a comparison → {"A": variant, "B": variant} as they were shown, as the file states it."""
-    judge_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Judge model → its given dimensions, 1–7; the fallback to the single-judge field is made while reading."""
-    judge_binary: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Judge model → question → yes/no about the draft."""
+    votes: Mapping[str, Vote] = field(default_factory=dict)
+    """Judge model → its vote, dimensions 1–7; the fallback to the single-judge field is made while reading."""
     unknown_tags: tuple[PredictedTag, ...] = ()
     """Predicted emotions that are none of the twenty, as the file has them."""
     first_ratings: Mapping[str, float] = field(default_factory=dict)
     """The first judge's dimensions, from the field of the single judge alone."""
     first_assessment: Mapping[str, str] | None = None
     """The first judge's yes/no about the draft, from the field of the single judge alone; None where it made none."""
-    judge_scales: Mapping[str, JudgeScale] = field(default_factory=dict)
-    """Judge model → the scale that its vote names."""
 
     @property
     def voters(self) -> tuple[str, ...]:
         """The judges that said something about the draft."""
-        return tuple(dict.fromkeys((*self.judge_scores, *self.judge_binary)))
+        return tuple(judge for judge, vote in self.votes.items() if vote)
 
-    def scale(self, judge: str) -> JudgeScale:
-        """The scale of a judge's vote."""
-        return self.judge_scales.get(judge, UNNAMED_SCALE)
+    @property
+    def ratings(self) -> dict[str, Mapping[str, Any]]:
+        """Judge model → its dimensions, of the judges that gave some."""
+        return {judge: vote.ratings for judge, vote in self.votes.items() if vote.ratings}
+
+    @property
+    def assessments(self) -> dict[str, Mapping[str, Any]]:
+        """Judge model → question → yes/no about the draft, of the judges that gave some."""
+        return {judge: vote.answers for judge, vote in self.votes.items() if vote.answers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,42 +12,22 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from attunebench import coerce
-from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
+from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale, scale_of
 from attunebench.protocol.calls import RATINGS, Usage
-from attunebench.results.parsing import stamp_of, turn_numbers
+from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks
 from attunebench.results.schema import (
-    BINARY_BY_JUDGE,
+    BY_JUDGE,
     DRAFT,
-    FIRST_BINARY,
-    FIRST_SCORES,
-    SCALE_BY_JUDGE,
-    SCORES_BY_JUDGE,
     UNNAMED_JUDGE,
     VOTE_KEYS,
     Result,
     ResultTurn,
     Stamp,
+    Vote,
 )
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Record
-
-_FIRSTS = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
-_Blocks = dict[str, dict[str, Any]]
-"""Key of the votes by judge → judge → its entry."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """What a judge said about a draft, as the file has it: its ratings and its yes/no answers; both may be empty."""
-
-    ratings: Mapping[str, Any]
-    answers: Mapping[str, Any]
-    scale: JudgeScale
-
-    def __bool__(self) -> bool:
-        """Whether it says anything."""
-        return bool(self.ratings or self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +47,10 @@ class View:
 
 def check_editable(content: Mapping[str, Any]) -> None:
     """Raise ValueError, with a clause, for a file that somebody edited into a shape that no vote can be added to."""
-    turn_numbers(content.get("turns"))
+    turns = [turn for _, turn in _numbered(content)]
     judges, usage = content.get("judge_models") or [], content.get("judge_usage") or {}
-    blocks = [turn.get(key) for turn in content["turns"] for key in VOTE_KEYS]
-    entries = [
-        entry for turn in content["turns"] for key in _FIRSTS.values() for entry in coerce.block(turn.get(key)).values()
-    ]
+    blocks = [turn.get(key) for turn in turns for key in VOTE_KEYS]
+    entries = [entry for turn in turns for key in BY_JUDGE.values() for entry in coerce.block(turn.get(key)).values()]
     if not (
         isinstance(judges, list)
         and all(isinstance(judge, str) for judge in judges)
@@ -82,26 +60,24 @@ def check_editable(content: Mapping[str, Any]) -> None:
         and all(block is None or isinstance(block, dict) for block in (*blocks, *entries))
     ):
         raise ValueError("its votes are not as this format has them")
-    if not all(isinstance(turn.get(DRAFT), (str, NoneType)) for turn in content["turns"]):
+    if not all(isinstance(turn.get(DRAFT), (str, NoneType)) for turn in turns):
         raise ValueError("its drafts are not texts")
 
 
 def drafts_of(content: Mapping[str, Any]) -> dict[int, str]:
     """Turn → its draft, of the turns that have one. The file is editable."""
-    numbered = zip(turn_numbers(content["turns"])[0], content["turns"], strict=True)
-    return {number: turn[DRAFT] for number, turn in numbered if coerce.text(turn.get(DRAFT)) is not None}
+    return {number: turn[DRAFT] for number, turn in _numbered(content) if coerce.text(turn.get(DRAFT)) is not None}
 
 
 def votes_in(content: Mapping[str, Any]) -> dict[int, dict[str, Vote]]:
     """Turn → judge → its vote, for every turn of the file; votes of a single judge are the first judge's. The file is
     editable."""
-    first, votes = _first_judge(content), {}
-    for number, turn in zip(turn_numbers(content["turns"])[0], content["turns"], strict=True):
-        blocks = _blocks(turn, first)
-        scores, binary, scales = (blocks[key] for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE))
+    votes = {}
+    for number, turn in _numbered(content):
+        ratings, answers, scales = vote_blocks(turn, _first_judge(content)).values()
         votes[number] = {
-            judge: Vote(scores.get(judge) or {}, binary.get(judge) or {}, scale_of(scales.get(judge)))
-            for judge in {**scores, **binary}
+            judge: Vote(ratings.get(judge) or {}, answers.get(judge) or {}, scale_of(scales.get(judge)))
+            for judge in {**ratings, **answers}
         }
     return votes
 
@@ -160,16 +136,14 @@ def with_votes(
     for record in votes:
         by_turn.setdefault(record.call.turn, {})[judge_models[record.call.judge or 0]] = record
     single, turns = _first_judge(content), []
-    for number, turn in zip(turn_numbers(content["turns"])[0], content["turns"], strict=True):
-        blocks, new = _blocks(turn, single), {}
+    for number, turn in _numbered(content):
+        blocks, new = vote_blocks(turn, single), {}
         for judge, record in by_turn.get(number, {}).items():
             vote = vote_of(record)
-            if vote or not (spare and any(blocks[key].get(judge) for key in _FIRSTS.values())):
+            if vote or not (spare and any(blocks[key].get(judge) for key in BY_JUDGE.values())):
                 new[judge] = vote
-        for judge, vote in new.items():
-            blocks[SCORES_BY_JUDGE][judge] = vote.ratings
-            blocks[BINARY_BY_JUDGE][judge] = vote.answers
-            blocks[SCALE_BY_JUDGE][judge] = vote.scale
+                for entries, entry in zip(blocks.values(), (vote.ratings, vote.answers, vote.scale), strict=True):
+                    entries[judge] = entry
         firsts = _firsts(blocks, judges[0]) if judges and judges[0] in new else {}
         turns.append({**turn, **blocks, **firsts} if new else turn)
     return {**content, "judge_models": judges, "turns": turns} | _spent_by_judges(content, votes)
@@ -179,12 +153,10 @@ def kept_votes(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str
     """A result that was made anew, with the votes that the editable one before it has and it lacks, where the draft is
     the same. A vote that is in both is the new one's."""
     judges = list(dict.fromkeys((*judges_of(before), *result["judge_models"])))
-    single = _first_judge(before)
-    earlier = dict(zip(turn_numbers(before["turns"])[0], before["turns"], strict=True))
-    turns = []
+    earlier, turns = dict(_numbered(before)), []
     for turn in result["turns"]:
         old = earlier.get(turn["turnNumber"], {})
-        kept = _blocks(old if old.get(DRAFT) == turn[DRAFT] else {}, single)
+        kept = vote_blocks(old if old.get(DRAFT) == turn[DRAFT] else {}, _first_judge(before))
         blocks = {key: {**entries, **turn[key]} for key, entries in kept.items()}
         turns.append({**turn, **blocks, **_firsts(blocks, judges[0] if judges else "")})
     spent = {key: before[key] for key in ("judge_usage", "judge_api_cost") if key in before}
@@ -227,18 +199,13 @@ def _first_judge(content: Mapping[str, Any]) -> str:
     return next(iter(content.get("judge_models") or ()), UNNAMED_JUDGE)
 
 
-def _blocks(turn: Mapping[str, Any], single: str) -> _Blocks:
-    """The votes of a turn; where no judge's entry says anything, the field of the single judge counts, as for the
-    scorer."""
-    blocks: _Blocks = {key: dict(turn.get(key) or {}) for key in (SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE)}
-    for key, many in _FIRSTS.items():
-        if turn.get(key) and not any(blocks[many].values()):
-            blocks[many][single] = turn[key]
-    return blocks
+def _firsts(blocks: Mapping[str, Mapping[str, Any]], first: str) -> dict[str, Any]:
+    return {key: blocks[many].get(first, {}) for key, many in BY_JUDGE.items()}
 
 
-def _firsts(blocks: _Blocks, first: str) -> dict[str, Any]:
-    return {key: blocks[many].get(first, {}) for key, many in _FIRSTS.items()}
+def _numbered(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """The turns with their numbers; ValueError where these are none."""
+    return list(zip(turn_numbers(content.get("turns"))[0], content["turns"], strict=True))
 
 
 def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
@@ -246,17 +213,17 @@ def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
 
     Its settings name the scale of each judge that counts (`judge_scales`).
     """
-    voted = {judge for turn in result.turns for judge in turn.voters}
-    there = {turn.scale(judge) for turn in result.turns for judge in turn.voters}
+    voted = {(judge, turn.votes[judge].scale) for turn in result.turns for judge in turn.voters}
+    there = {scale for _, scale in voted}
     scale = wanted or (JUDGE_SCALE if JUDGE_SCALE in there else next(iter(there), None))
+    kept = {judge for judge, named in voted if named == scale}
+    # Where no vote is left there are no judges; one that has not voted anywhere stays beside those that have.
+    dropped = {judge for judge, _ in voted} - kept if kept or not there else set(result.judges)
     first = result.judges[0] if result.judges else UNNAMED_JUDGE
-    turns = tuple(_only(turn, scale, first) for turn in result.turns) if there - {scale} else result.turns
-    kept = {judge for turn in turns for judge in turn.voters}
     return replace(
         result,
-        turns=turns,
-        # Where no vote is left there are no judges; one that has not voted anywhere stays beside those that have.
-        judges=tuple(judge for judge in result.judges if judge in kept or ((not there or kept) and judge not in voted)),
+        turns=tuple(_only(turn, scale, first) for turn in result.turns) if there - {scale} else result.turns,
+        judges=tuple(judge for judge in result.judges if judge not in dropped),
         settings={**result.settings, "judge_scales": dict.fromkeys(sorted(kept), scale)},
         votes_left_out=tuple(sorted(there - {scale})),
     )
@@ -264,11 +231,7 @@ def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
 
 def _only(turn: ResultTurn, scale: JudgeScale | None, first: str) -> ResultTurn:
     """The turn with votes on this scale; the fields of a single judge hold the `first` one's."""
-    alone = turn.scale(first) == scale
-    return replace(
-        turn,
-        first_ratings=turn.first_ratings if alone else {},
-        first_assessment=turn.first_assessment if alone else None,
-        judge_scores={judge: votes for judge, votes in turn.judge_scores.items() if turn.scale(judge) == scale},
-        judge_binary={judge: votes for judge, votes in turn.judge_binary.items() if turn.scale(judge) == scale},
-    )
+    votes = {judge: vote for judge, vote in turn.votes.items() if vote.scale == scale}
+    if first in votes or (first not in turn.votes and scale == UNNAMED_SCALE):
+        return replace(turn, votes=votes)
+    return replace(turn, votes=votes, first_ratings={}, first_assessment=None)

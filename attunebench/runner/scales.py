@@ -75,7 +75,7 @@ def _votes_in(path: Path) -> Iterator[Vote]:
         return
     for turn in result.turns:
         for judge in turn.voters:
-            yield result.em_model, judge, turn.scale(judge)
+            yield result.em_model, judge, turn.votes[judge].scale
 
 
 def _vote(model: str, parameters: str) -> Vote:

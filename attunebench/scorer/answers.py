@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
-from attunebench.coerce import MOST, amount
+from attunebench.coerce import MOST, amount, in_range, text
 from attunebench.constants import BINARY_CATEGORY
 from attunebench.conversations.groups import diagnosis_groups
 from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
@@ -72,9 +72,9 @@ def truth_entry(conversation: Conversation) -> GroundTruthEntry:
         "conversationId": conversation.conversation_id,
         "source_file": conversation.source_file.replace("\\", "/").rsplit("/", 1)[-1],
         "participant_id": conversation.participant_id,
-        "om_model": _text(metadata.get("model")),
-        "topics": [topic for raw in categories if (topic := _text(raw))],
-        "subtopic": _text(metadata.get("subtopic")),
+        "om_model": text(metadata.get("model")),
+        "topics": [topic for raw in categories if (topic := text(raw))],
+        "subtopic": text(metadata.get("subtopic")),
         "attitude": profile.conversation_topic_attitude if profile else None,
         "demographics": {key: value for key, value in told.items() if value != [] and _is_told(value)},
         "diagnosis_groups": list(diagnosis_groups(profile.demographics.diagnoses)) if profile else [],
@@ -137,8 +137,4 @@ def _is_told(value: Any) -> bool:
     """Whether a value is of those by which conversations can be chosen: texts and numbers, no objects."""
     if isinstance(value, list):
         return all(isinstance(one, str) for one in value)
-    return isinstance(value, str) or (type(value) in (int, float) and abs(value) <= MOST)
-
-
-def _text(value: Any) -> str | None:
-    return value.strip() if isinstance(value, str) and value.strip() else None
+    return isinstance(value, str) or in_range(value, -MOST, MOST) is not None

@@ -176,11 +176,12 @@ def _draft_values(truth: TruthTurn, answer: ResultTurn, result: Result) -> Value
     """Where drafts were not recorded at all, a vote shows that there was one."""
     values: Values = {}
     recorded = "draft" in result.measured
-    has_draft = answer.draft is not None if recorded else bool(answer.judge_scores or answer.judge_binary)
+    has_draft = answer.draft is not None if recorded else bool(answer.voters)
     if result.judges and (recorded or has_draft):
-        values["draft_judge"] = draft.draft_judge(has_draft, answer.judge_scores)
-        values.update(draft.parts(has_draft, answer.judge_scores))
-        values["draft_binary_alignment"] = draft.draft_binary_alignment(has_draft, truth.preferred, answer.judge_binary)
+        ratings = answer.ratings
+        values["draft_judge"] = draft.draft_judge(has_draft, ratings)
+        values.update(draft.parts(has_draft, ratings))
+        values["draft_binary_alignment"] = draft.draft_binary_alignment(has_draft, truth.preferred, answer.assessments)
     if recorded:
         words = None if answer.draft is None else tokens(answer.draft)
         similarity = draft.response_similarity(words, truth.variants)

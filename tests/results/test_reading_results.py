@@ -99,9 +99,7 @@ def test_judges_are_those_that_were_set_or_else_those_that_voted():
     votes = {"em_draft_judge_scores_by_model": {"j": {"helpfulness": 3}, "silent": {}}}
     assert ("j",) == parsed(votes).judges
     assert ("one", "two") == parsed(votes, judge_models=["one", "two", "one"]).judges
-    assert {"unknown": {"helpfulness": 3}} == parsed({"em_draft_judge_scores": {"helpfulness": 3}}).turns[
-        0
-    ].judge_scores
+    assert {"unknown": {"helpfulness": 3}} == parsed({"em_draft_judge_scores": {"helpfulness": 3}}).turns[0].ratings
 
 
 def test_a_conversation_is_no_result_and_a_result_without_its_model_is_meant_to_be_one():

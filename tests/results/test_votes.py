@@ -1,0 +1,165 @@
+"""The votes in a result file: which are there, which are missing, and what a new one changes in the file."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from attunebench.protocol.calls import RATINGS, Answer, Asked, Call, Record, Usage
+from attunebench.results.folder import Findings, read_contents
+from attunebench.results.parsing import parse_result
+from attunebench.results.votes import (
+    check_editable,
+    drafts_of,
+    judges_of,
+    kept_votes,
+    missing_votes,
+    view_of,
+    votes_of,
+    with_votes,
+)
+
+OURS: dict[str, Any] = {
+    "conversationId": "c",
+    "em_model": "m",
+    "judge_models": ["one"],
+    "judge_usage": {"prompt_tokens": 10, "completion_tokens": None},
+    "judge_api_cost": 0.5,
+    "turns": [
+        {
+            "turnNumber": number,
+            "em_drafted_response": f"Draft {number}",
+            "em_draft_judge_scores": {"helpfulness": number},
+            "em_draft_judge_scores_by_model": {"one": {"helpfulness": number}},
+            "em_draft_binary_assessment": {"B1": "yes"},
+            "em_draft_binary_assessment_by_model": {"one": {"B1": "yes"}},
+            "em_draft_judge_scale_by_model": {"one": "quality"},
+        }
+        for number in (1, 2)
+    ],
+}
+THEIRS: dict[str, Any] = {
+    "conversationId": "c",
+    "em_model": "m",
+    "turns": [
+        {"em_drafted_response": "Draft 1", "em_draft_judge_scores": {"overall_score": 6, "comment": "fine"}},
+        {"em_drafted_response": "Draft 2", "em_draft_binary_assessment": {}},
+        {"em_drafted_response": None},
+    ],
+}
+
+
+def vote(turn: int, judge: int = 0, rating: int | None = 3, **values: Any) -> Record:
+    """A judge's answer; one of nothing where `rating` is None."""
+    asked = Asked("judge", questions={"B1": "?"}, scale="quality")
+    call = Call(f"c/default/{turn}/judge/{judge}", "c", "default", turn, "judge", (), asked, {}, judge=judge)
+    given = {} if rating is None else {**dict.fromkeys(RATINGS, rating), "draft_binary_assessment": {"B1": "no"}}
+    return Record(call, Answer(given, (), "answered"), usage=Usage(prompt_tokens=5), cost=0.25, **values)
+
+
+def test_a_new_vote_stands_beside_the_older_ones_and_turns_without_one_stay_as_they_are() -> None:
+    result = with_votes(OURS, [vote(1, judge=1)], ("one", "two"))
+    turn, other = result["turns"]
+    assert other == OURS["turns"][1]
+    assert ["one", "two"] == result["judge_models"]
+    assert {"one": {"helpfulness": 1}, "two": dict.fromkeys(RATINGS, 3)} == turn["em_draft_judge_scores_by_model"]
+    assert {"one": "quality", "two": "quality"} == turn["em_draft_judge_scale_by_model"]
+    assert {"helpfulness": 1} == turn["em_draft_judge_scores"]
+    assert (15, 0.75) == (result["judge_usage"]["prompt_tokens"], result["judge_api_cost"])
+
+
+def test_the_first_judges_new_vote_stands_in_the_fields_of_a_single_judge_too() -> None:
+    turn = with_votes(OURS, [vote(1)], ("one",))["turns"][0]
+    assert dict.fromkeys(RATINGS, 3) == turn["em_draft_judge_scores"] == turn["em_draft_judge_scores_by_model"]["one"]
+    assert {"B1": "no"} == turn["em_draft_binary_assessment"]
+
+
+def test_the_vote_of_a_single_unnamed_judge_is_kept_under_a_name() -> None:
+    before = copy.deepcopy(THEIRS)
+    result = with_votes(THEIRS, [vote(1)], ("new",))
+    assert before == THEIRS
+    assert ["unknown", "new"] == result["judge_models"]
+    assert {"overall_score": 6, "comment": "fine"} == result["turns"][0]["em_draft_judge_scores_by_model"]["unknown"]
+    assert THEIRS["turns"][0]["em_draft_judge_scores"] == result["turns"][0]["em_draft_judge_scores"]
+    assert THEIRS["turns"][1:] == result["turns"][1:]
+
+
+def test_a_vote_of_nothing_counts_as_cast_and_takes_the_place_of_an_older_one_unless_that_is_spared() -> None:
+    empty = [vote(1, rating=None)]
+    assert not votes_of(with_votes(OURS, empty, ("one",)), "one")[1]
+    spared = with_votes(OURS, empty, ("one",), spare=True)
+    assert OURS["turns"] == spared["turns"]
+    assert 0.75 == spared["judge_api_cost"]
+    assert 1 in votes_of(with_votes(THEIRS, empty, ("new",), spare=True), "new")
+
+
+def test_a_result_that_is_made_anew_keeps_the_votes_on_drafts_that_stay() -> None:
+    fresh = with_votes({**OURS, "judge_models": [], "turns": [_bare(turn) for turn in OURS["turns"]]}, [], ("two",))
+    fresh["turns"][1]["em_drafted_response"] = "Another draft"
+    result = kept_votes(OURS, fresh)
+    assert ["one", "two"] == result["judge_models"]
+    assert [1] == list(votes_of(result, "one"))
+    assert {} == result["turns"][1]["em_draft_judge_scores"]
+
+
+def _bare(turn: dict[str, Any]) -> dict[str, Any]:
+    return {key: {} if key.startswith("em_draft_") else value for key, value in turn.items()}
+
+
+def test_a_vote_is_missing_where_there_is_a_draft_and_none_on_the_scale() -> None:
+    there = view_of(OURS)
+    assert {} == missing_votes(there, ("one",), (1, 2, 3), "quality")
+    assert {"one": {1, 2}} == missing_votes(there, ("one",), (1, 2, 3), "relative")
+    assert {"two": {2}} == missing_votes(there, ("one", "two"), (2,), "quality")
+
+
+def test_a_vote_without_a_scale_is_on_the_older_one() -> None:
+    assert ["relative"] == [each.scale for each in votes_of(THEIRS, "unknown").values()]
+    assert {} == votes_of(THEIRS, "unknown", "quality")
+
+
+def test_drafts_go_by_the_number_of_their_turn() -> None:
+    assert {1: "Draft 1", 2: "Draft 2"} == drafts_of(THEIRS) == drafts_of(OURS)
+
+
+def test_judges_are_those_that_are_named_or_else_those_that_voted() -> None:
+    assert (("one",), ("unknown",)) == (judges_of(OURS), judges_of(THEIRS))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"turns": None},
+        {"turns": [3]},
+        {"turns": [{"turnNumber": 1}, {"turnNumber": 1}]},
+        {"turns": [{"turnNumber": 1}, {}]},
+        {"turns": [{"turnNumber": 1, "em_drafted_response": 5}]},
+        {"turns": [{"turnNumber": 1, "em_draft_judge_scores": [5]}]},
+        {"turns": [{"turnNumber": 1, "em_draft_binary_assessment_by_model": {"one": "yes"}}]},
+        {"judge_models": "one"},
+        {"judge_models": [1]},
+        {"judge_usage": {"prompt_tokens": "many"}},
+        {"judge_api_cost": "much"},
+    ],
+)
+def test_a_file_that_votes_cannot_be_added_to_is_known(edit: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"turn|votes|drafts"):
+        check_editable({**OURS, **edit})
+    there = view_of({**OURS, **edit})
+    assert (False, frozenset(), {}) == (there.whole, there.drafted, there.voted)
+
+
+def test_turns_without_numbers_are_for_votes_alone() -> None:
+    check_editable(THEIRS)
+    assert not view_of(THEIRS).whole
+    assert [1, 2, 3] == [turn.number for turn in parse_result(THEIRS).turns]
+
+
+def test_the_results_of_a_folder_can_be_gone_through_as_json(tmp_path: Any) -> None:
+    (tmp_path / "a.json").write_text('{"em_model": "m", "more": 1}')
+    (tmp_path / "b.json").write_text("{")
+    findings = Findings()
+    assert [(tmp_path / "a.json", "a.json", {"em_model": "m", "more": 1})] == list(read_contents(tmp_path, findings))
+    assert ["b.json"] == [file.file for file in findings.unreadable]
