@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attunebench.batches.files import CollectSummary, PlanSummary, collect_responses, plan_requests
 from attunebench.batches.requests import SERVICE, Limits, Origin
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
+from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
@@ -30,6 +31,9 @@ from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.groups import Ci
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import Scores
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 __all__ = [
     "collect",
@@ -76,6 +80,7 @@ def run(
     observer: Observer | None = None,
     run_again: str = "",
     interruptible: bool = False,
+    client: AsyncOpenAI | None = None,
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
@@ -83,7 +88,13 @@ def run(
     DataError (conversations, or results of other settings in the folder) and ConfigurationError (key, address, money).
     The codebook is the given one; for a folder, else the one of its checkout; else this package's. See
     `attunebench.runner.run_conversations` for `observer`, `run_again` and `interruptible`.
+
+    `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
+    is azure) with its address, credentials, headers and transport, not used in another event loop before. Tries, pace,
+    journal and errors are a run's as ever; no key is looked for, and the client stays open.
     """
+    if client is not None:
+        settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
     return run_conversations(
         talks,
@@ -288,6 +299,16 @@ def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mappi
         return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
     except MismatchError:
         return {}
+
+
+def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:
+    """The settings with this client for the evaluated model."""
+    from openai import AsyncAzureOpenAI
+
+    if settings.shard is not None:
+        raise UsageError("A `client` serves one process: a run with one takes no shard.")
+    changes = {"client": client, **({"provider": "azure"} if isinstance(client, AsyncAzureOpenAI) else {})}
+    return settings.model_copy(update={"em": settings.em.model_copy(update=changes)})
 
 
 def _loaded(

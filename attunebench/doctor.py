@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import platform
 import re
-import ssl
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -25,13 +24,12 @@ from attunebench.errors import AttuneBenchError, ConfigurationError
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.backends.session import Fetched
+    from httpx2 import Response
 
 State = Literal["ok", "note", "fail"]
 
 TIMEOUT = 5.0
 """Seconds that a server has for its list of models."""
-_MOST_BYTES = 4 * 1024 * 1024
 _MOST_MODELS = 10
 
 
@@ -150,10 +148,13 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
     """
     from pydantic import SecretStr
 
-    from attunebench.backends.caught import CATCHABLE
     from attunebench.backends.providers import resolve
-    from attunebench.backends.session import fetch
+    from attunebench.backends.transport import CLIENT_ERRORS, list_models, open_client
     from attunebench.runner.settings import ModelSettings
+
+    async def asked() -> Response:
+        async with open_client(endpoint, connections=1) as client:
+            return await list_models(client, TIMEOUT)
 
     secret = SecretStr(api_key) if api_key else None
     try:
@@ -162,21 +163,21 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
         return Finding("fail", str(error))
     url = endpoint.base_url
     try:
-        fetched = eventloop.run(fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES))
+        response = eventloop.run(asked())
     except ConfigurationError as error:
         return Finding("fail", str(error))
     except asyncio.TimeoutError:
         return Finding("fail", f"{url}: no answer within {TIMEOUT:g} s; is the server still loading its model?")
-    except CATCHABLE as error:
+    except CLIENT_ERRORS as error:
         return Finding("fail", _why_no_connection(url, error))
-    return _what_it_said(url, fetched)
+    return _what_it_said(url, response)
 
 
 def _why_no_connection(url: str, error: Exception) -> str:
     from attunebench.backends.caught import fault_of_exception
 
     fault = fault_of_exception(error)
-    if isinstance(error, ssl.SSLError) or fault.line in ("certificate", "no tls"):
+    if fault.line in ("certificate", "no tls"):
         return (
             f"{url}: the TLS connection failed ({fault.message}); is it http:// rather than https://, "
             "or does the certificate's authority have to be named in SSL_CERT_FILE?"
@@ -184,16 +185,16 @@ def _why_no_connection(url: str, error: Exception) -> str:
     return f"{url}: not reachable ({fault.message}); is the server running, and are host and port right?"
 
 
-def _what_it_said(url: str, fetched: Fetched) -> Finding:
+def _what_it_said(url: str, response: Response) -> Finding:
     import json
 
-    status = fetched.status
+    status = response.status_code
     if status in (401, 403):
         return Finding(
             "fail", f"{url}: answers, but refuses the key (status {status}); give the right one with --api-key"
         )
     if 300 <= status < 400:
-        target = _without_secrets(fetched.headers.get("location", "elsewhere"))
+        target = _without_secrets(response.headers.get("location", "elsewhere"))
         return Finding(
             "fail", f"{url}: redirects to {target}, which is not followed so that no key goes astray; give that address"
         )
@@ -202,7 +203,7 @@ def _what_it_said(url: str, fetched: Fetched) -> Finding:
     if status != 200:
         return Finding("fail", f"{url}: answers with status {status}; the server's log should say why")
     try:
-        models = _model_names(json.loads(fetched.body))
+        models = _model_names(json.loads(response.content))
     except (ValueError, RecursionError):
         return Finding("fail", f"{url}: answers, but not with JSON; is this the API's address and not a web page's?")
     if not models:

@@ -14,9 +14,11 @@ import selectors
 import signal
 import sys
 import time
+import weakref
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -105,8 +107,16 @@ def naps() -> int:
     return int(getattr(asyncio.get_running_loop(), "naps", 0))
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, in an `AwakeLoop`; on Windows, whose loops are of another make, in its own."""
+_KEPT: WeakKeyDictionary[Any, asyncio.AbstractEventLoop] = WeakKeyDictionary()
+
+
+def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
+    """As `asyncio.run`, in an `AwakeLoop`; on Windows, whose loops are of another make, in its own.
+
+    `owner` keeps its connections from one run to the next, so all its runs are in one loop, which is closed with it.
+    """
+    if owner is not None:
+        return _run_in_kept_loop(main, owner)
     if os.name == "nt":
         return asyncio.run(main)
     if sys.version_info >= (3, 11):
@@ -118,6 +128,21 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(main)
     finally:
         asyncio.set_event_loop_policy(before)
+
+
+def _run_in_kept_loop(main: Coroutine[Any, Any, T], owner: object) -> T:
+    loop = _KEPT.get(owner)
+    if loop is None:
+        _KEPT[owner] = loop = asyncio.new_event_loop() if os.name == "nt" else AwakeLoop()
+        weakref.finalize(owner, loop.close)
+    task = loop.create_task(main)
+    try:
+        return loop.run_until_complete(task)
+    finally:
+        if not task.done():  # interrupted: what it holds is let go of
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                loop.run_until_complete(task)
 
 
 def ending_signals() -> list[signal.Signals]:

@@ -30,18 +30,27 @@ def open_backend(
     `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run, `taken` how the
     output was constrained in those of its requests that were answered.
 
-    Sends nothing yet. Raises UsageError (unknown provider or baseline, a model without a usable name, no address for
-    `local`) and ConfigurationError (no usable key, address, proxy or certificate file).
+    `settings.client` sends the requests where there is one, as it is; it is not closed. Sends nothing yet. Raises
+    UsageError (unknown provider or baseline, a model without a usable name, no address for `local`, no such client) and
+    ConfigurationError (no usable key, address, proxy or certificate file).
     """
     if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):
         raise UsageError(
             f"The model's name {settings.model!a} is empty or holds control characters; give the provider's name."
         )
-    if provider_named(settings.provider).name == "baseline":
+    client = settings.client
+    if client is None and provider_named(settings.provider).name == "baseline":
         from attunebench.backends.baselines import open_baseline
 
         return open_baseline(settings.model)
     from attunebench.backends.chat import ChatBackend
-    from attunebench.backends.providers import resolve
+    from attunebench.backends.providers import resolve, served_by
 
-    return ChatBackend(resolve(settings), structured=structured, concurrency=concurrency, memory=memory, taken=taken)
+    return ChatBackend(
+        resolve(settings) if client is None else served_by(client, settings),
+        structured=structured,
+        concurrency=concurrency,
+        memory=memory,
+        taken=taken,
+        client=client,
+    )

@@ -10,15 +10,15 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from aiohttp import ClientError
+from aiohttp import ClientError, ClientPayloadError
 from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench.backends.faults import Fault, Line
-from attunebench.backends.session import SOCKS_ERRORS, TooLargeError
+from attunebench.backends.session import SOCKS_ERRORS, StalledError, TooLargeError
 from attunebench.backends.wire import (
     ServerError,
     completion_in,
@@ -133,47 +133,69 @@ def fault_of_error(
 
 
 def fault_of_exception(error: Exception) -> Fault:
-    """A fault from what is `CATCHABLE`: by the nearest class that `EXCEPTIONS` knows. Anything else is raised."""
-    for cls in type(error).__mro__:
-        if cls.__name__ in EXCEPTIONS:
-            return EXCEPTIONS[cls.__name__](error)
+    """A fault from what a client raised, by the nearest class that `EXCEPTIONS` knows. Anything else is raised."""
+    # The SDK has one class for all trouble of the line, and its transport over aiohttp one for every connection that
+    # broke: what they were made from says more.
+    order = {"aiohttp": 0, "openai": 2}
+    for cause in sorted(_causes(error), key=lambda each: order.get(type(each).__module__.partition(".")[0], 1)):
+        for cls in type(cause).__mro__:
+            if line := EXCEPTIONS.get(cls.__name__):
+                return _read(cause, line)
     raise error
 
 
-def _timeout(error: Exception) -> Fault:
-    return Fault(line="timeout", message=tidy(str(error)))
+_NAMES: Mapping[Line | Literal["late"], str] = {
+    "unreachable": "ClientConnectorError ServerFingerprintMismatch ConnectError ConnectionRefusedError gaierror "
+    "herror ProxyConnectionError",
+    "late": "ConnectionTimeoutError ConnectTimeout PoolTimeout ProxyTimeoutError",
+    "proxy": "ClientHttpProxyError ProxyError",
+    "connection": "ClientConnectionError UploadAbortedError ClientError NetworkError OSError EOFError "
+    "APIConnectionError",
+    "timeout": "ServerTimeoutError TimeoutError TimeoutException APITimeoutError",
+    "body": "ClientPayloadError ClientResponseError HttpProcessingError RemoteProtocolError TooLargeError",
+    "encoding": "DecodingError",
+    "address": "InvalidURL NonHttpUrlClientError RedirectClientError TooManyRedirects UnsupportedProtocol",
+    "client": "LocalProtocolError WSServerHandshakeError WSMessageTypeError ValueError",
+}
+EXCEPTIONS = {name: line for line, names in _NAMES.items() for name in names.split()}
+"""Exception class of aiohttp, its SOCKS companion, httpx or the system, by name since releases differ in which they
+have → what the line did. "late": no connection in time."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+"""What the TLS library says where the other side speaks plain HTTP."""
 
 
-def _silent(_: Exception) -> Fault:
-    return Fault(line="timeout")
-
-
-def _connection(error: Exception) -> Fault:
-    return _described(error, "connection")
-
-
-def _unreachable(error: Exception) -> Fault:
-    return _described(error, "unreachable")
-
-
-def _no_connection_in_time(_: Exception) -> Fault:
-    return Fault(line="unreachable", message="it could not be made in time")
-
-
-def _described(error: Exception, line: Line) -> Fault:
-    """The most telling cause decides, and speaks."""
+def _read(error: BaseException, line: Line | Literal["late"]) -> Fault:
     causes = list(_causes(error))
+    if line == "late":
+        return Fault(line="unreachable", message="it could not be made in time")
+    if line == "timeout":
+        return Fault(line="timeout", message=tidy(str(error)) if isinstance(error, StalledError) else "")
+    if line == "proxy":
+        return _proxy_said(error, causes)
+    if line in ("address", "client"):
+        return Fault(line=line, message=tidy(str(error)))
+    told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
+    if line == "encoding" or "ContentEncodingError" in told or "content-encoding" in told:
+        return Fault(line="encoding", message="the body was not compressed as it said")
+    if line == "body" and not isinstance(error, ClientPayloadError) and "disconnected" not in told:
+        return Fault(line="body", message=_words(error))
+    # The most telling cause decides, and speaks.
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         line = "certificate"
     elif any(isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS for cause in causes):
         line = "no tls"
     elif any(isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN for cause in causes):
         line = "unknown host"
-    return Fault(line=line, message=_last_words(causes))
+    return Fault(line="connection" if line == "body" else line, message=_last_words(causes))
 
 
-_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-"""What the TLS library says where the other side speaks plain HTTP."""
+def _proxy_said(error: BaseException, causes: list[BaseException]) -> Fault:
+    # Its own text repeats the proxy's address.
+    status = getattr(error, "status", None) or int((re.match(r"\d{3}\b", str(error)) or "0")[0])
+    if not status:  # a SOCKS proxy
+        return Fault(line="unreachable", message=_last_words(causes))
+    message = str(getattr(error, "message", "")) or str(error)[4:]
+    return Fault(status=status, line="proxy", message=f"the proxy answered {status} {tidy(message)}".rstrip())
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -199,96 +221,6 @@ def _words(error: BaseException) -> str:
     if message is None or isinstance(message, str):
         return tidy(message or str(error))
     return "the server closed the connection"
-
-
-def _proxy_said(error: Exception) -> Fault:
-    # Its own text repeats the proxy's address.
-    reason = f"the proxy answered {getattr(error, 'status', 0)} {tidy(str(getattr(error, 'message', '')))}"
-    return Fault(status=int(getattr(error, "status", 0)), line="proxy", message=reason.rstrip())
-
-
-def _payload(error: Exception) -> Fault:
-    return _packing(error) or Fault(line="connection", message=_last_words(list(_causes(error))))
-
-
-def _no_http(error: Exception) -> Fault:
-    return _packing(error) or Fault(line="body", message=_words(error))
-
-
-def _packing(error: Exception) -> Fault | None:
-    """A body that could not be unpacked: the client tells it from one that was cut by the cause alone."""
-    told = " ".join(f"{type(cause).__name__} {cause}" for cause in _causes(error))
-    if "ContentEncodingError" in told or "content-encoding" in told:
-        return Fault(line="encoding", message="the body was not compressed as it said")
-    return None
-
-
-def _body(error: Exception) -> Fault:
-    return Fault(line="body", message=tidy(str(error)))
-
-
-def _address(error: Exception) -> Fault:
-    return Fault(line="address", message=tidy(str(error)))
-
-
-def _client(error: Exception) -> Fault:
-    return Fault(line="client", message=tidy(str(error)))
-
-
-EXCEPTIONS: Mapping[str, Callable[[Exception], Fault]] = {
-    # Connections that never were.
-    "ClientConnectorError": _unreachable,
-    "ClientConnectorDNSError": _unreachable,
-    "ClientConnectorSSLError": _unreachable,
-    "ClientConnectorCertificateError": _unreachable,
-    "ClientSSLError": _unreachable,
-    "ClientProxyConnectionError": _unreachable,
-    "UnixClientConnectorError": _unreachable,
-    "ConnectionTimeoutError": _no_connection_in_time,
-    "ServerFingerprintMismatch": _unreachable,
-    "ClientHttpProxyError": _proxy_said,
-    "ProxyError": _unreachable,
-    "ProxyConnectionError": _unreachable,
-    "ProxyTimeoutError": _no_connection_in_time,
-    "gaierror": _unreachable,
-    "herror": _unreachable,
-    "ConnectionRefusedError": _unreachable,
-    # Connections that broke.
-    "ClientError": _connection,
-    "ClientConnectionError": _connection,
-    "ClientConnectionResetError": _connection,
-    "ClientOSError": _connection,
-    "ServerConnectionError": _connection,
-    "ServerDisconnectedError": _connection,
-    "UploadAbortedError": _connection,
-    "OSError": _connection,
-    "SSLError": _connection,
-    "EOFError": _connection,
-    # Too slow.
-    "ServerTimeoutError": _silent,
-    "SocketTimeoutError": _silent,
-    "TimeoutError": _silent,
-    "StalledError": _timeout,
-    # Unusable answers.
-    "ClientPayloadError": _payload,
-    "ClientResponseError": _no_http,
-    "ContentTypeError": _no_http,
-    "HttpProcessingError": _no_http,
-    "TooLargeError": _body,
-    # Requests that cannot be made as they are.
-    "InvalidURL": _address,
-    "InvalidUrlClientError": _address,
-    "NonHttpUrlClientError": _address,
-    "RedirectClientError": _address,
-    "InvalidUrlRedirectClientError": _address,
-    "NonHttpUrlRedirectClientError": _address,
-    "TooManyRedirects": _address,
-    # Web sockets, which are never opened.
-    "WSServerHandshakeError": _client,
-    "WSMessageTypeError": _client,
-}
-"""Exception class of aiohttp, of its SOCKS companion or of the system, by name since releases differ in which they
-have → how to read it."""
 
 
 def located(

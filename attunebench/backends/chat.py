@@ -1,7 +1,7 @@
 """The backend for every OpenAI-compatible server: one request, one reply, no retries.
 
 Owns what goes over the wire and how a body is read. What a failure means stands in `faults`, what can be given up to
-be understood in `negotiation`, how a host is reached in `session`; a call's meaning is none of its business.
+be understood in `negotiation`, how a host is reached in `transport`; a call's meaning is none of its business.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import asyncio
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import PydanticSerializationError, to_json
+import httpx2
+from pydantic import SecretStr
 
 from attunebench.backends.caught import (
-    CATCHABLE,
     fault_of_exception,
     kept_headers,
     located,
@@ -25,11 +24,12 @@ from attunebench.backends.caught import (
 )
 from attunebench.backends.faults import Fault, error_for, rule_for
 from attunebench.backends.negotiation import adapted, first_terms, guessed
-from attunebench.backends.session import open_session, read_body, route_to, timeouts
-from attunebench.text import encodable
+from attunebench.backends.transport import CLIENT_ERRORS, open_client, responded
+from attunebench.backends.wire import encoded, tidy
 
 if TYPE_CHECKING:
-    from aiohttp import ClientSession
+    from openai import AsyncOpenAI
+    from openai._types import RequestOptions
 
     from attunebench.backends.base import Reply, Request
     from attunebench.backends.negotiation import Terms
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
 
-_LARGE = 1 << 20
-"""Bytes: the client writes larger bodies piece by piece, so that the other calls go on."""
 _UNREADABLE = 2
 """So many answers that cannot be unpacked, and compression is done without."""
 
@@ -49,6 +47,7 @@ class ChatBackend:
     `memory` is what `learned` gave after an earlier run with the same provider, address and model, and `taken` says how
     the output was constrained in requests that were answered then ("schema", "object", "text"); empty where none was.
     Connections are opened with the first call, in its loop; the object is of use in that loop only, until `aclose`.
+    `client` is the user's own, which is used as it is and stays open.
     """
 
     def __init__(
@@ -59,6 +58,7 @@ class ChatBackend:
         concurrency: int = 16,
         memory: Mapping[str, Any] | None = None,
         taken: Collection[str] = (),
+        client: AsyncOpenAI | None = None,
     ) -> None:
         self.provider = endpoint.provider
         self.model = endpoint.model
@@ -71,12 +71,8 @@ class ChatBackend:
         self._unreadable = 0
         self._under_way = self._doubting = 0
         self._news = asyncio.Event()
-        self._concurrency = concurrency
-        self._url = f"{endpoint.base_url}/chat/completions"
-        self._route = route_to(endpoint)
-        key = endpoint.key.get_secret_value()
-        self._headers = {"Content-Type": "application/json", **self._route.headers(endpoint, f"Bearer {key}")}
-        self._session: ClientSession | None = None
+        self._is_users = client is not None
+        self._client = client or open_client(endpoint, connections=concurrency)
 
     def __repr__(self) -> str:
         return f"ChatBackend({self.provider!r}, {self.model!r}, {self.base_url!r})"
@@ -160,13 +156,15 @@ class ChatBackend:
         """What the provider's list says that this model costs; None where it says nothing that can be relied on."""
         from attunebench.backends.prices import fetch_prices
 
-        return await fetch_prices(self._endpoint)
+        if self._is_users:
+            return await fetch_prices(self._client, self.model)
+        async with open_client(self._endpoint, connections=1) as client:
+            return await fetch_prices(client, self.model)
 
     async def aclose(self) -> None:
-        """Close the connections and let them end."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        """Close the connections and let them end; a client of the user's stays as it is."""
+        if not self._is_users:
+            await self._client.close()
 
     def _do_without_compression(self) -> None:
         self._unreadable += 1
@@ -174,37 +172,40 @@ class ChatBackend:
             self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
 
     async def _send(self, request: Request, terms: Terms) -> Reply | Fault:
-        body = encoded({"model": self.model, **terms.body(request)})
-        headers = self._headers
+        options: RequestOptions = {"timeout": request.timeout, "max_retries": 0}
         if "compression" in terms.given_up:
-            headers = {**headers, "Accept-Encoding": "identity"}
+            options["headers"] = {"Accept-Encoding": "identity"}
+        content = encoded({"model": self.model, **terms.body(request)})
         try:
-            async with self._opened().post(
-                self._url,
-                data=body if len(body) < _LARGE else BytesIO(body),
-                headers=headers,
-                timeout=timeouts(request.timeout),
-                **self._route.options,
-            ) as response:
-                content = await read_body(response)
-        except CATCHABLE as error:
+            response = await self._posted(content, options, request.timeout)
+        except CLIENT_ERRORS as error:
             return fault_of_exception(error)
-        outcome = outcome_of(response.status, content)
+        except Exception as error:
+            if not self._is_users:
+                raise
+            # Such as of the function that fetches its tokens.
+            return Fault(line="client", message=tidy(f"{type(error).__name__}: {error}"))
+        outcome = outcome_of(response.status_code, response.content)
         if not isinstance(outcome, Fault):
             return replace(outcome, headers=kept_headers(response.headers, self._endpoint))
-        if outcome.line == "body" and response.headers.get("Content-Encoding", "identity") != "identity":
+        packing = response.extensions.get("encoding") or response.headers.get("content-encoding")
+        if outcome.line == "body" and packing not in (None, "identity"):
             outcome = replace(outcome, line="encoding")  # a compressed body that was cut shows as a cut body
-        return replace(outcome, headers={name.lower(): value for name, value in response.headers.items()})
+        return replace(outcome, headers=dict(response.headers))
 
-    def _opened(self) -> ClientSession:
-        if self._session is None:
-            self._session = open_session(self._route, connections=self._concurrency)
-        return self._session
-
-
-def encoded(body: Mapping[str, Any]) -> bytes:
-    """The body as JSON in UTF-8; halves of surrogate pairs are mended, since no request can carry them."""
-    try:
-        return to_json(body)
-    except (PydanticSerializationError, UnicodeError):
-        return encodable(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+    async def _posted(self, content: bytes, options: RequestOptions, seconds: float) -> httpx2.Response:
+        """What the server answers, whatever its status."""
+        if not self._is_users:
+            # Bytes and a whole address are quicker than what the SDK makes of objects and a path.
+            url = f"{self.base_url}/chat/completions"
+            return await responded(self._client.post(url, content=content, cast_to=httpx2.Response, options=options))
+        # Azure's client reads the deployment in the body, and keeps no time for the whole of a response.
+        asked = self._client.post(
+            "/chat/completions", body=json.loads(content), cast_to=httpx2.Response, options=options
+        )
+        response = await asyncio.wait_for(responded(asked), seconds)
+        sent = response.request.headers
+        if key := sent.get("api-key") or sent.get("authorization", "").partition(" ")[2]:
+            # Whatever its client sent it by, the server may repeat it.
+            self._endpoint = replace(self._endpoint, key=SecretStr(key))
+        return response

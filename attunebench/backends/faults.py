@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.backends import wording
-from attunebench.backends.providers import PROVIDERS
+from attunebench.backends.providers import PROVIDERS, THE_CLIENT
 from attunebench.backends.waits import asked_wait, day_ends_at, wait_in_words
 from attunebench.backends.wire import tidy
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
@@ -371,6 +371,8 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
     says = fault.message.strip().rstrip(".")
     variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
+    if endpoint.key_source == THE_CLIENT:
+        remedy = "check the client's credentials"
     return {
         "provider": endpoint.provider,
         "model": endpoint.model,

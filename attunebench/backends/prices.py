@@ -6,21 +6,18 @@ wrong unit is worse than none. Never raises; what is spent is counted elsewhere.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attunebench.errors import ConfigurationError
-
 if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
+    from openai import AsyncOpenAI
+
     from attunebench.protocol.calls import Usage
 
 TIMEOUT = 10.0
 """Seconds that the provider has for its list."""
-_MOST_BYTES = 16 * 1024 * 1024
 _DEAREST = 0.01
 """USD a token (10,000 a million): beyond this the number is in another unit."""
 _DEAREST_REQUEST = 10.0
@@ -57,20 +54,15 @@ def usd(value: float) -> str:
     return f"${math.ceil(value * 10_000 - 1e-6) / 10_000:.4f}"
 
 
-async def fetch_prices(endpoint: Endpoint) -> Prices | None:
-    """The prices of the endpoint's model, asked of the server within `TIMEOUT` seconds; None where there are none."""
-    from attunebench.backends.caught import CATCHABLE
-    from attunebench.backends.session import fetch
+async def fetch_prices(client: AsyncOpenAI, model: str) -> Prices | None:
+    """The model's prices, asked of the client's server within `TIMEOUT` seconds; None where there are none."""
+    from attunebench.backends.transport import list_models
     from attunebench.backends.wire import parse_body
 
     try:
-        fetched = await asyncio.wait_for(
-            fetch(endpoint, "/models", timeout=TIMEOUT, most_bytes=_MOST_BYTES), TIMEOUT + 1
-        )
-        return read_prices(parse_body(fetched.body), endpoint.model) if fetched.status == 200 else None
-    except CATCHABLE:
-        return None
-    except (ConfigurationError, ValueError):
+        response = await list_models(client, TIMEOUT)
+        return read_prices(parse_body(response.content), model) if response.status_code == 200 else None
+    except Exception:  # a client of the user's may raise anything, and a run needs no price
         return None
 
 

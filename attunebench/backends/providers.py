@@ -13,17 +13,21 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
 
 from attunebench.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
     from attunebench.runner.settings import ModelSettings
 
 NO_KEY = "no-key-needed"
 """Sent to servers that need no key: some of them want to see one all the same."""
+THE_CLIENT = "the given client"
+"""The source of a key that a client of the user's has."""
 _PRIME_CONFIG = "~/.prime/config.json"
 
 
@@ -50,6 +54,13 @@ PROVIDERS: Mapping[str, Provider] = {
             "https://api.pinference.ai/api/v1",
             ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
         ),
+        Provider(
+            "azure",
+            "Azure OpenAI, MODEL being the deployment; needs OPENAI_API_VERSION",
+            None,
+            ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
+            "AZURE_OPENAI_ENDPOINT",
+        ),
         Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
         Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
     )
@@ -60,7 +71,8 @@ PROVIDERS: Mapping[str, Provider] = {
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A model at an address. The key shows in no repr; `key_source` says where it was found ("--api-key", a variable,
-    a file, "none"); `payer` says whose money it is where the provider knows several, else None."""
+    a file, "none"); `payer` says whose money it is where the provider knows several, else None; `api_version` is
+    Azure's."""
 
     provider: str
     model: str
@@ -69,6 +81,15 @@ class Endpoint:
     key_source: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     payer: str | None = None
+    api_version: str | None = None
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """The headers that say whose request it is: for this endpoint alone."""
+        key = self.key.get_secret_value()
+        if self.api_version and key.count(".") != 2:  # a token of Entra's has three parts, a key has one
+            return {**self.headers, "api-key": key}
+        return {**self.headers, "Authorization": f"Bearer {key}"}
 
     @property
     def host(self) -> str:
@@ -114,7 +135,23 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
         key_source=source,
         headers=_checked_headers(_own_headers(provider, environment, team)),
         payer=payer,
+        api_version=_api_version(environment) if provider.name == "azure" else None,
     )
+
+
+def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:
+    """The endpoint that a client of the user's asks. Raises UsageError where it is none, or the provider needs none."""
+    from openai import AsyncOpenAI
+
+    provider = provider_named(settings.provider)
+    if not isinstance(client, AsyncOpenAI) or provider.name == "baseline":
+        raise UsageError(
+            "`client` takes an AsyncOpenAI or AsyncAzureOpenAI of the openai package, for a model of another provider "
+            "than baseline."
+        )
+    parts = urlsplit(str(client.base_url))
+    base_url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+    return Endpoint(provider.name, settings.model, base_url, SecretStr(client.api_key or NO_KEY), THE_CLIENT)
 
 
 def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
@@ -172,10 +209,23 @@ def _base_url(
     variable = environment.get(provider.base_url_variable, "").strip() if provider.base_url_variable else ""
     given = (settings.base_url or "").strip() or variable or config.get("inference_url") or provider.base_url
     if not given:
+        example, also = "http://localhost:8000/v1", ""
+        if provider.name == "azure":
+            example, also = "https://my-resource.openai.azure.com", f" or set {provider.base_url_variable}"
         raise UsageError(
-            f"The provider {provider.name} needs the server's address: give --base-url, such as http://localhost:8000/v1."
+            f"The provider {provider.name} needs the server's address: give --base-url{also}, such as {example}."
         )
-    return _checked_url(given)
+    url = _checked_url(given)
+    if provider.name == "azure" and "/openai/" not in url:
+        deployment = environment.get("AZURE_OPENAI_DEPLOYMENT", "").strip() or settings.model
+        return f"{url.removesuffix('/openai')}/openai/deployments/{quote(deployment, safe='')}"
+    return url
+
+
+def _api_version(environment: Mapping[str, str]) -> str:
+    if version := environment.get("OPENAI_API_VERSION", "").strip():
+        return version
+    raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
 
 
 def _checked_url(url: str) -> str:

@@ -1,7 +1,7 @@
 """HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
 
-Owns what the environment says about the network, and the reading of a response's bytes. What is sent, what a body says
-and what a failure means is none of its business. Loaded with the first backend only, since aiohttp is heavy.
+Owns what the environment says about the network. What is sent, and how a response is read, is `transport`'s business.
+Loaded with the first backend only, since aiohttp is heavy.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import os
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 
 from attunebench._version import __version__
 from attunebench.errors import ConfigurationError
@@ -33,8 +34,6 @@ except ImportError:
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
-MOMENT = 0.5
-"""Seconds by which this client's own total is behind that of its callers."""
 LONGEST_CONNECT = 30.0
 """Seconds for making a connection."""
 IDLE = 60.0
@@ -71,18 +70,10 @@ class Route:
     proxy_authorization: str | None = field(default=None, repr=False)
     socks: str | None = field(default=None, repr=False)
 
-    def headers(self, endpoint: Endpoint, authorization: str | None) -> dict[str, str]:
-        """The headers of a request that hold what is nobody else's to know.
-
-        To be given with each request: a session's own headers go to the proxy as well, the key among them.
-        """
-        headers = dict(endpoint.headers)
-        if authorization:
-            headers["Authorization"] = authorization
-        # Over plain HTTP there is no tunnel to ask for, and the proxy reads its password in the request.
-        if self.proxy_authorization and not self.tls:
-            headers["Proxy-Authorization"] = self.proxy_authorization
-        return headers
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of every request: over plain HTTP there is no tunnel, and the proxy reads its password in them."""
+        return {"Proxy-Authorization": self.proxy_authorization} if self.proxy_authorization and not self.tls else {}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -93,15 +84,6 @@ class Route:
         if self.proxy_authorization and self.tls:
             options["proxy_headers"] = {"Proxy-Authorization": self.proxy_authorization}
         return options
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A response to a GET: its status, its headers (names in lower case) and its body, cut at the limit."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 def route_to(endpoint: Endpoint) -> Route:
@@ -226,6 +208,7 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
         connector: aiohttp.BaseConnector = aiohttp_socks.ProxyConnector.from_url(route.socks, **options)
     else:
         connector = aiohttp.TCPConnector(ttl_dns_cache=300, **options)
+    connector._factory = partial(_Handler, loop=asyncio.get_running_loop())  # type: ignore[assignment]
     return aiohttp.ClientSession(
         connector=connector,
         headers={"User-Agent": f"attunebench/{__version__}", "Accept": "application/json"},
@@ -236,56 +219,15 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
     )
 
 
-def timeouts(total: float) -> aiohttp.ClientTimeout:
-    """`total` seconds for one try; making the connection has `LONGEST_CONNECT` of them.
+class _Handler(ResponseHandler):
+    """Reads a head that gives the same Content-Length twice, which some gateways send and aiohttp's parser refuses."""
 
-    A moment is added: whoever keeps the time of a whole try ends it first, and in one way.
-    """
-    return aiohttp.ClientTimeout(total=total + MOMENT, sock_connect=min(total, LONGEST_CONNECT))
-
-
-async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """The whole body. Raises StalledError after `IDLE` seconds without a byte, TooLargeError beyond `MOST_BYTES`."""
-    content, clock = response.content, asyncio.get_running_loop().time
-    parts: list[bytes] = []
-    size = 0
-    while not content.at_eof():
-        # What has arrived is taken as it is: waiting for it costs a task where Python is older than 3.12.
-        if not (part := content.read_nowait()):
-            start = clock()
-            try:
-                part = await asyncio.wait_for(content.readany(), IDLE)
-            except asyncio.TimeoutError as error:
-                if clock() - start < IDLE:  # the whole try's time is over
-                    raise
-                raise StalledError(f"no byte for {IDLE:.0f} s") from error
-        size += len(part)
-        if size > MOST_BYTES:
-            raise TooLargeError(f"the body is larger than {MOST_BYTES >> 20} MB")
-        parts.append(part)
-    return b"".join(parts)
-
-
-async def fetch(endpoint: Endpoint, path: str, *, timeout: float, most_bytes: int) -> Fetched:
-    """GET `path` under the base URL, with the key where there is one; `timeout` in seconds for everything.
-
-    Raises ConfigurationError (proxy or certificate settings), aiohttp.ClientError, OSError and TimeoutError.
-    """
-    route = route_to(endpoint)
-    authorization = None if endpoint.key_source == "none" else f"Bearer {endpoint.key.get_secret_value()}"
-    async with (
-        open_session(route, connections=1) as session,
-        session.get(
-            endpoint.base_url + path,
-            headers=route.headers(endpoint, authorization),
-            timeout=timeouts(timeout),
-            **route.options,
-        ) as response,
-    ):
-        body = b""
-        async for part in response.content.iter_any():
-            body += part
-            if len(body) > most_bytes:
-                break
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Fetched(response.status, headers, body[:most_bytes])
+    def data_received(self, data: bytes) -> None:
+        if data.startswith(b"HTTP/1."):
+            head, end, rest = data.partition(b"\r\n\r\n")
+            lines = head.split(b"\r\n")
+            lengths = [line for line in lines if line[:15].lower() == b"content-length:"]
+            if len(lengths) > 1 and len({line[15:].strip() for line in lengths}) == 1:
+                lines = [line for line in lines if line not in lengths]
+                data = b"\r\n".join([*lines, lengths[0]]) + end + rest
+        super().data_received(data)

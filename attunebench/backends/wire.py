@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from attunebench.backends.base import Reply
 from attunebench.backends.messages import arguments_in, read_content, reasoning_of
 from attunebench.backends.streams import body_of_stream
@@ -56,6 +58,14 @@ class ServerError:
     param: str = ""
     status: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """The body as JSON in UTF-8; halves of surrogate pairs are mended, since no request can carry them."""
+    try:
+        return to_json(body)
+    except (PydanticSerializationError, UnicodeError):
+        return encodable(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def parse_body(content: bytes) -> Any:

@@ -24,8 +24,8 @@ from pydantic import TypeAdapter
 
 from attunebench._version import __version__
 from attunebench.backends.base import Request
-from attunebench.backends.chat import encoded
 from attunebench.backends.negotiation import Terms, first_terms
+from attunebench.backends.wire import encoded
 from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
 from attunebench.errors import DataError
 from attunebench.journal import Entry

@@ -6,29 +6,30 @@ of it, is `running`'s and `ledger`'s business.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import quote, urlencode
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-import aiohttp
+from openai import APIStatusError, Omit, omit
 
-from attunebench.backends.caught import CATCHABLE, fault_of_exception, fault_of_response, located, scrubbed
+from attunebench.backends.caught import fault_of_exception, fault_of_response, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.session import IDLE, LONGEST_CONNECT, Route, open_session, read_body, route_to, timeouts
+from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai._legacy_response import LegacyAPIResponse
+
     from attunebench.backends.providers import Endpoint
 
-WINDOW = "24h"
+WINDOW: Final = "24h"
 """The only time that the service has for a batch."""
 ENDED = frozenset(("completed", "expired", "cancelled", "failed"))
 """States in which nothing more happens to a batch."""
@@ -40,7 +41,6 @@ TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
 """Bytes a second: a file that goes up more slowly than that is given up."""
-_PIECE = 1 << 16
 PAGE = 100
 MOST_PAGES = 500
 """Pages of a list, after which it counts as one without end."""
@@ -150,49 +150,50 @@ class Service:
     """
 
     endpoint: Endpoint
-    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
-    _route: Route = field(default=Route(), init=False, repr=False)
-    _headers: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    _client: AsyncOpenAI = field(init=False, repr=False)
     _answered: bool = field(default=False, init=False, repr=False)
 
     async def __aenter__(self) -> Service:
-        self._route = route_to(self.endpoint)
-        self._session = open_session(self._route, connections=2)
-        key = self.endpoint.key.get_secret_value()
-        self._headers = self._route.headers(self.endpoint, f"Bearer {key}")
+        self._client = open_client(self.endpoint, connections=2)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._client.close()
 
     async def upload(self, content: BinaryIO, name: str, size: int) -> str:
         """Put up a file of requests; its id. Raises TooMuchError where it is too large."""
-        form = aiohttp.FormData()
-        form.add_field("purpose", "batch")
-        form.add_field("file", _Content(content, size), filename=name)
-        body = await self._json("POST", "/files", seconds=TIMEOUT + size / SLOWEST, data=form)
-        return self._id_in(body)
+        file, timeout = (name, content, "application/jsonl"), TIMEOUT + size / SLOWEST
+        files = self._client.files.with_raw_response
+        body = await self._json("POST", "/files", files.create(file=file, purpose="batch", timeout=timeout))
+        if not (isinstance(body, Mapping) and (identifier := _text(body, "id"))):
+            raise self._body_error("the file has no id")
+        return identifier
 
     async def create(self, file: str, mark: str) -> Batch:
         """Have the requests of an uploaded file answered. Raises RefusedError where certainly nothing was made."""
-        wanted = {"input_file_id": file, "endpoint": URL, "completion_window": WINDOW, "metadata": {MARK: mark}}
-        return self._batch(await self._json("POST", "/batches", json=wanted))
+        endpoint: Any = URL
+        made = self._client.batches.with_raw_response.create(
+            input_file_id=file, endpoint=endpoint, completion_window=WINDOW, metadata={MARK: mark}, timeout=TIMEOUT
+        )
+        return self._batch(await self._json("POST", "/batches", made))
 
     async def look(self, batch: str) -> Batch:
         """A batch as it is now. Raises NoSuchBatchError."""
-        return self._batch(await self._json("GET", f"/batches/{_part(batch)}"))
+        found = self._client.batches.with_raw_response.retrieve(batch, timeout=TIMEOUT)
+        return self._batch(await self._json("GET", f"/batches/{batch}", found))
 
     async def cancel(self, batch: str) -> Batch:
         """Have nothing more of a batch done."""
-        return self._batch(await self._json("POST", f"/batches/{_part(batch)}/cancel", json={}))
+        cancelled = self._client.batches.with_raw_response.cancel(batch, extra_body={}, timeout=TIMEOUT)
+        return self._batch(await self._json("POST", f"/batches/{batch}/cancel", cancelled))
 
     async def batches(self) -> AsyncIterator[Batch]:
         """All batches that the key may see, the newest first. Raises ConfigurationError for a list without end."""
         seen: set[str] = set()
-        after: dict[str, str] = {}
+        after: str | Omit = omit
         for _ in range(MOST_PAGES):
-            body = await self._json("GET", f"/batches?{urlencode({'limit': PAGE, **after})}")
+            listed = self._client.batches.with_raw_response.list(limit=PAGE, after=after, timeout=TIMEOUT)
+            body = await self._json("GET", "/batches", listed)
             data = body.get("data") if isinstance(body, Mapping) else None
             if not isinstance(data, list):
                 raise self._body_error("its list of batches is none")
@@ -204,7 +205,7 @@ class Service:
             # A server that does not know pages gives the same one for ever.
             if not new or body.get("has_more") is not True:
                 return
-            after = {"after": page[-1].id}
+            after = page[-1].id
         raise ConfigurationError(f"The list of batches at {self.endpoint.host} has no end ({len(seen):,} so far).")
 
     async def download(self, file: str, into: BinaryIO, most: int) -> None:
@@ -212,80 +213,64 @@ class Service:
 
         Raises TooLongError beyond `most` bytes, and DataError where there is no room for them.
         """
-        size = 0
-        async with self._responding("GET", f"/files/{_part(file)}/content", timeout=_file_timeout()) as response:
-            try:
-                async for part in response.content.iter_any():
+        size, path = 0, f"/files/{file}/content"
+        with self._reading("GET", path):
+            async with self._client.files.with_streaming_response.content(file, timeout=None) as response:
+                async for part in response.iter_bytes():
                     size += len(part)
                     if size > most:
                         raise TooLongError(f"The answers of {self.endpoint.host} exceed {most >> 20:,} MB")
                     _write(into, part)
-                _write(into, b"\n")
-            except CATCHABLE as error:
-                raise self._error(fault_of_exception(error), "GET", "/files") from None
+        _write(into, b"\n")
 
     async def delete(self, file: str) -> None:
         """Take an uploaded file away."""
-        await self._json("DELETE", f"/files/{_part(file)}")
+        await self._json("DELETE", f"/files/{file}", self._client.files.with_raw_response.delete(file, timeout=TIMEOUT))
 
-    async def _json(self, method: str, path: str, *, seconds: float = TIMEOUT, **content: Any) -> Any:
-        async with self._responding(method, path, timeout=timeouts(seconds), **content) as response:
-            try:
-                text = await read_body(response)
-            except CATCHABLE as error:
-                raise self._error(fault_of_exception(error), method, path) from None
+    async def _json(self, method: str, path: str, asked: Awaitable[LegacyAPIResponse[Any]]) -> Any:
+        """What the body of a response says whose status is one of success. The SDK's own types would drop the rest."""
+        with self._reading(method, path):
+            content = (await asked).content
         try:
-            body = parse_body(text)
+            body = parse_body(content)
         except ValueError:
-            page = looks_like_html(text)
+            page = looks_like_html(content)
             raise self._error(Fault(line="html" if page else "body", parsed=False), method, path) from None
         self._answered = True
         return body
 
-    @asynccontextmanager
-    async def _responding(self, method: str, path: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A response whose status is one of success."""
-        assert self._session is not None, "not opened"
-        url = self.endpoint.base_url + path
+    @contextmanager
+    def _reading(self, method: str, path: str) -> Iterator[None]:
+        """Has what the client raises raised as what it means."""
         try:
-            opened = await self._session.request(method, url, headers=self._headers, **options, **self._route.options)
-        except CATCHABLE as error:
+            yield
+        except APIStatusError as error:
+            fault = fault_of_response(error.status_code, error.response.content)
+            raise self._error(replace(fault, headers=dict(error.response.headers)), method, path) from None
+        except CLIENT_ERRORS as error:
             raise self._error(fault_of_exception(error), method, path) from None
-        async with opened as response:
-            if not 200 <= response.status < 300:
-                try:
-                    fault = fault_of_response(response.status, await read_body(response))
-                except CATCHABLE:
-                    fault = Fault(status=response.status, parsed=False)
-                headers = {name.lower(): value for name, value in response.headers.items()}
-                raise self._error(fault, method, path, headers)
-            yield response
 
-    def _error(
-        self, fault: Fault, method: str, path: str, headers: Mapping[str, str] | None = None
-    ) -> AttuneBenchError:
+    def _error(self, fault: Fault, method: str, path: str) -> AttuneBenchError:
         """What a failed request is raised as."""
-        fault = replace(fault, headers=headers or fault.headers)
         fault = located(fault, self.endpoint, answered=self._answered, reask=0)
         where, says = (
             f"{self.endpoint.provider} at {self.endpoint.base_url}",
             f": {fault.message}" * bool(fault.message),
         )
-        resource = path.split("?")[0]
         if method == "POST" and fault.status in (400, 404) and _NO_FILE_YET.search(fault.text):
             return TransientError(f"{where} does not find the uploaded file yet{says}.", kind="starting")
         if fault.status in _NOT_THERE:
-            if fault.status == 404 and resource.count("/") > 1:
-                return NoSuchBatchError(f"{where} knows no {resource.strip('/')} (404){says}.")
+            if fault.status == 404 and path.count("/") > 1:
+                return NoSuchBatchError(f"{where} knows no {path.strip('/')} (404){says}.")
             return RefusedError(
-                f"{where} has no batch service ({resource} answers {fault.status}){says}. Run without --batch, or put "
+                f"{where} has no batch service ({path} answers {fault.status}){says}. Run without --batch, or put "
                 "the requests into files with `attune-bench plan`."
             )
         if fault.line == "html" and not self._answered:
-            return ConfigurationError(f"{where}{resource} answers with a web page: check the base URL.")
+            return ConfigurationError(f"{where}{path} answers with a web page: check the base URL.")
         if fault.line in ("html", "body"):
-            return TransientError(f"{where} gave no usable answer for {resource}{says}.", kind="body")
-        return self._error_of_status(fault, method, resource, says)
+            return TransientError(f"{where} gave no usable answer for {path}{says}.", kind="body")
+        return self._error_of_status(fault, method, path, says)
 
     def _error_of_status(self, fault: Fault, method: str, resource: str, says: str) -> AttuneBenchError:
         creating = method == "POST" and resource in ("/batches", "/files")
@@ -316,27 +301,6 @@ class Service:
         told = ((scrubbed(each.code, self.endpoint), scrubbed(each.message, self.endpoint)) for each in batch.problems)
         return replace(batch, problems=tuple(Problem(*each) for each in told))
 
-    def _id_in(self, body: Any) -> str:
-        found = _text(body, "id") if isinstance(body, Mapping) else None
-        if found is None:
-            raise self._body_error("the file has no id")
-        return found
-
-
-class _Content(aiohttp.payload.AsyncIterablePayload):
-    """A file of known size, read in the loop. aiohttp reads files in a thread, which goes on when the answer is there
-    and then complains to stderr of a file that is closed."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        super().__init__(_pieces(file), content_type="application/jsonl")
-        self._size = size
-
-
-async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
-    while not file.closed and (piece := file.read(_PIECE)):
-        yield piece
-        await asyncio.sleep(0)  # an answer that is there before all is sent is heard
-
 
 def _write(into: BinaryIO, part: bytes) -> None:
     """The part on its way to the disk. Raises DataError, since a full disk is no trouble of the line's."""
@@ -353,11 +317,6 @@ def unwritable(error: OSError) -> DataError:
         f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make room and "
         "repeat the command: the service keeps them, and nothing is paid twice."
     )
-
-
-def _file_timeout() -> aiohttp.ClientTimeout:
-    """However large a file is, it comes without long silences."""
-    return aiohttp.ClientTimeout(total=None, sock_connect=LONGEST_CONNECT, sock_read=IDLE)
 
 
 def _is_full(text: str) -> bool:
@@ -385,8 +344,3 @@ def _count(counts: Mapping[str, Any], key: str) -> int:
 def _time(value: Any) -> float | None:
     sensible = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11
     return float(value) if sensible else None
-
-
-def _part(identifier: str) -> str:
-    """An id as one part of a path, whatever a server has put into it."""
-    return quote(identifier, safe="")

@@ -15,7 +15,7 @@ class Executor(str, Enum):
     ray = "ray"
 
 
-ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, local or baseline.")]
+ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, azure, local or baseline.")]
 BaseUrlOption = Annotated[
     str | None, typer.Option("--base-url", help="Address of the server, e.g. http://localhost:8000/v1.")
 ]

@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
 def plan(
     context: typer.Context,
     provider: Annotated[
-        str, typer.Argument(help="openai, openrouter, prime, or local for an engine of your own; as for `run`.")
+        str, typer.Argument(help="openai, openrouter, prime, azure, or local for an engine of your own; as for `run`.")
     ],
     model: Annotated[str, typer.Argument(help="The model's name where the requests will be answered.")],
     conversations: Annotated[

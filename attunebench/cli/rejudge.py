@@ -57,7 +57,7 @@ def rejudge(
     ] = None,
     judge_provider: Annotated[
         str | None,
-        typer.Option(help="openrouter, openai, prime, local or baseline.", show_default=False),
+        typer.Option(help="openrouter, openai, prime, azure, local or baseline.", show_default=False),
     ] = None,
     judge_base_url: Annotated[
         str | None,

@@ -79,7 +79,8 @@ def settings(wanted: Wanted, provider: str | None, base_url: str | None, key: st
         raise UsageError("No judge is named; give at least one with --judge-model, or ask for the --report-only.")
     if provider is None:
         raise UsageError(
-            "No provider is named for the judge. Give --judge-provider openrouter, openai, prime, local or baseline."
+            "No provider is named for the judge. Give --judge-provider openrouter, openai, prime, azure, local or "
+            "baseline."
         )
     judges = [model_settings(provider, judge, base_url, key) for judge in wanted.judges]
     return checked(rejudge_settings, results=wanted.results, judges=judges, **values)

@@ -113,10 +113,9 @@ class _Download:
     async def _ask(self, here: Address) -> str | None:
         """Ask for the archive; where to go instead, or None once it is here."""
         bare, authorization = _without_credentials(here.url)
-        endpoint = Endpoint("", "", bare, SecretStr(""), "none")
-        route = route_to(endpoint)
+        route = route_to(Endpoint("", "", bare, SecretStr(""), "none"))
         known = self._part.known()
-        headers = {**route.headers(endpoint, authorization), **self._conditions(known)}
+        headers = {**route.headers, **authorization, **self._conditions(known)}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=LONGEST_CONNECT, sock_read=IDLE)
         try:
             async with (
@@ -211,11 +210,11 @@ def _range(header: str) -> tuple[int | None, int | None]:
     return (int(match[1]) if match[1] else None), (int(match[2]) if match[2] else None)
 
 
-def _without_credentials(url: str) -> tuple[str, str | None]:
-    """The address as it is asked for, and the header that user and password in it make, or None."""
+def _without_credentials(url: str) -> tuple[str, dict[str, str]]:
+    """The address as it is asked for, and the header that user and password in it make, if there are any."""
     parts = urlsplit(url)
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment=""))
     if parts.username is None:
-        return bare, None
+        return bare, {}
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return bare, f"Basic {b64encode(pair.encode('utf-8', 'replace')).decode()}"
+    return bare, {"Authorization": f"Basic {b64encode(pair.encode('utf-8', 'replace')).decode()}"}

@@ -141,7 +141,7 @@ def run_conversations(
     for warning in task.warnings(work.chosen, codebook):
         observer.warned(warning)
     run = Run(work, settings, codebook, observer, run_again=run_again)
-    return eventloop.run(run.by(live))
+    return eventloop.run(run.by(live), owner=settings.em.client)
 
 
 class Run:

@@ -53,13 +53,15 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     provider: str
-    """openrouter, openai, prime, local or baseline."""
+    """openrouter, openai, prime, azure, local or baseline."""
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
     base_url: str | None = None
     """Overrides the provider's address."""
     api_key: SecretStr | None = None
     """Wins over the environment."""
+    client: Any = Field(default=None, exclude=True, repr=False)
+    """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
 
 
 class RunSettings(BaseModel):

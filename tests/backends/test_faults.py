@@ -10,6 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import httpx2
+import openai
 import pytest
 from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, TransferEncodingError
 from keys import OPENROUTER_KEY as KEY
@@ -19,6 +21,7 @@ from attunebench.backends.caught import CATCHABLE, EXCEPTIONS, fault_of_error, f
 from attunebench.backends.faults import RULES, Fault, Rule, error_for, rule_for
 from attunebench.backends.providers import Endpoint
 from attunebench.backends.session import StalledError, TooLargeError
+from attunebench.backends.transport import CLIENT_ERRORS
 from attunebench.backends.wire import error_in_text
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 
@@ -182,25 +185,39 @@ def subclasses(cls: type[Exception]) -> set[type[Exception]]:
     return {cls}.union(*(subclasses(inner) for inner in cls.__subclasses__()))
 
 
-def exceptions_of_the_client() -> set[str]:
-    classes = {member for member in vars(aiohttp).values() if isinstance(member, type)}
-    public = {cls for cls in classes if issubclass(cls, Exception) and not issubclass(cls, Warning)}
-    described = {getattr(aiohttp.client_exceptions, name) for name in aiohttp.client_exceptions.__all__}
-    return {cls.__name__ for cls in public | described | subclasses(aiohttp.ClientError)} - SERVERS_OWN
+OF_THE_CLIENT = subclasses(aiohttp.ClientError) - {aiohttp.ClientError}
+OF_TRANSPORTS = subclasses(httpx2.RequestError) - {
+    httpx2.RequestError, httpx2.TransportError, httpx2.ProtocolError, httpx2.SSEError
+}  # fmt: skip
+"""What clients of the user's raise inside; of these roots no instance is raised, and no events are read by httpx2."""
+CATCH_ALL = {"ClientError", "OSError", "ValueError", "APIConnectionError"}
 
 
-SERVERS_OWN = {"WebSocketError", "EofStream", "PayloadAccessError"}
-"""What aiohttp's servers and multipart readers raise, which no request of ours meets."""
-
-
-def test_every_exception_class_of_the_installed_client_is_mapped_by_its_own_name() -> None:
-    assert {"ClientConnectorDNSError", "ClientPayloadError"} <= exceptions_of_the_client()
-    assert set() == exceptions_of_the_client() - set(EXCEPTIONS)
+@pytest.mark.parametrize("cls", sorted(OF_THE_CLIENT | OF_TRANSPORTS, key=lambda cls: cls.__name__))
+def test_every_exception_class_of_the_installed_clients_is_mapped_more_closely_than_by_its_root(
+    cls: type[Exception],
+) -> None:
+    assert next(base.__name__ for base in cls.__mro__ if base.__name__ in EXCEPTIONS) not in CATCH_ALL
 
 
 def test_every_exception_of_the_client_can_be_caught() -> None:
-    for cls in subclasses(aiohttp.ClientError):
-        assert issubclass(cls, CATCHABLE)
+    for cls in OF_THE_CLIENT | {aiohttp.ClientError, openai.APIConnectionError, openai.APITimeoutError}:
+        assert issubclass(cls, CLIENT_ERRORS)
+
+
+NOT_OF_A_PLAIN_REQUEST = {
+    "APIResponseValidationError", "ContentFilterFinishReasonError", "InvalidWebhookSignatureError",
+    "LengthFinishReasonError", "OAuthError", "SubjectTokenProviderError", "WebSocketConnectionClosedError",
+    "WebSocketQueueFullError",
+}  # fmt: skip
+"""What the SDK raises where it parses, signs or streams, none of which it does here."""
+
+
+def test_the_sdk_has_no_exception_that_is_not_looked_after() -> None:
+    named = [getattr(openai, name) for name in openai.__all__ if name.endswith("Error")]
+    public = {cls for cls in named if issubclass(cls, openai.OpenAIError)}
+    left = public - subclasses(openai.APIStatusError) - subclasses(openai.APIConnectionError)
+    assert {"OpenAIError", "APIError"} == {cls.__name__ for cls in left} - NOT_OF_A_PLAIN_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from attunebench.backends import open_backend
-from attunebench.backends.prices import Prices, fetch_prices, read_prices
-from attunebench.backends.providers import Endpoint
+from attunebench.backends.prices import Prices, read_prices
 from attunebench.protocol.calls import Usage
 from attunebench.runner.settings import ModelSettings
 from attunebench.selftest.server import FakeServer
@@ -99,7 +97,7 @@ def test_a_reply_costs_its_tokens_and_is_unknown_without_a_count(
 
 
 def of(url: str) -> Prices | None:
-    return asyncio.run(fetch_prices(Endpoint("local", "fake-model", url, SecretStr("key"), "--api-key")))
+    return asyncio.run(open_backend(ModelSettings(provider="local", model="fake-model", base_url=url)).prices())
 
 
 def test_prices_are_asked_of_the_server() -> None:
@@ -112,11 +110,6 @@ def test_a_server_without_prices_or_without_an_answer_has_none() -> None:
     with FakeServer() as server:
         assert of(server.url) is None
     assert of(server.url) is None
-
-
-def test_a_broken_setting_of_the_network_leaves_prices_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", "/no/such/file")
-    assert of("https://host.example/v1") is None
 
 
 def test_what_is_built_in_is_free() -> None:

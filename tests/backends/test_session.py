@@ -13,10 +13,10 @@ import pytest
 from keys import KEY
 from pydantic import SecretStr
 
-from attunebench.backends import open_backend, session
+from attunebench.backends import open_backend, transport
 from attunebench.backends.base import Backend, Reply, Request
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.session import Fetched, Route, fetch, route_to
+from attunebench.backends.session import Route, route_to
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
@@ -78,16 +78,10 @@ def test_a_proxy_that_is_asked_for_a_tunnel_learns_neither_key_nor_account(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", address(proxy))
     ask("https://host.example/v1")
-    asyncio.run(tunnelled())
-    assert ["CONNECT", "CONNECT"] == [asked.method for asked in proxy.asked]
+    assert ["CONNECT"] == [asked.method for asked in proxy.asked]
     for asked in proxy.asked:
         assert not {"authorization", "proxy-authorization", "x-team"} & set(asked.headers)
         assert KEY not in str(asked)
-
-
-async def tunnelled() -> None:
-    with pytest.raises(Exception, match="407"):
-        await fetch(endpoint("https://host.example/v1"), "/models", timeout=20.0, most_bytes=1000)
 
 
 def test_a_proxy_s_password_goes_to_the_proxy_and_into_no_text(
@@ -260,7 +254,7 @@ def test_cookies_are_not_kept(fake_server: FakeServer) -> None:
 def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
     fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "IDLE", 0.05)
+    monkeypatch.setattr(transport, "IDLE", 0.05)
     fake_server.script = [Hang(share=0.9)]
     [error] = ask(fake_server.url)
     assert isinstance(error, TransientError)
@@ -269,7 +263,7 @@ def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
 
 
 def test_a_body_beyond_the_limit_is_not_read(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MOST_BYTES", 1000)
+    monkeypatch.setattr(transport, "MOST_BYTES", 1000)
     fake_server.script = [Answer("x" * 5000), Answer("yes")]
     error, reply = ask(fake_server.url, times=2)
     assert isinstance(error, TransientError)
@@ -311,11 +305,3 @@ def test_a_compressed_answer_is_read(fake_server: FakeServer) -> None:
     [reply] = ask(fake_server.url)
     assert isinstance(reply, Reply)
     assert "yes" == reply.text
-
-
-def test_a_fetch_follows_no_redirect_and_cuts_a_long_body() -> None:
-    with FakeServer([Status(302, "x" * 50, {"Location": "http://127.0.0.1:1/"})]) as server:
-        fetched: Fetched = asyncio.run(fetch(endpoint(server.url), "/other", timeout=20.0, most_bytes=10))
-    assert (302, b"x" * 10, "http://127.0.0.1:1/") == (fetched.status, fetched.body, fetched.headers["location"])
-    assert f"Bearer {KEY}" == server.asked[0].headers["authorization"]
-    assert "team-1" == server.asked[0].headers["x-team"]

@@ -17,6 +17,7 @@ from keys import KEY as SECRET
 from typer.testing import CliRunner
 
 from attunebench import doctor
+from attunebench.backends.providers import NO_KEY
 from attunebench.cli import doctor as command
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -135,7 +136,7 @@ def test_only_the_key_that_was_given_is_sent(monkeypatch: pytest.MonkeyPatch) ->
     with serving(answer) as url:
         doctor.server(url)
         doctor.server(url, "mine")
-    assert [None, "Bearer mine"] == seen
+    assert [f"Bearer {NO_KEY}", "Bearer mine"] == seen
 
 
 def test_keys_are_found_by_name_and_never_shown(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("aiohttp", "yarl", "scipy", "numpy", "pydantic", "rich", "jinja2", "json_repair", "tenacity")
+NETWORK = ("openai", "httpx2", "aiohttp", "yarl")
+HEAVY = (*NETWORK, "scipy", "numpy", "pydantic", "rich", "jinja2", "json_repair", "tenacity")
 
 
 def test_importing_the_command_line_leaves_heavy_modules_out() -> None:
