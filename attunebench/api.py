@@ -303,8 +303,10 @@ def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mappi
 
 def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:
     """The settings with this client for the evaluated model."""
-    from openai import AsyncAzureOpenAI
+    from openai import AsyncAzureOpenAI, AsyncOpenAI
 
+    if not isinstance(client, AsyncOpenAI) or settings.em.provider == "baseline":
+        raise UsageError("`client` takes an AsyncOpenAI or AsyncAzureOpenAI, for a model that is no baseline.")
     if settings.shard is not None:
         raise UsageError("A `client` serves one process: a run with one takes no shard.")
     changes = {"client": client, **({"provider": "azure"} if isinstance(client, AsyncAzureOpenAI) else {})}

@@ -177,7 +177,8 @@ def _read(error: BaseException, line: Line | Literal["late"]) -> Fault:
     told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
     if line == "encoding" or "ContentEncodingError" in told or "content-encoding" in told:
         return Fault(line="encoding", message="the body was not compressed as it said")
-    if line == "body" and not isinstance(error, ClientPayloadError) and "disconnected" not in told:
+    broke = isinstance(error, ClientPayloadError) or re.search("disconnected|closed connection", told)
+    if line == "body" and not broke:
         return Fault(line="body", message=_words(error))
     # The most telling cause decides, and speaks.
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):

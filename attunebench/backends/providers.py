@@ -140,18 +140,11 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
 
 
 def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:
-    """The endpoint that a client of the user's asks. Raises UsageError where it is none, or the provider needs none."""
-    from openai import AsyncOpenAI
-
-    provider = provider_named(settings.provider)
-    if not isinstance(client, AsyncOpenAI) or provider.name == "baseline":
-        raise UsageError(
-            "`client` takes an AsyncOpenAI or AsyncAzureOpenAI of the openai package, for a model of another provider "
-            "than baseline."
-        )
+    """The endpoint that a client of the user's asks. Raises UsageError: unknown provider."""
     parts = urlsplit(str(client.base_url))
     base_url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    return Endpoint(provider.name, settings.model, base_url, SecretStr(client.api_key or NO_KEY), THE_CLIENT)
+    key = SecretStr(client.api_key or NO_KEY)
+    return Endpoint(provider_named(settings.provider).name, settings.model, base_url, key, THE_CLIENT)
 
 
 def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
