@@ -14,9 +14,9 @@ from typing import Any, TypedDict, cast
 from typing_extensions import NotRequired
 
 from attunebench.errors import DataError
+from attunebench.files import atomic_write, replaces_a_file
 from attunebench.jsonfile import parse_json
 from attunebench.judging import JudgeScale
-from attunebench.wholefile import replaces_a_file, whole_file
 
 SCHEMA_VERSION = "1.1"
 """Readers take any file of the same major version; a minor version only adds keys.
@@ -303,7 +303,7 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         refuse_foreign(target)
-        with whole_file(target) as file:
+        with atomic_write(target) as file:
             file.writelines(line.encode() for line in check(_lines(scores, lines)))
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None

@@ -30,7 +30,7 @@ from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
 from attunebench.errors import DataError
 from attunebench.journal import Entry
 from attunebench.runner.exchange import entry_of
-from attunebench.wholefile import replaces_a_file, whole_file
+from attunebench.files import replaces_a_file, atomic_write
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, RequestHash
@@ -260,7 +260,7 @@ class Plan:
         if file.lines >= limits.lines or file.bytes + len(line) > limits.bytes:
             file, stream = self._begin(model, file.start + file.lines)
         if self._rows is None:
-            self._rows = self._table.enter_context(whole_file(table_path(self._run.settings.output, self.tag)))
+            self._rows = self._table.enter_context(atomic_write(table_path(self._run.settings.output, self.tag)))
             self._rows.write(_json_line({"format": FORMAT, **asdict(self._head())}))
         self._rows.write(_json_line(Row(custom_id, entry, terms).as_json()))
         stream.write(line)
@@ -290,7 +290,7 @@ class Plan:
         path = self._target.with_name(name)
         if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
-        self._newest[model] = opened = RequestFile(path, model, start), self._held.enter_context(whole_file(path))
+        self._newest[model] = opened = RequestFile(path, model, start), self._held.enter_context(atomic_write(path))
         self.files.append(opened[0])
         return opened
 

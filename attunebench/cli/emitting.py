@@ -15,9 +15,9 @@ import typer
 
 from attunebench.cli.arguments import Format
 from attunebench.errors import DataError, UsageError
+from attunebench.files import atomic_write, replaces_a_file
 from attunebench.jsonfile import read_json
 from attunebench.text import clean
-from attunebench.wholefile import replaces_a_file, whole_file
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis
@@ -163,7 +163,7 @@ def _holds_conversations(folder: Path) -> bool:
 
 def _write(path: Path, text: str, remedy: str) -> None:
     try:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(text.encode())
     except OSError as error:
         raise DataError(f"{path} cannot be written ({error.strerror or error}); {remedy}.") from None

@@ -188,7 +188,7 @@ def _page(
 
 def _refuse_foreign(output: Path) -> None:
     """Raise where the page would take the place of a file that is none of ours: nobody may have meant that name."""
-    from attunebench.wholefile import replaces_a_file
+    from attunebench.files import replaces_a_file
 
     if output == _STDOUT or not replaces_a_file(output):
         return

@@ -20,8 +20,8 @@ from attunebench.conversations.loading import MANIFEST_NAME as MANIFEST_NAME
 from attunebench.conversations.loading import digest_of
 from attunebench.conversations.subsets import recognise
 from attunebench.errors import DataError
+from attunebench.files import atomic_write
 from attunebench.jsonfile import read_json
-from attunebench.wholefile import whole_file
 
 _FORMAT = "attunebench-manifest"
 _VERSION = 1
@@ -162,7 +162,7 @@ def save_manifest(manifest: Manifest, path: Path) -> None:
         "files": files,
     }
     try:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write((json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
         raise DataError(

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from attunebench.datasets.sources import Address
 from attunebench.errors import DataError
+from attunebench.files import atomic_write
 from attunebench.jsonfile import read_json
-from attunebench.wholefile import whole_file
 
 PART_NAME = "archive.part"
 _NOTE_NAME = "archive.json"
@@ -79,7 +79,7 @@ class PartFile:
     def remember(self, version: Version) -> None:
         """Write down which version the bytes are of."""
         try:
-            with whole_file(self._note) as file:
+            with atomic_write(self._note) as file:
                 file.write(json.dumps(asdict(version)).encode())
         except OSError as error:
             raise self.unwritable(error) from None

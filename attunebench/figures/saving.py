@@ -10,8 +10,8 @@ from typing import Any, Literal
 from attunebench.errors import DataError
 from attunebench.figures.canvas import drawing
 from attunebench.figures.model import Look, Picture, Skipped
+from attunebench.files import atomic_write
 from attunebench.text import markdown_text
-from attunebench.wholefile import whole_file
 
 Format = Literal["svg", "png", "pdf"]
 
@@ -67,7 +67,7 @@ def write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
                 f"{folder / foreign[0]} is there and was not drawn here, so nothing was written; name another folder."
             )
         for name, content in files.items():
-            with whole_file(folder / name) as file:
+            with atomic_write(folder / name) as file:
                 file.write(content)
     except OSError as error:
         raise DataError(f"{folder} cannot be written ({error.strerror or error}); name another folder.") from None

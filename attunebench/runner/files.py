@@ -15,9 +15,9 @@ from typing import Any
 
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
+from attunebench.files import atomic_write
 from attunebench.jsonfile import parse_json
 from attunebench.results.votes import View, view_of
-from attunebench.wholefile import whole_file
 
 Identity = tuple[str, str, str, str]
 """(conversationId, provider, model, mode)"""
@@ -30,7 +30,7 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Write an object, whole or not at all. Raises DataError where the file cannot be written."""
     text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     try:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             # Half a surrogate pair in a model's text is no reason to lose the answer: it is escaped.
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:

@@ -167,8 +167,8 @@ ODD = (nothing_defined, nothing_answered, nothing_labelled, nothing_felt, nothin
 @cache
 def odd_study(odd: Callable[[Any], None]) -> Study:
     """Two models over a few conversations, with scores that are odd in this way."""
-    whole_file: Any = level_scores()
-    few = {truth["conversationId"] for truth in whole_file["ground_truth"][:6]}
+    atomic_write: Any = level_scores()
+    few = {truth["conversationId"] for truth in atomic_write["ground_truth"][:6]}
 
     def kept(entry: Any) -> bool:
         return (
@@ -177,8 +177,8 @@ def odd_study(odd: Callable[[Any], None]) -> Study:
             and entry.get("em_model") not in ("c", "d")
         )
 
-    parts = {key: [e for e in whole_file[key] if kept(e)] for key in ("ground_truth", "conversations")}
-    return changed({**whole_file, **parts, "references": []}, odd)  # type: ignore[typeddict-item]
+    parts = {key: [e for e in atomic_write[key] if kept(e)] for key in ("ground_truth", "conversations")}
+    return changed({**atomic_write, **parts, "references": []}, odd)  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?:self|thread-self|\d+))/fd/(\d+)")
-_MOST_LINKS = 40
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
+def atomic_write(target: Path) -> Iterator[BinaryIO]:
     """A file to write into; what was written takes the place of `target` when the block ends without an error.
 
     Until then, and after an error, `target` is as it was. Raises OSError where the folder cannot be written.
@@ -37,7 +36,12 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _keep_owner_and_mode(place, beside)
+        with suppress(FileNotFoundError):
+            before = place.stat()
+            if hasattr(os, "chown"):
+                with suppress(OSError):  # only root may give files away
+                    os.chown(beside, before.st_uid, before.st_gid)
+            beside.chmod(stat.S_IMODE(before.st_mode))
         beside.replace(place)
     except BaseException:
         with suppress(OSError):
@@ -52,7 +56,7 @@ def replaces_a_file(path: Path) -> bool:
 
 def _end_of_links(path: Path) -> Path:
     """Where links lead to; a descriptor of this process stays what it is, though it looks like a link to a file."""
-    for _ in range(_MOST_LINKS):
+    for _ in range(40):
         if _DESCRIPTOR.fullmatch(str(path.absolute())) or not path.is_symlink():
             return path
         path = path.parent / path.readlink()
@@ -71,14 +75,3 @@ def _opened_in_place(path: Path) -> BinaryIO | None:
     except FileNotFoundError:
         return None
     return None if stat.S_ISREG(mode) else path.open("wb")
-
-
-def _keep_owner_and_mode(place: Path, beside: Path) -> None:
-    try:
-        before = place.stat()
-    except FileNotFoundError:
-        return
-    if hasattr(os, "chown"):
-        with suppress(OSError):  # only root may give files away
-            os.chown(beside, before.st_uid, before.st_gid)
-    beside.chmod(stat.S_IMODE(before.st_mode))

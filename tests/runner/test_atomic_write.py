@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from attunebench.wholefile import whole_file
+from attunebench.files import atomic_write
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and devices of POSIX")
 
 
 def fail_half_way(target: Path) -> None:
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write(b"half")
         raise KeyboardInterrupt
 
@@ -31,14 +31,14 @@ def test_after_an_error_the_old_content_stands_and_no_part_is_left(tmp_path: Pat
 def test_until_the_end_the_old_content_stands(tmp_path: Path) -> None:
     target = tmp_path / "scores.json"
     target.write_text("old")
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write(b"new")
         assert "old" == target.read_text()
     assert "new" == target.read_text()
 
 
 def write(target: Path, content: bytes = b"new") -> None:
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write(content)
 
 
