@@ -1,11 +1,15 @@
-"""How much one model is given at once: calls under way, requests and tokens a minute.
+"""What a line counts: how much its model is given at once, and whether its server is there at all.
 
-Pure counting with the time handed in: it waits for nothing, and knows neither calls nor what went wrong with them.
+Pure counting with the time handed in: it waits for nothing and knows no call. Who waits, and who is the probe, is
+`pacing`'s business.
 """
 
 from __future__ import annotations
 
 import math
+import random
+
+from attunebench.errors import Trouble
 
 SHRINK = 0.7
 """What a refusal leaves of the calls that may be under way."""
@@ -14,6 +18,15 @@ RESTART = 2
 BURST = 1.0
 """Seconds' worth of a rate that may go at once after a quiet time."""
 _ROUNDING = 1e-9
+
+OUTAGE: frozenset[Trouble] = frozenset(("server", "starting", "gateway", "connect", "line", "timeout"))
+"""The troubles that say that nobody is there. A refusal or an unusable body comes from a server that is."""
+STRIKES = 10
+"""Failures in a row that open the line."""
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
+"""Seconds between probes: from, doubling, to."""
+LOADING_PAUSE = 5.0
+"""Seconds between probes of a server that is loading its model."""
 
 
 class Adaptive:
@@ -64,9 +77,9 @@ class Adaptive:
 
 
 class Bucket:
-    """A rate: `per_minute` units, of which `BURST` seconds' worth may go at once.
+    """A rate: `per_minute` units, of which `BURST` seconds' worth may go at once; infinite for no limit.
 
-    What needs more than that goes when the bucket is full, and leaves a debt. None is no limit.
+    What needs more than that goes when the bucket is full, and leaves a debt.
     """
 
     def __init__(self, per_minute: float, *, smallest: float = 0.0) -> None:
@@ -90,3 +103,71 @@ class Bucket:
         if now > self._at:
             self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
             self._at = now
+
+
+class Breaker:
+    """Closed while calls succeed now and then; open while nobody but a probe may ask.
+
+    Calls that were under way when the first of a row failed are one strike together: a hiccup fails all of them at
+    once. A line with few places opens after fewer strikes, before a call has used up its tries.
+    A server that loads its model opens the line at once, and is no outage for `start_up` seconds.
+    """
+
+    def __init__(self, rng: random.Random, places: int, start_up: float) -> None:
+        self.open = False
+        self.probe_at = 0.0
+        self._rng = rng
+        self._start_up = start_up
+        self._enough = min(STRIKES, 2 + 2 * places)
+        self._strikes = self._openings = self._first_sent = 0
+        self._loading_since: float | None = None
+        self._opened_at = self._held = 0.0
+
+    def held(self, now: float) -> float:
+        """Seconds that the line has been open, in all."""
+        return self._held + (now - self._opened_at if self.open else 0.0)
+
+    def excuses(self, kind: Trouble, now: float) -> bool:
+        """Whether this trouble is a server's loading its model within its allowance, and no outage."""
+        since = now if self._loading_since is None else self._loading_since
+        return kind == "starting" and now - since < self._start_up
+
+    def succeeded(self, now: float) -> bool:
+        """A call was answered. Whether that ends an outage."""
+        self._strikes = self._openings = 0
+        self._loading_since = None
+        return self.close(now)
+
+    def close(self, now: float) -> bool:
+        """Let others than the probe ask; after a refusal of the probe the next failure opens again. Whether it was
+        open."""
+        if not self.open:
+            return False
+        self._held = self.held(now)
+        self.open = False
+        return True
+
+    def failed(self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, asked: float) -> bool:
+        """Call `number` of the `sent` so far failed. Whether the line is opened by it, or stays open until a later
+        `probe_at`.
+
+        `asked`: the seconds that the server asked to wait, 0 for none.
+        """
+        if self.open and not probe:
+            return False
+        if self.excuses(kind, now):
+            self._loading_since = now if self._loading_since is None else self._loading_since
+            pause = LOADING_PAUSE
+        else:
+            if not self._strikes:
+                self._strikes, self._first_sent = 1, sent
+            elif number > self._first_sent:
+                self._strikes += 1
+            if not probe and self._strikes < self._enough:
+                return False
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._openings, 10)) * self._rng.uniform(0.8, 1.0)
+            self._openings += 1
+        if not self.open:
+            self.open, self._opened_at = True, now
+        self.probe_at = now + max(pause, asked)
+        return True

@@ -1,7 +1,7 @@
 """The line to one model, shared by all calls to it: who may send now, and what the troubles of one mean for the others.
 
 Owns places, pauses and rates. It sends nothing and knows no prompt, backend or journal; trying a call again is
-`retrying`'s business, counting is that of `limits` and `breaker`.
+`retrying`'s business, counting is that of `limits`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import asyncio
 import math
 import random
 from collections import deque
-from types import TracebackType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attunebench.errors import ItemError, RejectedError, TransientError, Trouble
-from attunebench.runner.breaker import OUTAGE, Breaker
-from attunebench.runner.limits import Adaptive, Bucket
+from attunebench.runner.limits import OUTAGE, Adaptive, Breaker, Bucket
 
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer
@@ -72,31 +71,26 @@ class RateLimiter:
     ) -> None:
         self.model = model
         self.start_up = start_up
-        self._reached = False
         self.cautious = cautious
-        self._unreadable = 0
-        self.under_way = 0
+        self.under_way = self.waiting = 0
+        self.trouble = ""
+        """What the line was held back for last, in words."""
         self._observer = observer
         self._rng = rng or random.Random()
         self._limit = Adaptive(ceiling)
+        self.ceiling = self._shown = self._limit.value
+        """What `limit` never exceeds."""
         self._breaker = Breaker(self._rng, self.ceiling, start_up)
-        self._requests = Bucket(rpm, smallest=1.0) if rpm else None
-        self._tokens = Bucket(tpm) if tpm else None
+        self._requests = Bucket(rpm or math.inf, smallest=1.0)
+        self._tokens = Bucket(tpm or math.inf)
         self._fresh: deque[Slot] = deque()
         self._again: deque[Slot] = deque()
-        self._waiting = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._sent = 0
         self._probe: Slot | None = None
-        self._resume_at = 0.0
-        self._next_at = 0.0
-        self._ramp = 0.0
-        self._told_until = 0.0
-        self._why = ""
-        self._refusals = self._failures = self._timeouts = 0
+        self._sent = self._unreadable = self._refusals = self._failures = self._timeouts = 0
+        self._resume_at = self._next_at = self._ramp = self._told_until = 0.0
         self._failing: tuple[float, float] | None = None
-        self._warned = False
-        self._shown = self._limit.value
+        self._reached = self._warned = False
 
     async def slot(self, tokens: float = 0, *, again: bool = False) -> Slot:
         """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
@@ -105,24 +99,26 @@ class RateLimiter:
         since their time is running, but a fresh one probes a line that is open: a prompt that breaks the server every
         time shall not keep it so. Cancelling the wait leaves no trace.
         """
-        slot = Slot(self, tokens)
+        slot = Slot(self, tokens, tokens)
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if not self._waiting and self._wait_for(slot, now) == 0.0:
+        if not self.waiting and self._wait_for(slot, now) == 0.0:
             self._send(slot, now)
             return slot
         turn = slot.turn = loop.create_future()
         (self._again if again else self._fresh).append(slot)
-        self._waiting += 1
+        self.waiting += 1
         self._release()
         try:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._waiting -= 1
-                self._release()
-            else:  # its turn came in the same moment
-                self._unused(slot)
+                self.waiting -= 1
+            else:  # its turn came in the same moment, and nothing was sent in it
+                self._requests.take(-1.0, _now())
+                self._tokens.take(-slot.estimate, _now())
+                self._free(slot)
+            self._release()
             raise
         return slot
 
@@ -131,20 +127,10 @@ class RateLimiter:
         """Calls that may be under way at once, from 1 to `ceiling`."""
         return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
-    @property
-    def ceiling(self) -> int:
-        """What `limit` never exceeds."""
-        return self._limit.ceiling
-
     def is_unreadable(self) -> bool:
         """Count an answer that could not be read; whether these are all that may be bought before one is read."""
         self._unreadable += 1
         return self.cautious and self._unreadable >= TRUSTED
-
-    @property
-    def waiting(self) -> int:
-        """Calls that wait for their turn."""
-        return self._waiting
 
     @property
     def open(self) -> bool:
@@ -176,19 +162,14 @@ class RateLimiter:
         return _now() - self._failing[0] if self._failing and not self._reached else 0.0
 
     @property
-    def trouble(self) -> str:
-        """What the line was held back for last, in words."""
-        return self._why
-
-    @property
     def reason(self) -> str:
         """Why the next waiting call is not under way, in words; "" where nothing holds it back."""
         if self.open:
             then = "a probe is under way" if self.probing else f"the next probe goes in {self.paused_for:.0f} s"
-            return f"{self._why}; {then}"
+            return f"{self.trouble}; {then}"
         if self.paused_for:
-            return f"{self._why}; it goes on in {self.paused_for:.0f} s"
-        if not self._waiting:
+            return f"{self.trouble}; it goes on in {self.paused_for:.0f} s"
+        if not self.waiting:
             return ""
         if self.under_way >= self.limit:
             return f"all {self.limit} places are taken"
@@ -212,12 +193,8 @@ class RateLimiter:
         """Seconds until this one may go; infinite where that is decided by calls that are under way."""
         if self.under_way >= self.limit or self._probe is not None:
             return math.inf
-        wait = max(0.0, (max(self._next_at, self._breaker.probe_at) if self.open else self._next_at) - now)
-        if self._requests:
-            wait = max(wait, self._requests.wait(1.0, now))
-        if self._tokens:
-            wait = max(wait, self._tokens.wait(slot.estimate, now))
-        return wait
+        paused = (max(self._next_at, self._breaker.probe_at) if self.open else self._next_at) - now
+        return max(0.0, paused, self._requests.wait(1.0, now), self._tokens.wait(slot.estimate, now))
 
     def _release(self) -> None:
         """Let all go whose turn it is, and come back when time lets the next one go."""
@@ -233,7 +210,7 @@ class RateLimiter:
                     self._timer = loop.call_at(now + wait, self._release)
                 return
             slot = queue.popleft()
-            self._waiting -= 1
+            self.waiting -= 1
             self._send(slot, now)
             assert slot.turn is not None
             slot.turn.set_result(None)
@@ -244,28 +221,16 @@ class RateLimiter:
         slot.number, slot.round = self._sent, self._limit.round
         if self.open:
             self._probe = slot
-        self._charge(1.0, slot.estimate, now)
+        self._requests.take(1.0, now)
+        self._tokens.take(slot.estimate, now)
         if now < self._resume_at + self._ramp:
             gap = self._rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
             self._next_at = min(now + gap, self._resume_at + self._ramp)
 
-    def _charge(self, requests: float, tokens: float, now: float) -> None:
-        if self._requests:
-            self._requests.take(requests, now)
-        if self._tokens:
-            self._tokens.take(tokens, now)
-
-    def _unused(self, slot: Slot) -> None:
-        """Nothing was sent in this slot."""
-        self._charge(-1.0, -slot.estimate, _now())
-        self._free(slot)
-        self._release()
-
     def _left(self, slot: Slot, error: BaseException | None) -> None:
         now = _now()
         probe = self._free(slot)
-        if slot.tokens != slot.estimate:
-            self._charge(0.0, slot.tokens - slot.estimate, now)
+        self._tokens.take(slot.tokens - slot.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
             self._succeeded(now)
@@ -298,7 +263,7 @@ class RateLimiter:
         self._reached = self._reached or error.kind != "connect"
         if not self._breaker.excuses(error.kind, now):
             self._failing = (self._failing[0] if self._failing else now, now)
-        if probe and error.kind not in OUTAGE and self._breaker.answered(now):
+        if probe and error.kind not in OUTAGE and self._breaker.close(now):
             self._limit.restart()
         if error.kind in ("rate", "money"):
             self._refused(slot, error, probe, now)
@@ -326,16 +291,8 @@ class RateLimiter:
             if self._timeouts >= TIMEOUT_STORM:
                 self._limit.shrink(slot.round)
         asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
-        opened = self._breaker.failed(
-            error.kind,
-            now,
-            number=slot.number,
-            sent=self._sent,
-            probe=probe,
-            asked=asked,
-        )
-        if opened:
-            self._why = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
+        if self._breaker.failed(error.kind, now, number=slot.number, sent=self._sent, probe=probe, asked=asked):
+            self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
             self._tell(self._breaker.probe_at, now)
         else:
             self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
@@ -359,37 +316,34 @@ class RateLimiter:
         self._ramp = min(RAMP, seconds)
         self._next_at = self._resume_at + self._rng.uniform(0.0, self._ramp / self._limit.value)
         if not self.open:
-            self._why = why
+            self.trouble = why
         self._tell(self._resume_at, now)
 
     def _tell(self, until: float, now: float) -> None:
         if until - max(now, self._told_until) >= WORTH_TELLING:
             self._told_until = until
-            self._observer.pausing(self.model, self._why, until - now)
+            self._observer.pausing(self.model, self.trouble, until - now)
 
 
+@dataclass(slots=True, eq=False)
 class Slot:
     """One call's slot in the line, from its turn to the end of the `with` block.
 
     Set `tokens` to what the call really took, and `excused` where its failure says nothing about the line.
     """
 
-    __slots__ = ("_limiter", "estimate", "excused", "number", "round", "tokens", "turn")
-
-    def __init__(self, limiter: RateLimiter, tokens: float) -> None:
-        self._limiter = limiter
-        self.estimate = tokens
-        self.tokens = tokens
-        self.excused = False
-        self.turn: asyncio.Future[None] | None = None
-        self.number = self.round = 0
+    _limiter: RateLimiter
+    estimate: float
+    tokens: float
+    excused: bool = False
+    turn: asyncio.Future[None] | None = None
+    number: int = 0
+    round: int = 0
 
     def __enter__(self) -> Slot:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._limiter._left(self, error)
 
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
@@ -52,19 +52,17 @@ class Effort:
     """The event loop's time and the line's clock at the first request."""
 
 
+@dataclass(slots=True)
 class Retrying:
     """Gets replies over one line. It keeps nothing of a call.
 
     Uses `max_tries`, `call_timeout` and `total_timeout` of the settings. `rng` spreads the waits (full jitter).
     """
 
-    def __init__(
-        self, limiter: RateLimiter, settings: RunSettings, observer: Observer, rng: random.Random | None = None
-    ) -> None:
-        self.limiter = limiter
-        self.settings = settings
-        self.observer = observer
-        self.rng = rng or random.Random()
+    limiter: RateLimiter
+    settings: RunSettings
+    observer: Observer
+    rng: random.Random = field(default_factory=random.Random)
 
     async def reply(
         self,
@@ -84,7 +82,7 @@ class Retrying:
         be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
         RejectedError (with `tries` too), ItemError and ConfigurationError at once.
         """
-        tries = _Tries(self, call, send, effort, cover, keep, tokens)
+        tries = _Tries(self.limiter, self.settings, self.observer, self.rng, call, send, effort, cover, keep, tokens)
         retrying = AsyncRetrying(
             sleep=asyncio.sleep,
             retry=retry_if_exception_type(TransientError),
@@ -103,43 +101,36 @@ class Retrying:
             raise
 
 
+@dataclass(slots=True)
 class _Tries:
     """The tries of one request."""
 
-    def __init__(
-        self,
-        retrying: Retrying,
-        call: Call,
-        send: Callable[[], Awaitable[Reply]],
-        effort: Effort,
-        cover: Callable[[], Awaitable[None]] | None,
-        keep: Callable[[Reply], Awaitable[None]] | None,
-        tokens: float,
-    ) -> None:
-        self._limiter = retrying.limiter
-        self._settings = retrying.settings
-        self._observer = retrying.observer
-        self._rng = retrying.rng
-        self._call = call
-        self._send = send
-        self._effort = effort
-        self._cover = cover
-        self._keep = keep
-        self._tokens = tokens
-        self._used = 0
-        self._error: TransientError | None = None
-        self._gateway: float | None = None
-        self._hopeless = False
-        self._asleep = self._woken = False
-        """Whether the last try was lost to a time asleep, and whether any was: that is excused once."""
+    limiter: RateLimiter
+    settings: RunSettings
+    observer: Observer
+    rng: random.Random
+    call: Call
+    send: Callable[[], Awaitable[Reply]]
+    effort: Effort
+    cover: Callable[[], Awaitable[None]] | None
+    keep: Callable[[Reply], Awaitable[None]] | None
+    tokens: float
+    used: int = 0
+    error: TransientError | None = None
+    gateway: float | None = None
+    hopeless: bool = False
+    asleep: bool = False
+    """Whether the last try was lost to a time asleep."""
+    woken: bool = False
+    """Whether any was: that is excused once."""
 
     async def once(self) -> Reply:
         """One try, in its turn."""
-        self._asleep = False
-        if self._cover is not None:
-            await self._cover()
+        self.asleep = False
+        if self.cover is not None:
+            await self.cover()
         with await self._turn() as slot:
-            effort = self._effort
+            effort = self.effort
             effort.requests += 1
             effort.lost += 1
             slept = naps()
@@ -147,14 +138,14 @@ class _Tries:
                 reply = await self._in_time()
             except TransientError as error:
                 effort.lost -= error.kind == "connect"
-                self._asleep = naps() > slept and error.kind in BY_SLEEP and not self._woken
-                if self._asleep:
-                    self._woken = slot.excused = True
+                self.asleep = naps() > slept and error.kind in BY_SLEEP and not self.woken
+                if self.asleep:
+                    self.woken = slot.excused = True
                     raise
-                self._error = self._judged(error)
-                if self._error is error:
+                self.error = self._judged(error)
+                if self.error is error:
                     raise
-                raise self._error from error
+                raise self.error from error
             except (BackendError, ConfigurationError):
                 effort.lost -= 1
                 raise
@@ -162,82 +153,82 @@ class _Tries:
             usage = reply.usage
             if usage.prompt_tokens is not None and usage.completion_tokens is not None:
                 slot.tokens = usage.prompt_tokens + usage.completion_tokens
-            if self._keep is not None:
-                await self._keep(reply)
+            if self.keep is not None:
+                await self.keep(reply)
             return reply
 
     def wait(self, _: RetryCallState) -> float:
         """Seconds of this call's own until the next try; what the line holds back comes before its turn."""
-        if self._asleep:
+        if self.asleep:
             return 0.0
-        error = self._error
+        error = self.error
         assert error is not None
-        if self._limiter.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
+        if self.limiter.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
             return 0.0
-        ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self._used - 1, 10))
+        ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self.used - 1, 10))
         # What the server asks for is a lower bound; the jitter on top keeps the waiting calls from returning at once.
-        return min(LONGEST_WAIT, (error.retry_after or 0.0) + self._rng.uniform(0.0, ceiling))
+        return min(LONGEST_WAIT, (error.retry_after or 0.0) + self.rng.uniform(0.0, ceiling))
 
     def are_over(self, state: RetryCallState) -> bool:
         """Whether this was the last try: there are enough of them, or no time is left for another one."""
-        if self._asleep:
+        if self.asleep:
             return False
-        held = 0.0 if self._limiter.open else self._limiter.paused_for
+        held = 0.0 if self.limiter.open else self.limiter.paused_for
         return (
-            self._hopeless
-            or self._used >= self._settings.max_tries
+            self.hopeless
+            or self.used >= self.settings.max_tries
             or max(state.upcoming_sleep, held) >= self._left() - _MOMENT
         )
 
     def tell(self, state: RetryCallState) -> None:
         """The observer hears of the next try, unless that is nobody's fault."""
-        if self._asleep:
-            return
-        self._observer.retrying(self._call, str(self._error), max(state.upcoming_sleep, self._limiter.paused_for))
+        if not self.asleep:
+            wait = max(state.upcoming_sleep, self.limiter.paused_for)
+            self.observer.retrying(self.call, str(self.error), wait)
 
     async def _turn(self) -> Slot:
-        if self._effort.began is None:
-            slot = await self._limiter.slot(self._tokens)
-            self._effort.began = asyncio.get_running_loop().time(), self._limiter.clock()
+        if self.effort.began is None:
+            slot = await self.limiter.slot(self.tokens)
+            self.effort.began = asyncio.get_running_loop().time(), self.limiter.clock()
             return slot
         while (left := self._left()) > _MOMENT:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
-                return await asyncio.wait_for(self._limiter.slot(self._tokens, again=True), left)
-        self._hopeless = True
-        self._error = self._error or TransientError(f"no turn came within {self._settings.total_timeout:.0f} s in all")
-        raise self._error
+                return await asyncio.wait_for(self.limiter.slot(self.tokens, again=True), left)
+        self.hopeless = True
+        self.error = self.error or TransientError(f"no turn came within {self.settings.total_timeout:.0f} s in all")
+        raise self.error
 
     async def _in_time(self) -> Reply:
         """The try under a total deadline: a server that drips a byte now and then ends here too."""
-        seconds = max(_MOMENT, min(self._settings.call_timeout, self._left()))
+        seconds = max(_MOMENT, min(self.settings.call_timeout, self._left()))
         try:
-            return await asyncio.wait_for(self._send(), seconds)
+            return await asyncio.wait_for(self.send(), seconds)
         except asyncio.TimeoutError as error:
             raise TransientError(
-                f"{self._limiter.model} gave no complete answer within {seconds:.0f} s.",
+                f"{self.limiter.model} gave no complete answer within {seconds:.0f} s.",
                 kind="timeout",
                 elapsed=seconds,
             ) from error
 
     def _left(self) -> float:
         """Seconds of the call's time that are left. They stand still while the line is open, up to its `start_up`."""
-        total = self._settings.total_timeout
-        began, clock = self._effort.began or (0.0, 0.0)
-        at_most = began + total + self._limiter.start_up - asyncio.get_running_loop().time()
-        return min(clock + total - self._limiter.clock(), at_most)
+        total = self.settings.total_timeout
+        began, clock = self.effort.began or (0.0, 0.0)
+        at_most = began + total + self.limiter.start_up - asyncio.get_running_loop().time()
+        return min(clock + total - self.limiter.clock(), at_most)
 
     def _judged(self, error: TransientError) -> TransientError:
         """The error as it counts, or a better one in its slot."""
-        self._used += error.kind not in NOT_YET
+        self.used += error.kind not in NOT_YET
         if error.kind != "gateway" or error.elapsed is None or error.elapsed <= GATEWAY_SHORTEST:
             return error
-        earlier, self._gateway = self._gateway, error.elapsed
+        earlier, self.gateway = self.gateway, error.elapsed
         if earlier is None or abs(earlier - error.elapsed) > GATEWAY_ALIKE * max(earlier, error.elapsed):
             return error
-        self._hopeless = True
+        self.hopeless = True
         return TransientError(
-            f"A gateway gave up waiting for {self._limiter.model} twice after about {error.elapsed:.0f} s: its limit "
+            f"A gateway gave up waiting for {self.limiter.model} twice after about {error.elapsed:.0f} s: its limit "
             "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or go round the gateway.",
             kind="gateway",
             elapsed=error.elapsed,

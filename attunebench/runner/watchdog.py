@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,31 +21,26 @@ class Watchdog:
         self._observer = observer
         self._describe = describe
         self._quiet_after = quiet_after
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._last = 0.0
         self._task: asyncio.Task[None] | None = None
+        self._last = 0.0
 
     def touch(self) -> None:
         """Something has happened. Costs next to nothing, and may be called at any time."""
-        if self._loop is not None:
-            self._last = self._loop.time()
+        if self._task is not None:
+            self._last = self._task.get_loop().time()
 
     async def __aenter__(self) -> Watchdog:
-        self._loop = asyncio.get_running_loop()
-        self._last = self._loop.time()
-        self._task = asyncio.create_task(self._watch(self._loop), name="watchdog")
+        self._task = asyncio.create_task(self._watch(), name="watchdog")
+        self.touch()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
 
-    async def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        due = self._quiet_after
+    async def _watch(self) -> None:
+        loop, due = asyncio.get_running_loop(), self._quiet_after
         while True:
             seen = self._last
             # Never longer than the shortest silence: a touch in the middle of a long one begins anew.
