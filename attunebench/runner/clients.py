@@ -7,13 +7,13 @@ Knows no conversation, and not what is asked for what.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
-from attunebench.runner.descriptors import calls_that_fit
 from attunebench.runner.model_client import ModelClient, hasher
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.pricing import FREE, KnownPrices, prices_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from attunebench.journal import Hasher, Journal
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
+
+_RESERVE = 64
+"""Descriptors for what is not a connection: files that are being written, name look-ups, second tries to connect."""
 
 
 class Clients:
@@ -119,7 +122,7 @@ class Clients:
         """Have no more calls under way than leave room to keep their replies. The journal is open by now."""
         wanted = self.settings.concurrency
         models = sum(each is not None and each.provider != "baseline" for each in self._models)
-        fitting, limit = calls_that_fit(wanted, models)
+        fitting, limit = _calls_that_fit(wanted, models)
         if fitting < wanted:
             self.settings = self.settings.model_copy(update={"concurrency": fitting})
             self._observer.warned(
@@ -134,3 +137,29 @@ class Clients:
         return open_backend(
             model, structured=settings.structured, concurrency=settings.concurrency, memory=memory, taken=taken
         )
+
+
+def _calls_that_fit(wanted: int, models: int) -> tuple[int, int]:
+    """How many calls may be under way at once to each of so many models, at most `wanted` and at least 1; and the
+    limit of open files, which is raised for them where that is allowed (0 where there is none).
+
+    Where connections use up the descriptors, replies that are paid for cannot be written.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted, 0
+    limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return wanted, 0
+    taken = _RESERVE + 32  # where the system does not tell how many are open
+    for folder in ("/dev/fd", "/proc/self/fd"):
+        with suppress(OSError):
+            taken = _RESERVE + sum(1 for _ in Path(folder).iterdir())
+    needed = taken + wanted * models
+    if limit < needed:
+        raised = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
+        with suppress(ValueError, OSError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, ceiling))
+            limit = raised
+    return min(wanted, max(1, (limit - taken) // max(1, models))), limit
