@@ -9,14 +9,14 @@ import ctypes
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.choosing import conversation_number, is_companion
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal.locks import Lock, release, try_lock
+from attunebench.journal.locks import try_lock
 from attunebench.journal.owners import owner_file
 
 WORK_NAME = ".attunebench-get"
@@ -82,7 +82,7 @@ def workplace(parent: Path) -> Iterator[Workplace]:
     made = _make(parent)
     work = Workplace(parent)
     try:
-        lock = _lock(work.folder)
+        release = _lock(work.folder)
         try:
             work.tidy()
             yield work
@@ -90,7 +90,7 @@ def workplace(parent: Path) -> Iterator[Workplace]:
             work.tidy()
             if work.spent:
                 shutil.rmtree(work.folder, ignore_errors=True)
-            _leave(work.folder, lock)
+            _leave(work.folder, release)
     finally:
         for folder in made:
             with suppress(OSError):
@@ -133,32 +133,32 @@ def _make(parent: Path) -> list[Path]:
     return missing
 
 
-def _lock(folder: Path) -> Lock:
+def _lock(folder: Path) -> Callable[[], None]:
     try:
         folder.mkdir(exist_ok=True)
-        lock = try_lock(folder / _LOCK)
+        release = try_lock(folder / _LOCK)
     except (OSError, AttuneBenchError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(
             f"Nothing can be written to {folder.parent} ({reason}); name another place with --to."
         ) from None
     # Whoever had it may have taken the folder away after we opened the file: then this is a lock on nothing.
-    if lock is not None and not (folder / _LOCK).exists():
-        release(lock)
-        lock = None
-    if lock is None:
+    if release is not None and not (folder / _LOCK).exists():
+        release()
+        release = None
+    if release is None:
         raise DataError(
             f"Another `attune-bench data` is at work in {folder.parent}; wait for it to end, or name another place "
             "with --to."
         )
-    return lock
+    return release
 
 
-def _leave(folder: Path, lock: Lock) -> None:
+def _leave(folder: Path, release: Callable[[], None]) -> None:
     """Give the lock back, and take it and the folder away where nothing else is in it."""
     if folder.is_dir() and {folder / _LOCK, owner_file(folder / _LOCK)}.issuperset(folder.iterdir()):
         shutil.rmtree(folder, ignore_errors=True)
-    release(lock)
+    release()
 
 
 def _exchanged(one: Path, other: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
@@ -26,8 +26,7 @@ class Entry:
     `reply` is what came back; None where the server can never take this request, and then `error` says why and
     `error_outcome` is the outcome of the answer. `tries` counts the requests that were sent, `lost` those of them that
     got no usable reply and may be billed all the same; `seconds` is the time from the first of them, None where nobody
-    took it (a batch). `parameters` is
-    the JSON of what the user set.
+    took it (a batch). `parameters` is the JSON of what the user set.
     """
 
     request_hash: str
@@ -81,27 +80,12 @@ def _shortened(text: str | None) -> str | None:
 _OWN = tuple(name for name in Entry.__slots__ if name != "reply")
 _OF_REPLY = ("text", "finish_reason", "refusal", "reasoning", "cost", "latency", "structured")
 _COLUMN_TYPES = {
-    "turn": "INTEGER",
-    "judge": "INTEGER",
-    "ask": "INTEGER",
-    "max_tokens": "INTEGER",
-    "tries": "INTEGER",
-    "lost": "INTEGER",
-    "seconds": "REAL",
-    "cost": "REAL",
-    "latency": "REAL",
-    "crc32": "INTEGER",
-    **dict.fromkeys(Usage.__slots__, "INTEGER"),
+    **dict.fromkeys(("turn", "judge", "ask", "max_tokens", "tries", "lost", *Usage.__slots__, "crc32"), "INTEGER"),
+    **dict.fromkeys(("seconds", "cost", "latency"), "REAL"),
 }
 COLUMNS: tuple[str, ...] = (
-    *_OWN,
-    *_OF_REPLY,
-    "served_model",
-    "served_provider",
-    *Usage.__slots__,
-    "notes",
-    "headers",
-    "crc32",
+    *(*_OWN, *_OF_REPLY, "served_model", "served_provider", *Usage.__slots__),
+    *("notes", "headers", "crc32"),
 )
 """The journal's columns in order; `notes` and `headers` are JSON, `crc32` tells a row that the disk has changed."""
 DECLARED = ", ".join(
@@ -134,8 +118,8 @@ def from_row(row: Sequence[Any]) -> Entry:
             usage=Usage(**{name: values[name] for name in Usage.__slots__}),
             model=values["served_model"],
             provider=values["served_provider"],
-            notes=_object(values["notes"]),
-            headers=_object(values["headers"]),
+            notes=json_object(values["notes"]),
+            headers=json_object(values["headers"]),
         )
     return Entry(**{name: values[name] for name in _OWN}, reply=reply)
 
@@ -151,5 +135,10 @@ def _checksum(values: Sequence[Any]) -> int:
     return crc32(ascii(tuple(values)).encode())
 
 
-def _object(text: str | None) -> Mapping[str, Any]:
-    return json.loads(text) if text else {}
+def json_object(text: str | None) -> dict[str, Any]:
+    """The object that a text of the journal is the JSON of; an empty one for all else."""
+    try:
+        data = json.loads(text or "")
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}

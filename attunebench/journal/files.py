@@ -88,9 +88,9 @@ def copied(path: Path, into: Path) -> Path:
     copy = into / path.name
     try:
         _check_bytes(path)
-        for beside in (path, _log_of(path), _rollback_of(path)):
-            if beside.exists():
-                shutil.copyfile(beside, into / beside.name)
+        for file in (path, _beside(path, "wal"), _beside(path, "journal")):
+            if file.exists():
+                shutil.copyfile(file, into / file.name)
     except OSError as error:
         raise DataError(
             f"The call journal {path} cannot be copied to {into} ({error.strerror or error}); make room there, or set "
@@ -106,7 +106,7 @@ def reading(path: Path) -> sqlite3.Connection:
     # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
     ways = ["mode=rw"]
     if not (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)):
-        ways.append(_UNSHARED if _log_of(path).exists() else "mode=ro&immutable=1")
+        ways.append(_UNSHARED if _beside(path, "wal").exists() else "mode=ro&immutable=1")
     problem: sqlite3.Error | None = None
     for options in ways:
         connection = _connect(path, options)
@@ -127,7 +127,7 @@ def check(path: Path) -> None:
     except OSError as error:
         raise unusable(path, error.strerror or str(error)) from error
     problem = _problem(path)
-    if problem and _log_of(path).exists():
+    if problem and _beside(path, "wal").exists():
         # A process that begins or ends to write meanwhile moves pages between the two: look once more.
         problem = _problem(path)
     if problem:
@@ -162,7 +162,7 @@ def _check_bytes(path: Path) -> None:
         raise unusable(path, "it is another program's database")
     if (version := int.from_bytes(head[60:64], "big")) != FORMAT:
         raise unusable(path, f"its format is {version} and this version knows {FORMAT}: it was made by another one")
-    for beside, known in ((_log_of(path), _WAL_MAGIC), (_rollback_of(path), (_ROLLBACK_MAGIC, bytes(8)))):
+    for beside, known in ((_beside(path, "wal"), _WAL_MAGIC), (_beside(path, "journal"), (_ROLLBACK_MAGIC, bytes(8)))):
         start = _head(beside)[: len(known[0])] if beside.exists() else b""
         if len(start) == len(known[0]) and start not in known:
             raise unusable(path, f"{beside.name} beside it is not its log")
@@ -180,17 +180,17 @@ def _problem(path: Path) -> str | None:
     except (sqlite3.Error, OSError) as error:
         return str(error)
     if marks != [APPLICATION_ID, FORMAT]:
-        return f"{_log_of(path).name} beside it is not its log"
+        return f"{_beside(path, 'wal').name} beside it is not its log"
     return None if found == ("ok",) and columns.issuperset(COLUMNS) else "it is damaged"
 
 
 def _options_to_check(path: Path) -> str:
-    rollback = _rollback_of(path)
+    rollback = _beside(path, "journal")
     if rollback.exists() and rollback.stat().st_size:
         return "mode=rw"  # a commit that was cut short is undone by whoever reads first: nobody can read it as it is
-    if not _log_of(path).exists():
+    if not _beside(path, "wal").exists():
         return "mode=ro&immutable=1"
-    return "mode=ro" if path.with_name(f"{path.name}-shm").exists() else _UNSHARED
+    return "mode=ro" if _beside(path, "shm").exists() else _UNSHARED
 
 
 def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.Connection:
@@ -207,12 +207,9 @@ def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.C
     return connection
 
 
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _rollback_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-journal")
+def _beside(path: Path, what: str) -> Path:
+    """What SQLite keeps beside a database: its log ("wal"), the index of that ("shm"), its rollback journal."""
+    return path.with_name(f"{path.name}-{what}")
 
 
 def _head(path: Path) -> bytes:

@@ -10,12 +10,12 @@ import errno
 import inspect
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timezone
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -41,35 +41,34 @@ def claim(
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):
-            stem = _stem(provider, model, mode, task)
+            identity = [provider, model, mode, "", *filter(None, [task])]
+            digest = sha256(chr(0).join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+            stem = f".attunebench-run-{digest}"
             path = folder / f"{stem}{f'.{shard}' if shard else ''}.lock"
-            lock = try_lock(path, LOOK if shard else 0.0)
-            if lock is not None:
-                held.callback(release, lock)
-                _sign(path)
-            others = (other for other in sorted(folder.glob(f"{stem}*.lock")) if _excludes(path, other, stem))
-            busy = path if lock is None else next((other for other in others if is_held(other, LOOK)), None)
+            release = try_lock(path, LOOK if shard else 0.0)
+            busy: Path | None = path
+            if release is not None:
+                held.callback(release)
+                with suppress(OSError):  # for people only: what counts is the lock, which some systems let nobody pass
+                    path.write_text(f"{os.getpid()} {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n", "ascii")
+                others = (other for other in sorted(folder.glob(f"{stem}*.lock")) if _excludes(path, other, stem))
+                busy = next((other for other in others if is_held(other, LOOK)), None)
             if busy is not None:
-                part = _shard_of(busy, stem).replace("-of-", " of ")
+                part, owner = _shard_of(busy, stem).replace("-of-", " of "), owner_file(busy)
+                left = f" If it has ended on another machine, delete {owner}." if owner.exists() else ""
                 raise DataError(
                     f"Another process{_holder(busy)} is running {f'shard {part} of ' if part else ''}{model} "
                     f"({provider}, {mode}) into {folder} at this moment; wait for it to end, or use another results "
-                    f"folder.{_left_by(busy)}"
+                    f"folder.{left}"
                 )
         yield
 
 
-class Lock(Protocol):
-    """A lock that is held."""
+def try_lock(path: Path, patience: float = 0.0) -> Callable[[], None] | None:
+    """What gives the lock on this file back, or None where another process (or another part of this one) holds it.
 
-    def release(self) -> None:
-        """Give it back."""
-
-
-def try_lock(path: Path, patience: float = 0.0) -> Lock | None:
-    """The lock on this file, or None where another process (or another part of this one) holds it.
-
-    It is waited for `patience` seconds. Where the file system has no locks, a file says who holds it.
+    It is waited for `patience` seconds. Where the file system has no locks, a file says who holds it. The locked file
+    stays when the lock is given back: taking it away would let two others lock two files of the same name.
     """
     lock = FileLock(path, is_singleton=False, **_NATIVE_ONLY)
     try:
@@ -84,29 +83,17 @@ def try_lock(path: Path, patience: float = 0.0) -> Lock | None:
     except OSError as error:
         reason = error.strerror or error
         raise DataError(f"{path} cannot be locked ({reason}); use another results folder.") from error
-    return lock
+    return lock.release
 
 
 def is_held(path: Path, patience: float = 0.0) -> bool:
     """Whether somebody holds the lock on this file for longer than so many seconds."""
     if not path.exists():
         return False
-    lock = try_lock(path, patience)
-    if lock is None:
-        return True
-    release(lock)
-    return False
-
-
-def release(lock: Lock) -> None:
-    """Give the lock back. Its file stays: taking it away would let two others lock two files of the same name."""
-    lock.release()
-
-
-def _sign(path: Path) -> None:
-    """Leave word of who has the lock. For people only: what counts is the lock, which some systems let nobody pass."""
-    with suppress(OSError):
-        path.write_text(f"{os.getpid()} {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n", encoding="ascii")
+    release = try_lock(path, patience)
+    if release is not None:
+        release()
+    return release is None
 
 
 def _holder(path: Path) -> str:
@@ -115,18 +102,6 @@ def _holder(path: Path) -> str:
         if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", path.read_text(encoding="ascii")):
             return f" (pid {told[1]}, since {told[2]})"
     return ""
-
-
-def _left_by(path: Path) -> str:
-    """What to do about an owner that cannot be looked at from here; "" where the system has the lock."""
-    owner = owner_file(path)
-    return f" If it has ended on another machine, delete {owner}." if owner.exists() else ""
-
-
-def _stem(provider: str, model: str, mode: str, task: str) -> str:
-    """The beginning of the names of all locks on one model in one mode; that on the whole has nothing more."""
-    identity = [provider, model, mode, "", *filter(None, [task])]
-    return f".attunebench-run-{sha256(chr(0).join(identity).encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
 
 
 def _shard_of(path: Path, stem: str) -> str:

@@ -13,7 +13,9 @@ import os
 import platform
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
@@ -21,16 +23,6 @@ NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSU
 _POLL = 0.02
 _WRITTEN_WITHIN = 10.0
 """Seconds after which a file that says nothing was left by a process that was killed as it began."""
-
-
-class OwnerLock:
-    """Held from `try_owner` to `release`."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def release(self) -> None:
-        self._path.unlink(missing_ok=True)
 
 
 def has_record_locks(folder: Path) -> bool:
@@ -52,8 +44,8 @@ def owner_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.owner")
 
 
-def try_owner(path: Path, patience: float) -> OwnerLock | None:
-    """The lock, or None where a process that may be alive holds it for longer than `patience` seconds.
+def try_owner(path: Path, patience: float) -> Callable[[], None] | None:
+    """What gives the lock back, or None where a process that may be alive holds it for longer than `patience` seconds.
 
     Raises OSError where the folder cannot be written.
     """
@@ -61,7 +53,7 @@ def try_owner(path: Path, patience: float) -> OwnerLock | None:
     while True:
         with suppress(FileExistsError):
             _create(owner, json.dumps(_process(os.getpid())))
-            return OwnerLock(owner)
+            return partial(owner.unlink, missing_ok=True)
         if not _take_away_if_dead(owner):
             if time.monotonic() >= until:
                 return None
@@ -102,28 +94,27 @@ def _is_dead(owner: Path) -> bool:
         return bool(here["boot"])
     if there.get("space") != here["space"]:
         return False
-    return not _exists(pid) or there.get("start") != here["start"]
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # another user's
+        pass
+    return there.get("start") != here["start"]
 
 
 def _process(pid: int) -> dict[str, object]:
     """What tells a process of this machine from all others, as far as the system says it."""
+    space = ""
+    with suppress(OSError):
+        space = str(Path("/proc/self/ns/pid").readlink())
     return {
         "pid": pid,
         "machine": f"{platform.node()} {_read('/etc/machine-id')}".strip(),
         "boot": _read("/proc/sys/kernel/random/boot_id"),
-        "space": _link("/proc/self/ns/pid"),
+        "space": space,
         "start": _read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19:20],
     }
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's
-        return True
-    return True
 
 
 def _create(path: Path, text: str) -> None:
@@ -141,10 +132,4 @@ def _age(path: Path) -> float:
 def _read(path: str) -> str:
     with suppress(OSError, ValueError):
         return Path(path).read_text("utf-8").strip()
-    return ""
-
-
-def _link(path: str) -> str:
-    with suppress(OSError):
-        return str(Path(path).readlink())
     return ""

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from attunebench.errors import DataError
-from attunebench.journal.entries import COLUMNS, Entry, from_row, to_row
+from attunebench.journal.entries import COLUMNS, Entry, from_row, json_object, to_row
 from attunebench.journal.files import (
     FORMAT,
     check,
@@ -33,11 +33,8 @@ from attunebench.journal.files import (
     unusable,
     writing,
 )
-from attunebench.journal.locks import LOOK, is_held, release, try_lock
+from attunebench.journal.locks import LOOK, is_held, try_lock
 from attunebench.journal.owners import has_record_locks
-
-if TYPE_CHECKING:
-    from attunebench.journal.locks import Lock
 
 _MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -60,7 +57,7 @@ class Journal:
         self,
         path: Path | None,
         files: Sequence[Path],
-        lock: Lock | None,
+        release: Callable[[], None] | None,
         *,
         unread: Sequence[Path] = (),
         copies: tempfile.TemporaryDirectory[str] | None = None,
@@ -69,8 +66,8 @@ class Journal:
         self.path = path
         self.unread = tuple(unread)
         with ExitStack() as stack:
-            if lock is not None:
-                stack.callback(release, lock)
+            if release is not None:
+                stack.callback(release)
             if copies is not None:
                 stack.callback(copies.cleanup)
             self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
@@ -96,19 +93,23 @@ class Journal:
         if alone:
             _checked(folder)
         for number in range(1, 1000):
-            parts = ["_calls", _clean(shard) if shard else "", str(number) if number > 1 else ""]
+            parts = [
+                "_calls",
+                re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "",
+                str(number) if number > 1 else "",
+            ]
             path = folder / f"{'.'.join(filter(None, parts))}.sqlite3"
-            lock = try_lock(_lock_of(path), patience if shard else 0.0)
-            if lock is None:
+            release = try_lock(_lock_of(path), patience if shard else 0.0)
+            if release is None:
                 continue
             try:
                 if not path.exists():
                     create(path)
                 if not alone:
-                    return cls._beside_others(folder, path, lock)
-                return cls(path, _at_rest(folder), lock)
+                    return cls._beside_others(folder, path, release)
+                return cls(path, _at_rest(folder), release)
             except BaseException:
-                release(lock)
+                release()
                 raise
         raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
 
@@ -126,7 +127,7 @@ class Journal:
         return cls._beside_others(folder, None, None)
 
     @classmethod
-    def _beside_others(cls, folder: Path, own: Path | None, lock: Lock | None) -> Journal:
+    def _beside_others(cls, folder: Path, own: Path | None, release: Callable[[], None] | None) -> Journal:
         """A journal that reads copies of all files but its own, made while nobody writes to them.
 
         A database that another machine is changing can be read only as far as the file system passes locks on and shows
@@ -143,7 +144,7 @@ class Journal:
                 return copy is not None
 
             unread = _each_at_rest([path for path in journal_files(folder) if path != own], take)
-            return cls(own, files, lock, unread=unread, copies=copies, folder=folder)
+            return cls(own, files, release, unread=unread, copies=copies, folder=folder)
         except BaseException:
             copies.cleanup()
             raise
@@ -197,17 +198,9 @@ class Journal:
 
     def terms(self, provider: str, base_url: str, model: str) -> Mapping[str, Any]:
         """What was learned of this model's server; of several files the latest counts."""
-        found: list[tuple[str, str]] = []
-        for reader in self._readers:
-            found += reader.rows(
-                "SELECT learned_at, learned FROM terms WHERE provider = ? AND base_url = ? AND model = ?",
-                (provider, base_url, model),
-            )
-        try:
-            learned = json.loads(max(found)[1]) if found else {}
-        except ValueError:
-            return {}
-        return learned if isinstance(learned, dict) else {}
+        sql = "SELECT learned_at, learned FROM terms WHERE provider = ? AND base_url = ? AND model = ?"
+        found = [row for reader in self._readers for row in reader.rows(sql, (provider, base_url, model))]
+        return json_object(max(found)[1]) if found else {}
 
     def constraints_taken(self, provider: str, base_url: str, model: str) -> set[str]:
         """How the output was constrained ("schema", "object", "text") in those of this model's requests that were
@@ -249,16 +242,19 @@ class _Reader:
             raise unusable(self._path, str(error)) from error
 
     def entries(self, condition: str, values: Sequence[Any]) -> Iterator[Entry]:
-        yield from map(self._entry, self.rows(f"{_SELECT} {condition}", values))
-
-    def _entry(self, row: Sequence[Any]) -> Entry:
-        try:
-            return from_row(row)
-        except ValueError as error:
-            raise unusable(self._path, str(error)) from error
+        for row in self.rows(f"{_SELECT} {condition}", values):
+            try:
+                entry = from_row(row)
+            except ValueError as error:
+                raise unusable(self._path, str(error)) from error
+            yield entry
 
     def close(self) -> None:
         self._connection.close()
+
+
+_Item = tuple[str, tuple[Any, ...], "asyncio.Future[None] | None"]
+"""(statement, row, who waits for it to be written)"""
 
 
 class _Writer:
@@ -267,8 +263,7 @@ class _Writer:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[tuple[str, tuple[Any, ...], asyncio.Future[None] | None] | None]
-        self._queue = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         try:
             self._connection = writing(path)
             # What SQLite opens with the first write is open before the first request is sent, and a disk that takes
@@ -340,10 +335,6 @@ def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) ->
         # The loop may be closed by now: then nobody waits any more, and the commit stands all the same.
         with suppress(RuntimeError):
             waiting[0].get_loop().call_soon_threadsafe(tell)
-
-
-def _clean(shard: str) -> str:
-    return re.sub(r"[^A-Za-z0-9-]+", "-", shard)
 
 
 def _lock_of(path: Path) -> Path:

@@ -29,7 +29,7 @@ lock = try_lock(Path(sys.argv[1]))
 print("refused" if lock is None else "held", flush=True)
 {then}
 """
-HOLDS, DIES, LEAVES = "sys.stdin.read()", "os.kill(os.getpid(), signal.SIGKILL)", "lock and lock.release()"
+HOLDS, DIES, LEAVES = "sys.stdin.read()", "os.kill(os.getpid(), signal.SIGKILL)", "lock and lock()"
 Lock = Callable[..., "subprocess.Popen[str]"]
 
 
