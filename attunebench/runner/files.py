@@ -88,12 +88,11 @@ class ResultFolder:
         self._views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
-            self._names[path.name.casefold()] = None
             data = read_object(path)
-            if data is not None and (identity := identify(data)) is not None:
-                if identity not in self._paths:
-                    self._paths[identity], self._views[identity] = path, view_of(data)
-                self._names[path.name.casefold()] = identity
+            identity = None if data is None else identify(data)
+            if data is not None and identity is not None and identity not in self._paths:
+                self._paths[identity], self._views[identity] = path, view_of(data)
+            self._names[path.name.casefold()] = identity
 
     def find(self, identity: Identity) -> View | None:
         """What matters of the result of this conversation, provider, model and mode, if it was there at the start."""
@@ -106,8 +105,13 @@ class ResultFolder:
 
     def place(self, identity: Identity) -> Path:
         """Where this result is to be written: under its own older name, or a new one. Never at a file of others."""
-        path = self._paths.get(identity) or self.folder / self._free_name(identity)
-        self._paths[identity] = path
+        path = self._paths.get(identity)
+        if path is None:
+            name = self._name(identity)
+            # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
+            if self._names.get(name.casefold(), identity) != identity:
+                name = f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"
+            path = self._paths[identity] = self.folder / name
         self._names[path.name.casefold()] = identity
         return path
 
@@ -115,13 +119,6 @@ class ResultFolder:
         """Settle the names of results to come in this order, so that all who write to the folder have the same."""
         for identity in identities:
             self.place(identity)
-
-    def _free_name(self, identity: Identity) -> str:
-        name = self._name(identity)
-        # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
-        if self._names.get(name.casefold(), identity) == identity:
-            return name
-        return f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"
 
 
 def short_name(stem: str, *of: str) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
+from attunebench.journal.locks import try_lock
 from attunebench.runner.files import read_object, write_json
 from attunebench.runner.settings import RunSettings, Shard
 
@@ -52,10 +51,21 @@ def part_of(
     With `note` what is dealt is written down in the results folder, which is there; all processes do so one after the
     other. Raises DataError where that cannot be done.
     """
-    if note:
-        places = _noted(conversations, shard.of, folder)
+    path = folder / f".attunebench-shards-{shard.of}.json"
+    if not note:
+        places = dealt(conversations, shard.of, _read(path))
+    elif release := try_lock(path.with_suffix(".lock"), _PATIENCE):
+        try:
+            known = _read(path)
+            places = dealt(conversations, shard.of, known)
+            if not places.items() <= known.items():
+                write_json(path, {"schema_version": 1, "of": shard.of, "shards": {**known, **places}})
+        finally:
+            release()
     else:
-        places = dealt(conversations, shard.of, _read(_list_of(folder, shard.of)))
+        raise DataError(
+            f"The list of shards {path} has been locked by another process for {_PATIENCE:.0f} s; repeat the command."
+        )
     return [each for each in conversations if places[each.conversation_id] == shard.number]
 
 
@@ -71,28 +81,6 @@ def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
 def _calls(conversation: Conversation) -> int:
     """How much a conversation is to do, against others: modes and judges make more of all of them alike."""
     return 4 * len(conversation.turns) + 1
-
-
-def _noted(conversations: Sequence[Conversation], of: int, folder: Path) -> Mapping[str, int]:
-    path = _list_of(folder, of)
-    lock = FileLock(path.with_suffix(".lock"), is_singleton=False)
-    try:
-        with lock.acquire(timeout=_PATIENCE):
-            known = _read(path)
-            places = dealt(conversations, of, known)
-            if not places.items() <= known.items():
-                write_json(path, {"schema_version": 1, "of": of, "shards": {**known, **places}})
-    except Timeout:
-        raise DataError(
-            f"The list of shards {path} has been locked by another process for {_PATIENCE:.0f} s; repeat the command."
-        ) from None
-    except (OSError, NotImplementedError) as error:
-        raise DataError(f"{lock.lock_file} cannot be locked ({error}); use another results folder.") from error
-    return places
-
-
-def _list_of(folder: Path, of: int) -> Path:
-    return folder / f".attunebench-shards-{of}.json"
 
 
 def _read(path: Path) -> dict[str, int]:

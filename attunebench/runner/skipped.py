@@ -6,7 +6,6 @@ notes for people and for coverage counts; a later run decides by the results tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,11 +36,10 @@ class SkippedFile:
         self.path = folder / f"{stem}{f'~{shard}' if shard else ''}.json"
         self._provider = provider
         self._model = model
-        of_shards = (
-            [] if shard else sorted(path for path in folder.glob("*~*.json") if path.name.startswith(f"{stem}~"))
-        )
+        others = [] if shard else sorted(folder.glob("*~*.json"))
+        of_shards = [path for path in others if path.name.startswith(f"{stem}~")]
         # Names of different models may be cleaned to the same one, so the model is part of the key.
-        self._lists = {path: {_key(entry): entry for entry in _stored(path)} for path in (self.path, *of_shards)}
+        self._lists = {path: _stored(path) for path in (self.path, *of_shards)}
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
         """Note what failed, when, after how many tries, and the command to run again."""
@@ -56,7 +54,7 @@ class SkippedFile:
             "run_again": again,
         }
         self.remove(conversation_id, mode, but=self.path)
-        self._lists[self.path][_key(entry)] = entry
+        self._lists[self.path][self._provider, self._model, conversation_id, mode] = entry
         self._save(self.path)
 
     def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
@@ -72,10 +70,7 @@ class SkippedFile:
             path.unlink(missing_ok=True)
 
 
-def _key(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(entry.get(name)) for name in _KEY)
-
-
-def _stored(path: Path) -> list[dict[str, Any]]:
+def _stored(path: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     entries = (read_object(path) or {}).get("skipped")
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return {tuple(str(entry.get(name)) for name in _KEY): entry for entry in known}
