@@ -21,8 +21,8 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
 from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
-from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
+from attunebench.runner.reparse import ReparseSummary, reparse_results
 from attunebench.scorer import score_conversation, score_folders
 from attunebench.scorer import score_to_file as _score_to_file
 from attunebench.scorer.alignment import MismatchError

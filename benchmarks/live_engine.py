@@ -25,7 +25,7 @@ from factory import write_conversations
 
 import attunebench
 from attunebench.protocol.calls import Call, Record
-from attunebench.runner import ModelSettings, RunPlan, RunSettings, Observer
+from attunebench.runner import ModelSettings, Observer, RunPlan, RunSettings
 
 TURNS = 5
 CALLS = 4 * TURNS + 1

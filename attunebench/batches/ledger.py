@@ -84,8 +84,8 @@ class Ledger:
             raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise DataError(
-                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it says which batches are under way, and without it "
-                "they could be paid twice. Mend that line, or take the file from a backup."
+                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it says which batches are under way, and "
+                "without it they could be paid twice. Mend that line, or take the file from a backup."
             ) from error
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
         return [each for each in mine if set(each.modes) & set(modes)]

@@ -28,9 +28,9 @@ from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.wire import encoded
 from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
 from attunebench.errors import DataError
+from attunebench.files import atomic_write, replaces_a_file
 from attunebench.journal import Entry
 from attunebench.runner.exchange import entry_of
-from attunebench.files import replaces_a_file, atomic_write
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, RequestHash

@@ -7,10 +7,11 @@ drafts until those are there.
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from attunebench.journal.entries import json_object
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, Journal, RequestHash
@@ -23,14 +24,6 @@ FROM replies WHERE call_id = ? AND ask = 0 AND model = ?
 _OF_A_KIND = ("prompt", "answer schema")
 
 
-@dataclass(slots=True)
-class _Group:
-    """Calls that are new for the same reasons."""
-
-    calls: int = 0
-    kinds: list[Kind] = field(default_factory=list)
-
-
 class CacheReport:
     """Looks up planned calls one by one; memory does not grow with them. Without a journal nothing is known."""
 
@@ -39,7 +32,8 @@ class CacheReport:
         """Calls whose first reply is in the journal."""
         self._journal = journal if journal is not None and journal.count() else None
         self._hashers = hashers
-        self._groups: dict[tuple[str, ...], _Group] = {}
+        self._new: dict[tuple[str, ...], Counter[Kind]] = {}
+        """Reasons → calls that are new for them, by kind."""
 
     def add(self, calls: Sequence[Call]) -> Sequence[Call]:
         """Look these up, and give them back."""
@@ -52,8 +46,8 @@ class CacheReport:
 
     def sentences(self) -> list[str]:
         """Why calls are new that the journal has under another hash, the most frequent reason first."""
-        groups = sorted(self._groups.items(), key=lambda item: -item[1].calls)
-        return [_sentence(group, reasons) for reasons, group in groups]
+        groups = sorted(self._new.items(), key=lambda group: -group[1].total())
+        return [_sentence(kinds, reasons) for reasons, kinds in groups]
 
     def _is_known(self, call: Call) -> bool:
         who = 0 if call.judge is None else call.judge + 1
@@ -68,49 +62,29 @@ class CacheReport:
         if known:
             # Of several that are like it, the one that differs least says most plainly what was changed.
             reasons = min((_differences(hasher, hashed, row) for row in reversed(known)), key=len)
-            group = self._groups.setdefault(reasons, _Group())
-            group.calls += 1
-            if call.kind not in group.kinds:
-                group.kinds.append(call.kind)
+            self._new.setdefault(reasons, Counter())[call.kind] += 1
         return False
 
 
 def _differences(hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
     prompt, schema, parameters, provider, base_url = row
+    digests = zip(_OF_A_KIND, (prompt, schema), (hashed.prompt, hashed.schema), strict=True)
+    before, now = json_object(parameters), json_object(hasher.parameters)
+    changes = [(name, before.get(name), now[name]) for name in now if name not in before or before[name] != now[name]]
+    for what, old, new in (("provider", provider, hasher.provider), ("address", base_url, hasher.base_url)):
+        if old != new:
+            changes.append((f"the {what}", old, new))
+    shown = (f"{what} ({_shown(old)} before, {_shown(new)} now)" for what, old, new in changes)
+    return (*(what for what, old, new in digests if old != new), *shown)
+
+
+def _sentence(kinds: Counter[Kind], reasons: Sequence[str]) -> str:
     named = [
-        name
-        for name, before, now in (("prompt", prompt, hashed.prompt), ("answer schema", schema, hashed.schema))
-        if before != now
-    ]
-    named += _changed(_object(parameters), _object(hasher.parameters))
-    for what, before, now in (("provider", provider, hasher.provider), ("address", base_url, hasher.base_url)):
-        if before != now:
-            named.append(f"the {what} ({before} before, {now} now)")
-    return tuple(named)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _changed(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    return [
-        f"{name} ({_shown(before.get(name))} before, {_shown(value)} now)"
-        for name, value in now.items()
-        if before.get(name) != value or name not in before
-    ]
-
-
-def _sentence(group: _Group, reasons: Sequence[str]) -> str:
-    named = [
-        f"the {_joined(group.kinds)} {reason}{'s' if len(group.kinds) > 1 else ''}" if reason in _OF_A_KIND else reason
+        f"the {_joined(list(kinds))} {reason}{'s' if len(kinds) > 1 else ''}" if reason in _OF_A_KIND else reason
         for reason in reasons
     ]
-    calls = "1 call is" if group.calls == 1 else f"{group.calls:,} calls are"
+    number = kinds.total()
+    calls = "1 call is" if number == 1 else f"{number:,} calls are"
     return f"{calls} new because {_joined(named) or 'something in the request'} changed."
 
 

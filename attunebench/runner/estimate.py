@@ -87,13 +87,8 @@ class Estimate:
     @property
     def kinds(self) -> tuple[KindEstimate, ...]:
         """The sums by kind, in the order of `ALL_KINDS`."""
-        estimates = []
-        for kind in ALL_KINDS:
-            rows = [sums for (_, of), sums in self._sums.items() if of == kind]
-            if rows:
-                calls, characters, replies = (sum(column) for column in zip(*rows, strict=True))
-                estimates.append(KindEstimate(kind, calls, characters, replies))
-        return tuple(estimates)
+        by_kind = [(kind, [sums for (_, of), sums in self._sums.items() if of == kind]) for kind in ALL_KINDS]
+        return tuple(KindEstimate(kind, *map(sum, zip(*rows, strict=True))) for kind, rows in by_kind if rows)
 
     def price(self, prices: Sequence[Prices | None], max_tokens: int) -> tuple[float, float] | None:
         """USD expected, and with every reply at the limit; None where a price is unknown. `prices` by whom."""

@@ -55,8 +55,7 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
     found = await asyncio.gather(*(_price(settings, each, judge=number > 0) for number, each in enumerate(backends)))
     (_, source), *judges = found
     theirs = [words for words in dict.fromkeys(words for _, words in judges) if words and words != source]
-    of_judges = " and ".join(theirs)
-    words = "; for judges ".join(filter(None, (source, of_judges)))
+    words = "; for judges ".join(filter(None, (source, " and ".join(theirs))))
     return KnownPrices([prices for prices, _ in found], words)
 
 

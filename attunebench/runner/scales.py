@@ -6,20 +6,19 @@ journal and, from callers that have them, requests under way; asks and writes no
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from attunebench.journal import Journal
+from attunebench.journal.entries import json_object
 from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
 from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
 Vote = tuple[str, str, JudgeScale]
-"""(evaluated model, judge, scale)"""
-_ANY = ""
-"""The evaluated model of votes that do not say it."""
+"""(evaluated model or "" where that is not known, judge, scale)"""
 _ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
 
@@ -58,29 +57,19 @@ def settled(
 def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[Vote]:
     """Every judge that has voted, with the scale: in results, then in the journal, then what is under way."""
     for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
-        yield from dict.fromkeys(_votes_in(path))
+        data = read_object(path)
+        if data is None or identity_of(data) is None:
+            continue
+        try:
+            result = parse_result(data)
+        except ValueError:
+            continue
+        yield from dict.fromkeys(
+            (result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters
+        )
+    asked: list[tuple[Any, ...]] = []
     if folder.is_dir():
         with Journal.read(folder) as journal:
-            yield from (_vote(*row) for row in journal.select(_ASKED))
-    yield from (_vote(*row) for row in under_way)
-
-
-def _votes_in(path: Path) -> Iterator[Vote]:
-    data = read_object(path)
-    if data is None or identity_of(data) is None:
-        return
-    try:
-        result = parse_result(data)
-    except ValueError:
-        return
-    for turn in result.turns:
-        for judge in turn.voters:
-            yield result.em_model, judge, turn.votes[judge].scale
-
-
-def _vote(model: str, parameters: str) -> Vote:
-    try:
-        stated = json.loads(parameters)
-    except ValueError:
-        stated = None
-    return _ANY, model, scale_of(stated.get("judge_scale") if isinstance(stated, dict) else None)
+            asked += journal.select(_ASKED)
+    for model, parameters in (*asked, *under_way):
+        yield "", model, scale_of(json_object(parameters).get("judge_scale"))

@@ -18,6 +18,7 @@ from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
 from attunebench.protocol.calls import Mode, PanasStrategy
 
 Structured = Literal["auto", "schema", "object", "text"]
+_OF_A_REQUEST = ("temperature", "max_tokens", "structured", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +124,7 @@ class RunSettings(BaseModel):
     @property
     def parameters(self) -> dict[str, Any]:
         """What changes a model's answers beside the prompt itself."""
-        return {
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "structured": self.structured,
-            "seed": self.seed,
-            "panas_strategy": self.panas_strategy,
-            "max_reasks": self.max_reasks,
-        }
+        return {name: getattr(self, name) for name in (*_OF_A_REQUEST, "panas_strategy", "max_reasks")}
 
     @property
     def scale(self) -> JudgeScale:
@@ -142,7 +136,7 @@ class RunSettings(BaseModel):
 
         A judge's request names its scale, unless that is the one of requests that name none.
         """
-        named = {name: self.parameters[name] for name in ("temperature", "max_tokens", "structured", "seed")}
+        named = {name: getattr(self, name) for name in _OF_A_REQUEST}
         return {**named, "judge_scale": self.scale} if judge and self.scale != UNNAMED_SCALE else named
 
 

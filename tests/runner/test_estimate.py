@@ -60,9 +60,7 @@ def test_prompts_cost_by_their_characters_and_at_worst_twice_that(tmp_path: Path
 def test_replies_cost_by_their_usual_length_and_at_worst_their_limit(tmp_path: Path) -> None:
     found = estimate(tmp_path / "results", limit=1)
     calls = {"draft": 3, "review": 3, "binary_hp": 3, "pairwise": 3, "post": 1}
-    assert (sum(n * EXPECTED_REPLY[kind] for kind, n in calls.items()), 13 * 4096) == found.price(
-        [REPLIES], 4096
-    )
+    assert (sum(n * EXPECTED_REPLY[kind] for kind, n in calls.items()), 13 * 4096) == found.price([REPLIES], 4096)
 
 
 def test_no_reply_is_expected_to_be_longer_than_its_limit(tmp_path: Path) -> None:
