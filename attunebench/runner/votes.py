@@ -26,8 +26,8 @@ from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.results.folder import Findings, Unreadable, find_duplicates, read_content, read_contents
 from attunebench.results.parsing import parse_result, stamp_of
-from attunebench.results.schema import judge_calls_key
-from attunebench.results.votes import Vote, check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
+from attunebench.results.schema import Vote, judge_calls_key
+from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.events import RunSummary
 from attunebench.runner.files import identity_of
 from attunebench.runner.fingerprint import calls_sha256
