@@ -12,8 +12,9 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -96,6 +97,7 @@ class BatchServer:
     batches: dict[str, Made] = field(default_factory=dict)
     billed: Counter[str] = field(default_factory=Counter)
     uploads: int = 0
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def __enter__(self) -> BatchServer:
         self._lock = threading.Lock()
@@ -161,7 +163,7 @@ class BatchServer:
         return Status(200, {"id": self._store(found["file"]), "object": "file", "purpose": "batch"})
 
     def _store(self, content: bytes) -> str:
-        name = f"file-{len(self.files) + self.uploads * 1000}"
+        name = f"file-{next(self._numbers)}"
         self.files[name] = content
         return name
 
