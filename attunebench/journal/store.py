@@ -54,31 +54,21 @@ class Journal:
     """
 
     def __init__(
-        self,
-        path: Path | None,
-        files: Sequence[Path],
-        release: Callable[[], None] | None,
-        *,
-        unread: Sequence[Path] = (),
-        copies: tempfile.TemporaryDirectory[str] | None = None,
-        folder: Path | None = None,
+        self, path: Path | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path] = ()
     ) -> None:
+        """`files`: those of the folder → what is read of them, they or copies. `held` is given back at the end."""
         self.path = path
         self.unread = tuple(unread)
-        with ExitStack() as stack:
-            if release is not None:
-                stack.callback(release)
-            if copies is not None:
-                stack.callback(copies.cleanup)
+        with held as stack:
             self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
             self._readers, self._read_from = [], list[_Reader]()
-            for file in files:
-                own = path is not None and file.name == path.name
-                through = self._writer if own and copies is not None else None
-                reader = stack.enter_context(closing(_Reader(file, folder / file.name if folder else file, through)))
+            for called, file in files.items():
+                through = self._writer if called == path and file != path else None
+                reader = stack.enter_context(closing(_Reader(file, called, through)))
                 self._readers.append(reader)
                 # The own file is empty at first and fills.
-                self._read_from += [reader] if own or any(reader.rows("SELECT 1 FROM replies LIMIT 1")) else []
+                if called == path or any(reader.rows("SELECT 1 FROM replies LIMIT 1")):
+                    self._read_from.append(reader)
             self._held = stack.pop_all()
 
     @classmethod
@@ -92,25 +82,20 @@ class Journal:
         alone = shard is None and has_record_locks(folder)
         if alone:
             _checked(folder)
+        stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
         for number in range(1, 1000):
-            parts = [
-                "_calls",
-                re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "",
-                str(number) if number > 1 else "",
-            ]
-            path = folder / f"{'.'.join(filter(None, parts))}.sqlite3"
+            path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
             release = try_lock(_lock_of(path), patience if shard else 0.0)
             if release is None:
                 continue
-            try:
+            with ExitStack() as held:
+                held.callback(release)
                 if not path.exists():
                     create(path)
-                if not alone:
-                    return cls._beside_others(folder, path, release)
-                return cls(path, _at_rest(folder), release)
-            except BaseException:
-                release()
-                raise
+                if alone:
+                    return cls(path, {file: file for file in _at_rest(folder)}, held.pop_all())
+                files, unread = _copies(folder, path, held)
+                return cls(path, files, held.pop_all(), unread)
         raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
 
     @classmethod
@@ -119,35 +104,16 @@ class Journal:
 
         What a shard writes to at this moment is not read.
         """
-        return cls(None, _checked(folder), None) if has_record_locks(folder) else cls.snapshot(folder)
+        if not has_record_locks(folder):
+            return cls.snapshot(folder)
+        return cls(None, {file: file for file in _checked(folder)}, ExitStack())
 
     @classmethod
     def snapshot(cls, folder: Path) -> Journal:
         """As `read`, of copies: for a folder that other machines write to."""
-        return cls._beside_others(folder, None, None)
-
-    @classmethod
-    def _beside_others(cls, folder: Path, own: Path | None, release: Callable[[], None] | None) -> Journal:
-        """A journal that reads copies of all files but its own, made while nobody writes to them.
-
-        A database that another machine is changing can be read only as far as the file system passes locks on and shows
-        changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
-        """
-        copies = tempfile.TemporaryDirectory(prefix="attunebench-")
-        try:
-            into = Path(copies.name)
-            files = [copied(own, into)] if own is not None else []
-
-            def take(path: Path) -> bool:
-                copy = _copy_at_rest(path, into)
-                files.extend([] if copy is None else [copy])
-                return copy is not None
-
-            unread = _each_at_rest([path for path in journal_files(folder) if path != own], take)
-            return cls(own, files, release, unread=unread, copies=copies, folder=folder)
-        except BaseException:
-            copies.cleanup()
-            raise
+        with ExitStack() as held:
+            files, unread = _copies(folder, None, held)
+            return cls(None, files, held.pop_all(), unread)
 
     def __enter__(self) -> Journal:
         return self
@@ -304,14 +270,16 @@ class _Writer:
                 batch.append(self._queue.get())
             ended = batch[-1] is None
             items = [item for item in batch if item is not None]
-            if items:
-                failure = self._commit([(sql, row) for sql, row, _ in items])
-                _tell([written for _, _, written in items if written is not None], failure)
+            failure = self._commit(items)
+            # The loop may be closed by now: then nobody waits any more, and the commit stands all the same.
+            if waiting := [written for _, _, written in items if written is not None]:
+                with suppress(RuntimeError):
+                    waiting[0].get_loop().call_soon_threadsafe(_tell, waiting, failure)
 
-    def _commit(self, statements: Sequence[tuple[str, tuple[Any, ...]]]) -> DataError | None:
+    def _commit(self, items: Sequence[_Item]) -> DataError | None:
         try:
             with self._lock, self._connection:
-                for sql, row in statements:
+                for sql, row, _ in items:
                     self._connection.execute(sql, row)
         except (sqlite3.Error, OverflowError) as error:
             return DataError(
@@ -322,19 +290,13 @@ class _Writer:
 
 
 def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
-    def tell() -> None:
-        for written in waiting:
-            if written.done():
-                continue
-            if failure is None:
-                written.set_result(None)
-            else:
-                written.set_exception(failure)
-
-    if waiting:
-        # The loop may be closed by now: then nobody waits any more, and the commit stands all the same.
-        with suppress(RuntimeError):
-            waiting[0].get_loop().call_soon_threadsafe(tell)
+    for written in waiting:
+        if written.done():
+            continue
+        if failure is None:
+            written.set_result(None)
+        else:
+            written.set_exception(failure)
 
 
 def _lock_of(path: Path) -> Path:
@@ -371,6 +333,24 @@ def _is_written_to(path: Path) -> bool:
         return is_held(_lock_of(path))
     except DataError:  # who may not lock in this folder cannot tell, and reads as ever
         return False
+
+
+def _copies(folder: Path, own: Path | None, held: ExitStack) -> tuple[Mapping[Path, Path], list[Path]]:
+    """The folder's files → copies of them, made while nobody wrote to them; and those that have none.
+
+    A database that another machine is changing can be read only as far as the file system passes locks on and shows
+    changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
+    """
+    into = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-")))
+    files = {own: copied(own, into)} if own is not None else {}
+
+    def take(path: Path) -> bool:
+        copy = _copy_at_rest(path, into)
+        if copy is not None:
+            files[path] = copy
+        return copy is not None
+
+    return files, _each_at_rest([path for path in journal_files(folder) if path != own], take)
 
 
 def _copy_at_rest(path: Path, into: Path) -> Path | None:
