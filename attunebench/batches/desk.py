@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from attunebench.batches.ledger import Ledger, Submission
@@ -223,21 +224,21 @@ class Desk:
     async def _find_unknown(self) -> None:
         """Find the batches of submissions without an id; those that the service has not made are ended."""
         for number in range(LOOKS):
-            by_service: dict[int, list[UnderWay]] = {}
+            by_model: dict[str, list[UnderWay]] = {}
             for each in self.under_way:
                 if each.id is None:
-                    by_service.setdefault(id(self._service(each)), []).append(each)
-            if not by_service:
+                    by_model.setdefault(each.submission.model, []).append(each)
+            if not by_model:
                 return
             if number:
                 await self._wait(self._options.interval)
-            for mine in by_service.values():
-                await self._patiently(lambda mine=mine: self._search(mine), mine[0].submission.model)  # type: ignore[misc]
+            for model, unknown in by_model.items():
+                await self._patiently(partial(self._search, unknown), model)
         for each in [each for each in self.under_way if each.id is None]:
             await self.end(each, "never made")
 
     async def _search(self, unknown: Sequence[UnderWay]) -> None:
-        """Go through all batches of a service for these."""
+        """Go through all batches of a service for these submissions to one model."""
         found: dict[str, list[Batch]] = {}
         try:
             async for batch in self._service(unknown[0]).batches():
@@ -308,4 +309,4 @@ class Desk:
 
     def _service(self, sent: UnderWay) -> Service:
         """Its model's; an earlier run may have had judges that this one has not."""
-        return self._services.get(sent.submission.model) or next(iter(self._services.values()))
+        return self._services.get(sent.submission.model, self._services[self._settings.em.model])

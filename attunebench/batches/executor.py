@@ -67,12 +67,7 @@ class BatchExecutor(Clients):
         self._options = options
         self._watcher = watcher
         self._interruptible = interruptible
-        by_place: dict[tuple[str, str], Service] = {}
-        self._services: dict[str, Service] = {}
-        """By model."""
-        for endpoint in map(resolve, (settings.em, *settings.judges)):
-            place = (endpoint.base_url, endpoint.key.get_secret_value())
-            self._services.setdefault(endpoint.model, by_place.setdefault(place, Service(endpoint)))
+        self._services = {each.model: Service(each) for each in map(resolve, (*settings.judges, settings.em))}
         self._desk = Desk(self._services, settings, options, watcher, sleep)
         self._queue = Queue()
         self._stop = ""
@@ -105,7 +100,7 @@ class BatchExecutor(Clients):
                 f"Batches of an earlier run ({ids}) are under way at {there}, and this one goes to {here}: end them "
                 f"first, with --base-url {there}, or use another results folder."
             )
-        for service in dict.fromkeys(self._services.values()):
+        for service in self._services.values():
             await stack.enter_async_context(service)
         # Only its owner may look into it, and it goes when the run ends: prompts lie about no longer than that.
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))

@@ -53,7 +53,7 @@ from attunebench.runner.work import ConversationWork
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.journal import RequestHash
-    from attunebench.runner.events import Stop
+    from attunebench.runner.events import RunSummary, Stop
     from attunebench.runner.job import Job, Open
     from attunebench.runner.run import QuickScores
 
@@ -200,8 +200,7 @@ def plan_requests(
                     planned.add(asked, hashed)
 
     executor = _Unsent(settings, write, again=1)
-    run = _run(settings, codebook, conversations, quick_scores, origin.command)
-    ended = eventloop.run(run.by(executor))
+    ended = _run(executor, settings, codebook, conversations, quick_scores, origin.command)
     assert summary is not None
     summary.complete, summary.written = ended.complete_before + executor.unchanged, ended.written
     summary.waiting, summary.older = executor.waiting, older_files(target, summary.planned)
@@ -209,15 +208,16 @@ def plan_requests(
 
 
 def _run(
+    executor: _Unsent,
     settings: RunSettings,
     codebook: Codebook,
     conversations: Sequence[Conversation],
     quick_scores: QuickScores | None,
     run_again: str,
-) -> Run:
+) -> RunSummary:
     settings = settings.model_copy(update={"max_cost": None})
     work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled, quick_scores)
-    return Run(work, settings, codebook, Observer(), run_again=run_again)
+    return eventloop.run(Run(work, settings, codebook, Observer(), run_again=run_again).by(executor))
 
 
 def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
@@ -343,7 +343,7 @@ def _write_results(
         summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
 
     executor = _Unsent(settings, see)
-    ended = eventloop.run(_run(settings, book, talks, quick_scores, head.again).by(executor))
+    ended = _run(executor, settings, book, talks, quick_scores, head.again)
     summary.written += ended.written
     summary.complete += ended.complete_before + executor.unchanged
     left.waiting = executor.waiting
@@ -352,8 +352,8 @@ def _write_results(
     if collected.mended or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
-        mending = _run(settings, book, talks, quick_scores, head.again)
-        summary.written += eventloop.run(mending.by(_Unsent(settings, _pass_over))).written
+        mending = _run(_Unsent(settings, _pass_over), settings, book, talks, quick_scores, head.again)
+        summary.written += mending.written
 
 
 async def _pass_over(_: Run, asks: Asks) -> None:

@@ -225,7 +225,6 @@ class Plan:
     _table: ExitStack
     _rows: BinaryIO | None = None
     _newest: dict[str, tuple[RequestFile, BinaryIO]] = field(default_factory=dict)
-    _known: dict[Place, Terms] = field(default_factory=dict)
     tag: str = field(default_factory=lambda: secrets.token_hex(4))
     files: list[RequestFile] = field(default_factory=list)
 
@@ -271,18 +270,11 @@ class Plan:
         """How a request is put: by what is known of the server, and what the request itself was rejected for."""
         place, journal = (hasher.provider, hasher.base_url, hasher.model), self._run.journal
         assert journal is not None, "its replies are kept"
-        if place not in self._known:
-            terms = first_terms(hasher.provider, self._run.settings.structured, journal.terms(*place))
-            # A file's answers come in files, whatever the server wants of live requests.
-            self._known[place] = replace(terms, given_up=terms.given_up - {"stream"})
-        terms, own = self._known[place], journal.terms(*place_of_request(place, request_hash))
-        if own:
-            given_up = Terms.from_memory(own, terms.structured, terms.limit_name).given_up
-            ceiling = own.get("ceiling")
-            return replace(
-                terms, given_up=terms.given_up | given_up, ceiling=ceiling if isinstance(ceiling, int) else None
-            )
-        return terms
+        terms = first_terms(hasher.provider, self._run.settings.structured, journal.terms(*place))
+        own = journal.terms(*place_of_request(place, request_hash))
+        given_up = terms.given_up | Terms.from_memory(own, terms.structured, terms.limit_name).given_up
+        # A file's answers come in files, whatever the server wants of live requests.
+        return replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling"))
 
     def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
         number = len(self.files) + 1
