@@ -19,12 +19,12 @@ from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import Hasher
 from attunebench.runner.exchange import Rules, entry_of
+from attunebench.runner.fingerprint import Stamping
 from attunebench.runner.job import Job, Known, Open
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import stamping
 from attunebench.scorer.scoring import Cluster, resampling_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Study:
     def result(self, job: Job, *, epoch: int | None = None) -> dict[str, Any]:
         """The result file's content of a job whose `answered` is true. Raises ValueError otherwise."""
         settings, conversation = self.settings, job.context
-        stamp = stamping(settings, self.codebook, BENCHMARK)(job.calls, conversation.source_sha256)
+        stamp = Stamping(settings, self.codebook, BENCHMARK)(job.calls, conversation.source_sha256)
         place = [*self.conversations].index(conversation.conversation_id), len(self.conversations)
         result = assembled(job, conversation, settings, stamp, place, epoch=epoch, quick_scores=quick_scores)
         return {**result, "parameters": {**result["parameters"], **self.further}}

@@ -78,30 +78,22 @@ class Findings:
                 self.profiles.append(found.file)
 
 
-@dataclass(frozen=True, slots=True)
-class ResultSet:
+@dataclass(slots=True)
+class ResultSet(Findings):
     """The results of a folder, without duplicates, in order of their path; and everything that is not among them."""
 
-    results: tuple[Result, ...]
-    unreadable: tuple[Unreadable, ...] = ()
+    results: tuple[Result, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    passed_over: tuple[str, ...] = ()
 
 
 def load_results(folder: str | Path) -> ResultSet:
     """All results under a folder (or the one in a file). DataError where there is no such folder."""
-    findings = Findings()
-    found = list(read_results(folder, findings))
-    duplicates = find_duplicates((result.key, result.source_file) for result in found)
-    doubtful = {duplicate.key for duplicate in duplicates}
-    return ResultSet(
-        results=tuple(result for result in found if result.key not in doubtful),
-        unreadable=tuple(findings.unreadable),
-        duplicates=duplicates,
-        skipped=tuple(findings.skipped),
-        passed_over=tuple(findings.passed_over),
-    )
+    loaded = ResultSet()
+    found = list(read_results(folder, loaded))
+    loaded.duplicates = find_duplicates((result.key, result.source_file) for result in found)
+    doubtful = {duplicate.key for duplicate in loaded.duplicates}
+    loaded.results = tuple(result for result in found if result.key not in doubtful)
+    return loaded
 
 
 def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:

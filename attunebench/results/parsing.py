@@ -77,6 +77,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
     first = judges[0] if judges else UNNAMED_JUDGE
     turns = tuple(_turn(turn, number, first) for number, turn in zip(numbers, content["turns"], strict=True))
     wide, wide_blocks = _post_conversation(content)
+    epoch = content.get("epoch")
     return Result(
         conversation_id=conversation_id,
         provider=coerce.text(content.get("provider")) or "unknown",
@@ -87,7 +88,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         wide=_wide(coerce.block(wide.get(WIDE_BLOCKS["wide"]))),
         measured=frozenset().union(wide_blocks, *(turn.present for turn in turns)),
         judges=tuple(dict.fromkeys(judges or (judge for turn in turns for judge in turn.voters))),
-        epoch=_epoch(content.get("epoch")),
+        epoch=epoch if type(epoch) is int else None,
         calls=coerce.block(content.get("calls")),
         usage=coerce.block(content.get("usage")),
         api_cost=coerce.amount(content.get("api_cost")),
@@ -132,10 +133,6 @@ def stamp_of(content: Mapping[str, Any]) -> Stamp:
         judge_calls_sha256={scale: digest for scale, digest in digests.items() if digest is not None},
         **{name: content.get(name) for name in names},
     )
-
-
-def _epoch(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:

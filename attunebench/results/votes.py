@@ -7,7 +7,7 @@ as they like. Pure. Ratings on two scales are never averaged, so that a vote goe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -176,11 +176,7 @@ def spent(records: Sequence[Record]) -> tuple[dict[str, int | None], float | Non
     usage = sum((record.usage for record in records), Usage())
     costs = [record.cost for record in records]
     known = [cost for cost in costs if cost is not None]
-    return _as_json(usage), sum(known) if known and len(known) == len(costs) else None
-
-
-def _as_json(usage: Usage) -> dict[str, int | None]:
-    return {name: getattr(usage, name) for name in Usage.__slots__}
+    return asdict(usage), sum(known) if known and len(known) == len(costs) else None
 
 
 def _spent_by_judges(content: Mapping[str, Any], votes: Sequence[Record]) -> dict[str, Any]:
@@ -189,7 +185,7 @@ def _spent_by_judges(content: Mapping[str, Any], votes: Sequence[Record]) -> dic
     usage, cost = spent(votes)
     if there := content.get("judge_usage"):
         earlier = Usage(**{name: there.get(name) for name in Usage.__slots__})
-        usage, paid = _as_json(earlier + Usage(**usage)), content.get("judge_api_cost")
+        usage, paid = asdict(earlier + Usage(**usage)), content.get("judge_api_cost")
         cost = None if cost is None or paid is None else paid + cost
     return {"judge_usage": usage, "judge_api_cost": cost}
 

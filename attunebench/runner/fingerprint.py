@@ -5,11 +5,11 @@ What changes no prompt and no parameter re-buys nothing: a corrected label leave
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attunebench
 from attunebench.journal import call_digest
@@ -18,62 +18,46 @@ from attunebench.protocol.calls import Call
 from attunebench.results.schema import Stamp
 from attunebench.results.votes import View
 
+if TYPE_CHECKING:
+    from attunebench.codebook import Codebook
+    from attunebench.runner.settings import RunSettings
+    from attunebench.runner.task import Task
+
 SCALE = "judge scale"
 """How `other_scale` begins."""
 
 
-class Planning:
-    """Tells that a conversation's calls would come out as they did, without planning them.
+class Stamping:
+    """Stamps what a run of the task with these settings makes.
 
-    Planning is pure: the same file, templates, codebook, strategy and code make the same calls. Where any of these is
-    another one, the calls themselves decide.
+    A stamp's `plan_sha256` is of all that calls are made of. Planning is pure: the same file, templates, codebook,
+    strategy and code make the same calls. Where any of these is another one, the calls themselves decide.
     """
 
-    def __init__(self, *others: str) -> None:
-        self._made_of = sha256(b"".join(_code())).hexdigest(), *others
-
-    def __call__(self, source_sha256: str) -> str:
-        """The digest for the conversation in the file with this digest."""
-        return sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest()
-
-
-class Stamping:
-    """Stamps what one run makes. `others`: what its plans depend on beside conversation, templates and codebook."""
-
-    def __init__(
-        self,
-        parameters: Mapping[str, Any],
-        *others: str,
-        prompt_set_sha256: str,
-        codebook_sha256: str,
-        judged: bool,
-        judge_scale: JudgeScale,
-    ) -> None:
-        self.planning = Planning(prompt_set_sha256, codebook_sha256, *others)
-        self._parameters = parameters
-        self._prompt_set = prompt_set_sha256
-        self._codebook = codebook_sha256
-        self._judged = judged
-        self._judge_scale = judge_scale
+    def __init__(self, settings: RunSettings, codebook: Codebook, task: Task) -> None:
+        self._settings = settings
+        self._prompt_set, self._codebook = task.prompt_set_sha256, codebook.sha256
+        code = sha256(b"".join(_code())).hexdigest()
+        self._made_of = (code, self._prompt_set, self._codebook, settings.panas_strategy, *task.plan_inputs)
 
     def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
         """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
-        own = calls_sha256(call for call in calls if call.judge is None)
-        if not self._judged:
-            return self.unplanned(own, source_sha256)
+        stamp = self.unplanned(calls_sha256(call for call in calls if call.judge is None), source_sha256)
+        if not self._settings.judges:
+            return stamp
         # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
         judges = calls_sha256(call for call in calls if call.judge == 0)
-        return replace(self.unplanned(own, source_sha256), judge_calls_sha256={self._judge_scale: judges})
+        return replace(stamp, judge_calls_sha256={self._settings.scale: judges})
 
     def unplanned(self, calls_sha256: str, source_sha256: str) -> Stamp:
         """The stamp of the file's calls where these are known to have that digest; judges' calls aside."""
         return Stamp(
-            parameters=self._parameters,
+            parameters=self._settings.parameters,
             prompt_set_sha256=self._prompt_set,
             codebook_sha256=self._codebook,
             calls_sha256=calls_sha256,
             judge_calls_sha256={},
-            plan_sha256=self.planning(source_sha256),
+            plan_sha256=sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest(),
         )
 
 

@@ -56,19 +56,6 @@ class Todo:
         return self.conversation.conversation_id, self.mode
 
 
-def stamping(settings: RunSettings, codebook: Codebook, task: Task) -> Stamping:
-    """Stamps what a run of the task with these settings makes."""
-    return Stamping(
-        settings.parameters,
-        settings.panas_strategy,
-        *task.plan_inputs,
-        prompt_set_sha256=task.prompt_set_sha256,
-        codebook_sha256=codebook.sha256,
-        judged=bool(settings.judges),
-        judge_scale=settings.scale,
-    )
-
-
 class ConversationWork:
     """The results that `settings.em` is to have of conversations: a `runner.run.Work`.
 
@@ -101,7 +88,7 @@ class ConversationWork:
         self._assemble = assemble
         self._quick_scores = quick_scores
         self._judges = tuple(judge.model for judge in settings.judges)
-        self._stamping = stamping(settings, codebook, task)
+        self._stamping = Stamping(settings, codebook, task)
 
     def enter(self, stack: ExitStack) -> str | None:
         """See `Work.enter`."""

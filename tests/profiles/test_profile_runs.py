@@ -169,7 +169,7 @@ def test_judges_and_other_modes_are_no_part_of_it(data: Path, server: FakeServer
 def test_nothing_that_reads_results_takes_it_for_one(predict: Predict, data: Path, folder: Path) -> None:
     predict()
     found = load_results(folder)
-    assert ((), ()) == (found.results, found.unreadable)
+    assert ((), []) == (found.results, found.unreadable)
     assert set(files(folder)) <= set(found.passed_over)
     with pytest.raises(DataError, match="3 predicted profiles, which `attune-bench predict-profile --score-only`"):
         attunebench.score(folder, data)

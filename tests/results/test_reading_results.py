@@ -125,7 +125,7 @@ def folder(tmp_path):
 def test_a_folder_is_read_recursively_and_other_files_are_passed_over(folder):
     found = load_results(folder)
     assert 1 == len(found.results)
-    assert () == found.unreadable
+    assert [] == found.unreadable
     assert {"_private.json", "conversations/conversation_1.json", "scores.json"} == set(found.passed_over)
     assert found.results[0].source_file.startswith("deep/er/")
 
@@ -201,7 +201,7 @@ def linked(tmp_path):
 def test_results_behind_links_are_read_once(tmp_path):
     found = load_results(linked(tmp_path))
     assert {("a", 1), ("a", 2), ("b", 1), ("b", 2)} == {(result.em_model, _seed(result)) for result in found.results}
-    assert (4, (), ()) == (len(found.results), found.duplicates, found.unreadable)
+    assert (4, (), []) == (len(found.results), found.duplicates, found.unreadable)
 
 
 def _seed(result):
