@@ -5,8 +5,9 @@ What changes no prompt and no parameter re-buys nothing: a corrected label leave
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,7 @@ class Stamping:
     def __init__(self, settings: RunSettings, codebook: Codebook, task: Task) -> None:
         self._settings = settings
         self._prompt_set, self._codebook = task.prompt_set_sha256, codebook.sha256
-        code = sha256(b"".join(_code())).hexdigest()
-        self._made_of = (code, self._prompt_set, self._codebook, settings.panas_strategy, *task.plan_inputs)
+        self._made_of = (_code_sha256(), self._prompt_set, self._codebook, settings.panas_strategy, *task.plan_inputs)
 
     def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
         """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
@@ -61,13 +61,15 @@ class Stamping:
         )
 
 
-def _code() -> Iterator[bytes]:
-    """The sources of everything between a conversation's file and its calls."""
+@cache
+def _code_sha256() -> str:
+    """The digest of the sources of everything between a conversation's file and its calls."""
     package = Path(attunebench.__file__).parent
-    parts = [package / name for name in ("protocol", "prompts", "conversations")]
-    files = [file for part in parts for file in sorted(part.rglob("*.py"))]
-    for file in (*files, *(package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text"))):
-        yield file.read_bytes()
+    files = [
+        file for name in ("protocol", "prompts", "conversations") for file in sorted((package / name).rglob("*.py"))
+    ]
+    files += [package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text")]
+    return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def calls_sha256(calls: Iterable[Call]) -> str:
