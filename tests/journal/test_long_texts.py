@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from attunebench.runner.replay import folded
 from entries import an_entry
 
 from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal.entries import BEGINNING, LONGEST_TEXT, from_row, to_row
 from attunebench.protocol.calls import Asked, Call, Message, Record
+from attunebench.runner.exchange import Exchange, Rules
 
 CALL = Call("c/default/1/draft", "c", "default", 1, "draft", (Message("user", "Hello"),), Asked("draft"), {})
 DRAFT = json.dumps({"drafted_response": "I am here."})
@@ -23,8 +23,11 @@ def record(reply: Reply) -> tuple[Record, int]:
     kept = from_row(to_row(entry))
     assert kept == entry
     assert kept.reply is not None
-    found = folded(CALL, [kept], default_codebook(), max_tokens=4096, max_reasks=0).record()
-    return found, sum(len(each or "") for each in (kept.reply.text, kept.reply.reasoning, kept.reply.refusal))
+    exchange = Exchange(CALL, Rules(default_codebook(), max_tokens=4096, max_reasks=0))
+    exchange.add(kept)
+    return exchange.record(), sum(
+        len(each or "") for each in (kept.reply.text, kept.reply.reasoning, kept.reply.refusal)
+    )
 
 
 @pytest.mark.parametrize("unit", ["word ", "{", "é心", '{"drafted_response": "a"} ', "<think>"])
