@@ -136,19 +136,14 @@ def check(path: Path) -> None:
 
 def unusable(path: Path, reason: str) -> DataError:
     """The sentence for a file that stops the command."""
+    what, remedy = f": {reason}", "move it away (written results still count, unfinished conversations are asked again)"
     if "locked" in reason:
-        return DataError(
-            f"The call journal {path} cannot be used: another program has locked it. Nothing was changed; close that "
-            "program (a database browser, a backup) and repeat the command, or use another results folder."
-        )
-    if "full" in reason or "I/O error" in reason:
-        return DataError(
-            f"The call journal {path} cannot be used ({reason}): its disk is full or fails. Nothing was changed; make "
-            "room and repeat the command, or use another results folder."
-        )
+        what = ": another program has locked it"
+        remedy = "close that program (a database browser, a backup) and repeat the command,"
+    elif "full" in reason or "I/O error" in reason:
+        what, remedy = f" ({reason}): its disk is full or fails", "make room and repeat the command,"
     return DataError(
-        f"The call journal {path} cannot be used: {reason}. Nothing was changed; move it away (written results still "
-        "count, unfinished conversations are asked again) or use another results folder."
+        f"The call journal {path} cannot be used{what}. Nothing was changed; {remedy} or use another results folder."
     )
 
 
@@ -170,8 +165,15 @@ def _check_bytes(path: Path) -> None:
 
 def _problem(path: Path) -> str | None:
     """What is wrong with the database as SQLite reads it, log included."""
+    log, rollback = _beside(path, "wal"), _beside(path, "journal")
     try:
-        with closing(_connect(path, _options_to_check(path))) as connection:
+        if rollback.exists() and rollback.stat().st_size:
+            options = "mode=rw"  # a commit that was cut short is undone by who reads first: nobody can read it as it is
+        elif not log.exists():
+            options = "mode=ro&immutable=1"
+        else:
+            options = "mode=ro" if _beside(path, "shm").exists() else _UNSHARED
+        with closing(_connect(path, options)) as connection:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()
             marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             columns = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
@@ -180,17 +182,8 @@ def _problem(path: Path) -> str | None:
     except (sqlite3.Error, OSError) as error:
         return str(error)
     if marks != [APPLICATION_ID, FORMAT]:
-        return f"{_beside(path, 'wal').name} beside it is not its log"
+        return f"{log.name} beside it is not its log"
     return None if found == ("ok",) and columns.issuperset(COLUMNS) else "it is damaged"
-
-
-def _options_to_check(path: Path) -> str:
-    rollback = _beside(path, "journal")
-    if rollback.exists() and rollback.stat().st_size:
-        return "mode=rw"  # a commit that was cut short is undone by whoever reads first: nobody can read it as it is
-    if not _beside(path, "wal").exists():
-        return "mode=ro&immutable=1"
-    return "mode=ro" if _beside(path, "shm").exists() else _UNSHARED
 
 
 def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.Connection:

@@ -54,12 +54,11 @@ def claim(
                 others = (other for other in sorted(folder.glob(f"{stem}*.lock")) if _excludes(path, other, stem))
                 busy = next((other for other in others if is_held(other, LOOK)), None)
             if busy is not None:
-                part, owner = _shard_of(busy, stem).replace("-of-", " of "), owner_file(busy)
-                left = f" If it has ended on another machine, delete {owner}." if owner.exists() else ""
+                part = _shard_of(busy, stem).replace("-of-", " of ")
                 raise DataError(
                     f"Another process{_holder(busy)} is running {f'shard {part} of ' if part else ''}{model} "
                     f"({provider}, {mode}) into {folder} at this moment; wait for it to end, or use another results "
-                    f"folder.{left}"
+                    f"folder.{left_by(busy)}"
                 )
         yield
 
@@ -94,6 +93,12 @@ def is_held(path: Path, patience: float = 0.0) -> bool:
     if release is not None:
         release()
     return release is None
+
+
+def left_by(path: Path) -> str:
+    """What to do about an owner that cannot be looked at from here, in a sentence; "" where the system has the lock."""
+    owner = owner_file(path)
+    return f" If it has ended on another machine, delete {owner}." if owner.exists() else ""
 
 
 def _holder(path: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
-from attunebench.journal.locks import try_lock
+from attunebench.journal.locks import left_by, try_lock
 from attunebench.runner.files import read_object, write_json
 from attunebench.runner.settings import RunSettings, Shard
 
@@ -52,9 +52,10 @@ def part_of(
     other. Raises DataError where that cannot be done.
     """
     path = folder / f".attunebench-shards-{shard.of}.json"
+    lock = path.with_suffix(".lock")
     if not note:
         places = dealt(conversations, shard.of, _read(path))
-    elif release := try_lock(path.with_suffix(".lock"), _PATIENCE):
+    elif release := try_lock(lock, _PATIENCE):
         try:
             known = _read(path)
             places = dealt(conversations, shard.of, known)
@@ -65,6 +66,7 @@ def part_of(
     else:
         raise DataError(
             f"The list of shards {path} has been locked by another process for {_PATIENCE:.0f} s; repeat the command."
+            f"{left_by(lock)}"
         )
     return [each for each in conversations if places[each.conversation_id] == shard.number]
 
