@@ -66,12 +66,11 @@ class ModelClient:
         self.halted = False
         self.on_wire: dict[asyncio.Task[Any], tuple[Call, float]] = {}
         self.settings = settings
-        self._observer = observer
+        self.observer = observer
         self.budget = budget
         self.journal = journal
         self.who = who
         self.touch = touch
-        self.retrying = Retrying(limiter, settings, observer)
         self.hash = hasher(backend, settings, judge=who > 0)
         self._told: set[str] = set()
         self._remembered = backend.learned()
@@ -89,7 +88,7 @@ class ModelClient:
         """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
         if error.outcome not in self._told:
             self._told.add(error.outcome)
-            self._observer.warned(f"Not answered: {call.id}. {error} More such calls are counted, not named.")
+            self.observer.warned(f"Not answered: {call.id}. {error} More such calls are counted, not named.")
 
     def remember(self) -> None:
         """Keep what the server turned out not to take, as soon as that is known."""
@@ -146,9 +145,10 @@ class _Fetch:
         client, request = self._client, self._request
         tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
         try:
-            await client.retrying.reply(
-                self._call, self._send, self._effort, cover=self._cover, keep=self._keep, tokens=tokens
-            )
+            line = (client.limiter, client.settings, client.observer)
+            await Retrying(
+                *line, self._call, self._send, self._effort, cover=self._cover, keep=self._keep, tokens=tokens
+            ).reply()
         except ItemError as error:
             client.tell_first(self._call, error)
             await self._keep_entry(self._made(None, error))

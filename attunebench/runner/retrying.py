@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
@@ -36,6 +36,7 @@ GATEWAY_SHORTEST = 5.0
 """Seconds: a gateway that gives up sooner has other troubles than a limit of time."""
 _MOMENT = 0.001
 """Seconds that are not worth waiting for."""
+_RNG = random.Random()
 
 
 @dataclass(slots=True)
@@ -54,79 +55,59 @@ class Effort:
 
 @dataclass(slots=True)
 class Retrying:
-    """Gets replies over one line. It keeps nothing of a call.
+    """The tries of one request over the line of its model: `send` sends it once. Make one for each request.
 
-    Uses `max_tries`, `call_timeout` and `total_timeout` of the settings. `rng` spreads the waits (full jitter).
+    Uses `max_tries`, `call_timeout` and `total_timeout` of the settings. Waits before each try until `cover` has its
+    money, and then for a turn in the line: who waited for money with a slot in hand would keep it from those whose end
+    makes room. The slot is given on only when `keep` is done with the reply, so that never more replies are unkept than
+    calls may be under way. `tokens` is the estimate for the line's rates, `rng` spreads the waits (full jitter).
     """
 
     limiter: RateLimiter
     settings: RunSettings
     observer: Observer
-    rng: random.Random = field(default_factory=random.Random)
-
-    async def reply(
-        self,
-        call: Call,
-        send: Callable[[], Awaitable[Reply]],
-        effort: Effort,
-        *,
-        cover: Callable[[], Awaitable[None]] | None = None,
-        keep: Callable[[Reply], Awaitable[None]] | None = None,
-        tokens: float = 0,
-    ) -> Reply:
-        """The reply to one request, however many tries the line needs: `send` sends it once.
-
-        Waits before each try until `cover` has its money, and then for a turn in the line: who waited for money with a
-        slot in hand would keep it from those whose end makes room. `tokens` is the estimate for the line's rates. The
-        slot is given on only when `keep` is done with the reply, so that never more replies are unkept than calls may
-        be under way. Raises TransientError with the number of requests in `tries` where the line did not heal in time,
-        RejectedError (with `tries` too), ItemError and ConfigurationError at once.
-        """
-        tries = _Tries(self.limiter, self.settings, self.observer, self.rng, call, send, effort, cover, keep, tokens)
-        retrying = AsyncRetrying(
-            sleep=asyncio.sleep,
-            retry=retry_if_exception_type(TransientError),
-            wait=tries.wait,
-            stop=tries.are_over,
-            before_sleep=tries.tell,
-            reraise=True,
-        )
-        try:
-            return await retrying(tries.once)
-        except TransientError as error:
-            error.tries = effort.requests
-            raise
-        except RejectedError as error:
-            error.tries = effort.requests + 1  # it was heard twice
-            raise
-
-
-@dataclass(slots=True)
-class _Tries:
-    """The tries of one request."""
-
-    limiter: RateLimiter
-    settings: RunSettings
-    observer: Observer
-    rng: random.Random
     call: Call
     send: Callable[[], Awaitable[Reply]]
     effort: Effort
-    cover: Callable[[], Awaitable[None]] | None
-    keep: Callable[[Reply], Awaitable[None]] | None
-    tokens: float
-    used: int = 0
-    error: TransientError | None = None
-    gateway: float | None = None
-    hopeless: bool = False
-    asleep: bool = False
+    cover: Callable[[], Awaitable[None]] | None = None
+    keep: Callable[[Reply], Awaitable[None]] | None = None
+    tokens: float = 0
+    rng: random.Random = _RNG
+    _used: int = 0
+    _error: TransientError | None = None
+    _gateway: float | None = None
+    _hopeless: bool = False
+    _asleep: bool = False
     """Whether the last try was lost to a time asleep."""
-    woken: bool = False
+    _woken: bool = False
     """Whether any was: that is excused once."""
 
-    async def once(self) -> Reply:
+    async def reply(self) -> Reply:
+        """The reply, however many tries the line needs.
+
+        Raises TransientError with the number of requests in `tries` where the line did not heal in time, RejectedError
+        (with `tries` too), ItemError and ConfigurationError at once.
+        """
+        retrying = AsyncRetrying(
+            sleep=asyncio.sleep,
+            retry=retry_if_exception_type(TransientError),
+            wait=self._wait,
+            stop=self._is_over,
+            before_sleep=self._tell,
+            reraise=True,
+        )
+        try:
+            return await retrying(self._once)
+        except TransientError as error:
+            error.tries = self.effort.requests
+            raise
+        except RejectedError as error:
+            error.tries = self.effort.requests + 1  # it was heard twice
+            raise
+
+    async def _once(self) -> Reply:
         """One try, in its turn."""
-        self.asleep = False
+        self._asleep = False
         if self.cover is not None:
             await self.cover()
         with await self._turn() as slot:
@@ -138,14 +119,14 @@ class _Tries:
                 reply = await self._in_time()
             except TransientError as error:
                 effort.lost -= error.kind == "connect"
-                self.asleep = naps() > slept and error.kind in BY_SLEEP and not self.woken
-                if self.asleep:
-                    self.woken = slot.excused = True
+                self._asleep = naps() > slept and error.kind in BY_SLEEP and not self._woken
+                if self._asleep:
+                    self._woken = slot.excused = True
                     raise
-                self.error = self._judged(error)
-                if self.error is error:
+                self._error = self._judged(error)
+                if self._error is error:
                     raise
-                raise self.error from error
+                raise self._error from error
             except (BackendError, ConfigurationError):
                 effort.lost -= 1
                 raise
@@ -157,34 +138,34 @@ class _Tries:
                 await self.keep(reply)
             return reply
 
-    def wait(self, _: RetryCallState) -> float:
+    def _wait(self, _: RetryCallState) -> float:
         """Seconds of this call's own until the next try; what the line holds back comes before its turn."""
-        if self.asleep:
+        if self._asleep:
             return 0.0
-        error = self.error
+        error = self._error
         assert error is not None
         if self.limiter.open or error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after):
             return 0.0
-        ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self.used - 1, 10))
+        ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self._used - 1, 10))
         # What the server asks for is a lower bound; the jitter on top keeps the waiting calls from returning at once.
         return min(LONGEST_WAIT, (error.retry_after or 0.0) + self.rng.uniform(0.0, ceiling))
 
-    def are_over(self, state: RetryCallState) -> bool:
+    def _is_over(self, state: RetryCallState) -> bool:
         """Whether this was the last try: there are enough of them, or no time is left for another one."""
-        if self.asleep:
+        if self._asleep:
             return False
         held = 0.0 if self.limiter.open else self.limiter.paused_for
         return (
-            self.hopeless
-            or self.used >= self.settings.max_tries
+            self._hopeless
+            or self._used >= self.settings.max_tries
             or max(state.upcoming_sleep, held) >= self._left() - _MOMENT
         )
 
-    def tell(self, state: RetryCallState) -> None:
+    def _tell(self, state: RetryCallState) -> None:
         """The observer hears of the next try, unless that is nobody's fault."""
-        if not self.asleep:
+        if not self._asleep:
             wait = max(state.upcoming_sleep, self.limiter.paused_for)
-            self.observer.retrying(self.call, str(self.error), wait)
+            self.observer.retrying(self.call, str(self._error), wait)
 
     async def _turn(self) -> Slot:
         if self.effort.began is None:
@@ -195,9 +176,9 @@ class _Tries:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
                 return await asyncio.wait_for(self.limiter.slot(self.tokens, again=True), left)
-        self.hopeless = True
-        self.error = self.error or TransientError(f"no turn came within {self.settings.total_timeout:.0f} s in all")
-        raise self.error
+        self._hopeless = True
+        self._error = self._error or TransientError(f"no turn came within {self.settings.total_timeout:.0f} s in all")
+        raise self._error
 
     async def _in_time(self) -> Reply:
         """The try under a total deadline: a server that drips a byte now and then ends here too."""
@@ -220,13 +201,13 @@ class _Tries:
 
     def _judged(self, error: TransientError) -> TransientError:
         """The error as it counts, or a better one in its slot."""
-        self.used += error.kind not in NOT_YET
+        self._used += error.kind not in NOT_YET
         if error.kind != "gateway" or error.elapsed is None or error.elapsed <= GATEWAY_SHORTEST:
             return error
-        earlier, self.gateway = self.gateway, error.elapsed
+        earlier, self._gateway = self._gateway, error.elapsed
         if earlier is None or abs(earlier - error.elapsed) > GATEWAY_ALIKE * max(earlier, error.elapsed):
             return error
-        self.hopeless = True
+        self._hopeless = True
         return TransientError(
             f"A gateway gave up waiting for {self.limiter.model} twice after about {error.elapsed:.0f} s: its limit "
             "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or go round the gateway.",

@@ -75,10 +75,10 @@ def ask(
         line = RateLimiter("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
         if before is not None:
             await before(line)
-        retrying = Retrying(line, settings_for(**settings), told, NoJitter())
+        retrying = Retrying(line, settings_for(**settings), told, CALL, server.send, effort, rng=NoJitter())
         outcome: Reply | Exception
         try:
-            outcome = await retrying.reply(CALL, server.send, effort)
+            outcome = await retrying.reply()
         except (BackendError, ConfigurationError) as error:
             outcome = error
         assert (0, 0) == (line.under_way, line.waiting)
@@ -142,8 +142,9 @@ def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
 def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -> None:
     async def story() -> Effort:
         effort, told = Effort(), Told()
-        retrying = Retrying(RateLimiter("m", 1, observer=told), settings_for(), told)
-        task = asyncio.ensure_future(retrying.reply(CALL, Server([REPLY], 10).send, effort))
+        line = RateLimiter("m", 1, observer=told)
+        retrying = Retrying(line, settings_for(), told, CALL, Server([REPLY], 10).send, effort)
+        task = asyncio.ensure_future(retrying.reply())
         await asyncio.sleep(1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -188,8 +189,8 @@ def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
     async def story() -> tuple[int, int]:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 16, observer=told, rng=NoJitter())
-        retrying = Retrying(line, settings_for(max_tries=2, total_timeout=10), told, NoJitter())
-        call = asyncio.ensure_future(retrying.reply(CALL, Server([trouble("line"), REPLY]).send, effort))
+        settings, send = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY]).send
+        call = asyncio.ensure_future(Retrying(line, settings, told, CALL, send, effort, rng=NoJitter()).reply())
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
         for _ in range(4):  # fresh calls probe
@@ -220,12 +221,17 @@ def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
 def test_the_total_time_goes_on_over_reasks() -> None:
     async def story() -> tuple[Reply, float]:
         told, effort = Told(), Effort()
-        retrying = Retrying(RateLimiter("m", 1, observer=told), settings_for(total_timeout=100), told)
-        await retrying.reply(CALL, Server([REPLY], 60).send, effort)
+        line = RateLimiter("m", 1, observer=told)
+
+        async def reply(seconds: float) -> None:
+            send = Server([REPLY], seconds).send
+            await Retrying(line, settings_for(total_timeout=100), told, CALL, send, effort).reply()
+
+        await reply(60)
         with pytest.raises(TransientError, match="no complete answer within 40 s"):
-            await retrying.reply(CALL, Server([REPLY], 60).send, effort)
+            await reply(60)
         with pytest.raises(TransientError, match="no turn came within 100 s"):
-            await retrying.reply(CALL, Server([REPLY]).send, effort)
+            await reply(0)
         return effort.requests, now()
 
     assert (2, 100) == run_virtual(story())
@@ -249,7 +255,7 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
-        await Retrying(line, settings_for(), told).reply(CALL, Server([reply]).send, effort, tokens=1000)
+        await Retrying(line, settings_for(), told, CALL, Server([reply]).send, effort, tokens=1000).reply()
         return await pass_through(line, tokens=1000)
 
     assert pytest.approx(5) == run_virtual(story())
@@ -260,7 +266,7 @@ def test_a_pause_is_waited_for_outside_of_a_place() -> None:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
-        call = asyncio.ensure_future(Retrying(line, settings_for(), told).reply(CALL, server.send, effort))
+        call = asyncio.ensure_future(Retrying(line, settings_for(), told, CALL, server.send, effort).reply())
         await asyncio.sleep(10)
         under_way = line.under_way
         await call

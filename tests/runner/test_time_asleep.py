@@ -134,8 +134,8 @@ def tried(
         line = RateLimiter("m", 4, observer=told, rng=NoJitter())
         values = RunSettings(em=ModelSettings(provider="local", model="m"), **settings)  # type: ignore[arg-type]
         try:
-            reply = await Retrying(line, values, told, NoJitter()).reply(CALL, lambda: send(effort.requests), effort)
-            return reply, line
+            tries = Retrying(line, values, told, CALL, lambda: send(effort.requests), effort, rng=NoJitter())
+            return await tries.reply(), line
         except TransientError as error:
             return error, line
 
