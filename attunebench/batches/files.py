@@ -39,10 +39,7 @@ from attunebench.codebook import Codebook, codebook_for, default_codebook, load_
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal
-from attunebench.protocol.read import expected_items
-from attunebench.results.votes import view_of
 from attunebench.runner.events import Observer
-from attunebench.runner.files import read_object
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.journal import RequestHash
     from attunebench.runner.events import RunSummary, Stop
-    from attunebench.runner.job import Job, Open
+    from attunebench.runner.job import Open
     from attunebench.runner.run import QuickScores
 
     Asks = AsyncIterator[tuple[Open, RequestHash]]
@@ -118,8 +115,8 @@ class CollectSummary:
         return not (self.left or self.problems)
 
 
-class _Unsent:
-    """Writes the results that the journal has all answers for, and hands the open asks to `take`: a
+class RequestFiles:
+    """Finishes the jobs that the journal has all answers for, and hands what is open to `take` (nobody by default): a
     `runner.run.Executor` that sends nothing, and needs no key and no price.
 
     `again`: how many further asks incomplete calls get on demand. `unchanged` counts results to which nothing new was
@@ -128,9 +125,11 @@ class _Unsent:
 
     notes: Sequence[str] = ()
 
-    def __init__(self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]], *, again: int = 0) -> None:
+    def __init__(
+        self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]] | None = None, *, again: int = 0
+    ) -> None:
         self.unchanged = self.waiting = 0
-        self._take = take
+        self._take = take or _pass_over
         self._again = again
         self._hashers = []
         for who, endpoint in enumerate(map(unsent, (settings.em, *settings.judges))):
@@ -151,9 +150,9 @@ class _Unsent:
 
     async def _open(self, run: Run) -> Asks:
         for job in run.jobs(again=self._again):
-            if job.answered and run.work.todos[job.key].again and not _is_news(job, run):
-                self.unchanged += 1
-            elif job.answered and job.records:
+            if job.answered and not run.work.is_news(job):
+                self.unchanged += bool(job.records)
+            elif job.answered:
                 await run.finish(job)
             self.waiting += len(job.waiting)
             for asked in job.open:
@@ -199,7 +198,7 @@ def plan_requests(
                 if plan is None or not new_only:
                     planned.add(asked, hashed)
 
-    executor = _Unsent(settings, write, again=1)
+    executor = RequestFiles(settings, write, again=1)
     ended = _run(executor, settings, codebook, conversations, quick_scores, origin.command)
     assert summary is not None
     summary.complete, summary.written = ended.complete_before + executor.unchanged, ended.written
@@ -208,7 +207,7 @@ def plan_requests(
 
 
 def _run(
-    executor: _Unsent,
+    executor: RequestFiles,
     settings: RunSettings,
     codebook: Codebook,
     conversations: Sequence[Conversation],
@@ -342,7 +341,7 @@ def _write_results(
             now[model, asked.call.identity, asked.ask.number] = hashed.request
         summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
 
-    executor = _Unsent(settings, see)
+    executor = RequestFiles(settings, see)
     ended = _run(executor, settings, book, talks, quick_scores, head.again)
     summary.written += ended.written
     summary.complete += ended.complete_before + executor.unchanged
@@ -352,7 +351,7 @@ def _write_results(
     if collected.mended or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
-        mending = _run(_Unsent(settings, _pass_over), settings, book, talks, quick_scores, head.again)
+        mending = _run(RequestFiles(settings), settings, book, talks, quick_scores, head.again)
         summary.written += mending.written
 
 
@@ -380,16 +379,3 @@ def _found(stored: str, results: Path, what: str, option: str) -> Path:
         where = f" at {path}" if stored else ""
         raise DataError(f"The {what} of the plan are not there{where}; name them with {option}. The answers are kept.")
     return path
-
-
-def _is_news(job: Job, run: Run) -> bool:
-    """Whether the answers of a job come to anything else than those in the result that is there."""
-    before = read_object(run.work.place(job)) or {}
-    counted, voted = before.get("calls"), view_of(before).voted
-    own = [record for record in job.records.values() if record.call.judge is None]
-    answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
-    now = (answered, sum(record.reasks > 0 for record in own))
-    if not isinstance(counted, Mapping) or now != (counted.get("answered_items"), counted.get("reasked")):
-        return True
-    judged = (record.call for record in job.records.values() if record.call.judge is not None)
-    return any(call.turn not in voted.get(run.settings.judges[call.judge or 0].model, ()) for call in judged)

@@ -77,6 +77,9 @@ class Work(Protocol):
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
         """Every job that is not done, planned when it is taken. `Job.assemble` makes what is written."""
 
+    def is_news(self, job: Job) -> bool:
+        """Whether what is there of the job comes to anything else than what was written of it before."""
+
     def place(self, job: Job) -> Path:
         """Where what comes of the job is written."""
 

@@ -194,6 +194,10 @@ class VoteWork:
             content = partial(self._content, candidate, sheet)
             yield Job(candidate.key, due, rules, known=known, assemble=content, context=sheet.conversation)
 
+    def is_news(self, job: Job) -> bool:
+        """See `Work.is_news`."""
+        return bool(job.records)
+
     def place(self, job: Job) -> Path:
         """See `Work.place`."""
         return self.todos[job.key].path

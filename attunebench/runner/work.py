@@ -14,14 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attunebench import coerce
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
 from attunebench.protocol.calls import Call, Mode
+from attunebench.protocol.read import expected_items
 from attunebench.results.assemble import stamped
 from attunebench.results.schema import Stamp
-from attunebench.results.votes import View, drafts_of, missing_votes, with_votes
+from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
@@ -145,6 +147,22 @@ class ConversationWork:
                 drafts = drafts_of(there)
             content = partial(self._content, todo)
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
+
+    def is_news(self, job: Job) -> bool:
+        """See `Work.is_news`."""
+        if not self.todos[job.key].again:
+            return bool(job.records)
+        before = self._folder.read(self._identity(*job.key)) or {}
+        counted, voted = coerce.block(before.get("calls")), view_of(before).voted
+        own = [record for record in job.records.values() if record.call.judge is None]
+        answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
+        if (answered, sum(record.reasks > 0 for record in own)) != (
+            counted.get("answered_items"),
+            counted.get("reasked"),
+        ):
+            return True
+        judged = (record.call for record in job.records.values() if record.call.judge is not None)
+        return any(call.turn not in voted.get(self._judges[call.judge or 0], ()) for call in judged)
 
     def place(self, job: Job) -> Path:
         """See `Work.place`."""
