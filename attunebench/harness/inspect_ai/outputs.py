@@ -17,15 +17,10 @@ from attunebench.backends.wire import read_completion
 from attunebench.errors import ItemError, TransientError
 from attunebench.text import printable
 
-_NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))
+NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))
 """Providers of Inspect that pass a schema over in silence: to send one would only be to say so."""
 _REJECTING = frozenset((400, 404, 422, 500, 501))
 _FORMAT = re.compile(r"response_format|json_schema|structured output|output_config|output_format|grammar|guided", re.I)
-
-
-def takes_schema(provider: str) -> bool:
-    """Whether Inspect's provider does anything with an answer's schema."""
-    return provider not in _NO_SCHEMA
 
 
 def rejects_schema(error: BaseException) -> bool:

@@ -39,7 +39,7 @@ from attunebench.backends.base import Reply, Request
 from attunebench.backends.baselines import open_baseline
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, UsageError
 from attunebench.harness.common import Study
-from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema, rule_behind, takes_schema
+from attunebench.harness.inspect_ai.outputs import NO_SCHEMA, read_output, rejects_schema, rule_behind
 from attunebench.harness.inspect_ai.study import STORE, model_named, study_of
 from attunebench.journal import Entry
 from attunebench.runner.job import Job, Open
@@ -174,7 +174,7 @@ class _Sample:
         model, wanted, heard = self.models[asked.who], self.study.settings.structured, False
         schemaless = self.asking.schemaless
         while True:
-            able = takes_schema(model_named(str(model)).provider) and str(model) not in schemaless
+            able = model_named(str(model)).provider not in NO_SCHEMA and str(model) not in schemaless
             constrained = wanted == "schema" or (wanted == "auto" and able)
             try:
                 output = await self._generate(model, asked, constrained=constrained)

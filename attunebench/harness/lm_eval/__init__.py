@@ -3,11 +3,7 @@
 The tasks are YAML files in a folder that `lm_eval --include_path` takes. Only `task` imports the framework.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-
-__all__ = ["include_path"]
 
 
 def include_path() -> Path:
