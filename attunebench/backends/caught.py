@@ -1,11 +1,10 @@
-"""From what was caught on the wire to a `Fault`: exceptions of the HTTP client and of the system, and error bodies.
+"""From a response, or from what was caught on the wire, to a reply or a `Fault`.
 
 Only describes; what a fault means stands in `faults`. No part of the key survives in what it describes.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import socket
@@ -14,13 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from aiohttp import ClientError, ClientPayloadError
-from aiohttp.http_exceptions import HttpProcessingError
-
 from attunebench.backends.faults import Fault, Line
-from attunebench.backends.session import SOCKS_ERRORS, StalledError, TooLargeError
 from attunebench.backends.wire import (
-    ServerError,
     completion_in,
     error_in,
     error_in_text,
@@ -43,34 +37,10 @@ LONGEST_HEADER = 200
 MOST_HEADERS = 40
 _SHOWN = 120
 """Bytes or characters of an unreadable body that the user is shown."""
-CATCHABLE: tuple[type[Exception], ...] = (
-    ClientError,
-    HttpProcessingError,
-    OSError,
-    asyncio.TimeoutError,
-    EOFError,
-    TooLargeError,
-    *SOCKS_ERRORS,
-)
-"""What a request may end in for reasons of the line's; anything else is a bug of ours."""
-
-_KEPT = frozenset(
-    (
-        "apim-request-id",
-        "cf-ray",
-        "date",
-        "openai-processing-ms",
-        "openai-version",
-        "request-id",
-        "retry-after",
-        "retry-after-ms",
-        "server",
-        "via",
-        "x-amzn-requestid",
-        "x-generation-id",
-        "x-request-id",
-    )
-)
+_KEPT = frozenset((
+    "apim-request-id", "cf-ray", "date", "openai-processing-ms", "openai-version", "request-id", "retry-after",
+    "retry-after-ms", "server", "via", "x-amzn-requestid", "x-generation-id", "x-request-id",
+))  # fmt: skip
 _KEPT_FAMILIES = ("x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-inference-")
 _KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
 
@@ -82,18 +52,14 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        body = parse_answer(content)
+        return outcome_of_body(parse_answer(content))
     except ValueError:
-        return Fault(line="body", message=_unreadable(status, content), parsed=False)
-    return outcome_of_body(body)
-
-
-def _unreadable(status: int, content: bytes) -> str:
-    """Why a body is no answer, with the words that it begins with."""
-    if content.strip():
-        return f'the body was cut or is no JSON; it begins "{tidy(content[:_SHOWN].decode("utf-8", "replace"))}"'
+        begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
     # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-    return "the body was empty" if status == 200 else f"the body was empty (status {status})"
+    said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+    if content.strip():
+        said = f'the body was cut or is no JSON; it begins "{begins}"'
+    return Fault(line="body", message=said, parsed=False)
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
@@ -117,19 +83,12 @@ def fault_of_response(status: int, content: bytes) -> Fault:
 
 
 def fault_of_error(
-    error: ServerError, *, status: int, headers: Mapping[str, str] | None = None, parsed: bool = True
+    error: Fault, *, status: int, headers: Mapping[str, str] | None = None, parsed: bool = True
 ) -> Fault:
-    """A fault from a status and what its body says; the status inside an error body under 200 counts."""
-    return Fault(
-        status=error.status or 0 if 200 <= status < 300 else status,
-        line="error body" if 200 <= status < 300 else "",
-        message=error.message,
-        code=error.code,
-        param=error.param,
-        metadata=error.metadata,
-        headers=headers or {},
-        parsed=parsed,
-    )
+    """What an error body says, under this status; the status inside the body counts under one of success."""
+    if not 200 <= status < 300:
+        return replace(error, status=status, headers=headers or {}, parsed=parsed)
+    return replace(error, line="error body", headers=headers or {}, parsed=parsed)
 
 
 def fault_of_exception(error: Exception) -> Fault:
@@ -169,7 +128,7 @@ def _read(error: BaseException, line: Line | Literal["late"]) -> Fault:
     if line == "late":
         return Fault(line="unreachable", message="it could not be made in time")
     if line == "timeout":
-        return Fault(line="timeout", message=tidy(str(error)) if isinstance(error, StalledError) else "")
+        return Fault(line="timeout", message=tidy(str(error)) if type(error).__name__ == "StalledError" else "")
     if line == "proxy":
         return _proxy_said(error, causes)
     if line in ("address", "client"):
@@ -177,8 +136,7 @@ def _read(error: BaseException, line: Line | Literal["late"]) -> Fault:
     told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
     if line == "encoding" or "ContentEncodingError" in told or "content-encoding" in told:
         return Fault(line="encoding", message="the body was not compressed as it said")
-    broke = isinstance(error, ClientPayloadError) or re.search("disconnected|closed connection", told)
-    if line == "body" and not broke:
+    if line == "body" and not re.search("ClientPayloadError|disconnected|closed connection", told):
         return Fault(line="body", message=_words(error))
     # The most telling cause decides, and speaks.
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):

@@ -14,28 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from attunebench.backends import wording
 from attunebench.backends.providers import PROVIDERS, THE_CLIENT
 from attunebench.backends.waits import asked_wait, day_ends_at, wait_in_words
-from attunebench.backends.wire import tidy
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
+LONGEST_SENTENCE = 300
+"""Characters of a server's own words that are passed on to the user."""
+# fmt: off
 Line = Literal[
-    "",
-    "timeout",
-    "unreachable",
-    "connection",
-    "unknown host",
-    "proxy",
-    "certificate",
-    "no tls",
-    "address",
-    "client",
-    "body",
-    "encoding",
-    "html",
-    "error body",
+    "", "timeout", "unreachable", "connection", "unknown host", "proxy", "certificate", "no tls", "address", "client",
+    "body", "encoding", "html", "error body",
 ]
+# fmt: on
 """What the line did where no status tells it."""
 Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 
@@ -112,14 +104,15 @@ SHORT_WAIT = 600.0
 
 def _no_money(fault: Fault) -> bool:
     """Whether money or credit is gone. A rate that is called a quota, and a day's limit, are not that."""
-    if _NO_MONEY_CODES.intersection(fault.code.split()) or wording.speaks_of_money(fault.text):
+    text = fault.text
+    if _NO_MONEY_CODES.intersection(fault.code.split()) or wording.speaks_of_money(text):
         return True
-    quota = fault.status in (0, 400, 403, 429) and wording.speaks_of_quota(fault.text)
     return (
-        quota
+        fault.status in (0, 400, 403, 429)
+        and wording.speaks_of_quota(text)
         and fault.wait is None
-        and not wording.speaks_of_rate(fault.text)
-        and not wording.speaks_of_day(fault.text)
+        and not wording.speaks_of_rate(text)
+        and not wording.speaks_of_day(text)
     )
 
 
@@ -135,215 +128,84 @@ def _rejected(fault: Fault) -> bool:
     return 400 <= fault.status < 500
 
 
+# fmt: off
 RULES: tuple[Rule, ...] = (
-    Rule(
-        "proxy",
-        lambda f: f.status == 407 or (f.line == "proxy" and 400 <= f.status < 500 and f.status not in _RETRIED),
-        "stop",
-        "The proxy on the way to {host} refuses the connection ({status}): check the address, user and password in "
-        "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY.",
-    ),
-    Rule(
-        "proxy's trouble",
-        lambda f: f.line == "proxy",
-        "retry",
-        "The proxy on the way to {provider} at {host} did not connect{says}",
-        "connect",
-    ),
-    Rule(
-        "moderated",
-        lambda f: (
-            (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
-            or _says(f, wording.names_moderation, 400, 403, 422)
-        ),
-        "refused",
-        "{provider}'s moderation refused the request to {model}{says}",
-    ),
-    Rule(
-        "wait for money",
-        lambda f: f.status == 402 and f.wait is not None,
-        "retry",
-        "{provider} holds back requests to {model} until earlier ones are paid (402){says}",
-        "money",
-    ),
-    Rule(
-        "money",
-        lambda f: f.status == 402 or _no_money(f),
-        "stop",
-        "{provider} has no money or quota left for your key ({key_state}){says}. "
-        "Top it up or wait for the next period, then repeat the command: finished calls are kept.",
-    ),
-    Rule(
-        "day",
-        _no_more_today,
-        "stop",
-        "{provider} accepts no more requests to {model} for today{says}. "
-        "Repeat the command {after_the_day}: finished calls are kept.",
-    ),
-    Rule(
-        "too long",
-        lambda f: _says(f, wording.names_long_input, 400, 413, 422, 500),
-        "item",
-        "The prompt is too long for {model} at {provider}{says}",
-    ),
-    Rule(
-        "too large",
-        lambda f: f.status == 413 or (f.status == 429 and wording.names_large_request(f.text)),
-        "item",
-        "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}",
-    ),
-    Rule(
-        "redirect",
-        lambda f: 300 <= f.status < 400,
-        "stop",
-        "The base URL {url} redirects to {location}, and a key is never sent after a redirect: "
-        "give the final address with --base-url.",
-    ),
-    Rule(
-        "key wanted",
-        lambda f: f.status == 401 or _says(f, wording.names_bad_key, 400, 403),
-        "stop",
-        "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}.",
-    ),
-    Rule(
-        "privacy",
-        lambda f: f.status == 404 and wording.names_privacy(f.text),
-        "stop",
-        "{provider} has no endpoint for {model} that your account's privacy settings allow{says}",
-    ),
-    Rule(
-        "moderated in other words",
-        lambda f: _says(f, wording.speaks_of_moderation, *_OWN),
-        "refused",
-        "{provider}'s moderation refused the request to {model}{says}",
-        doubtful=True,
-    ),
-    Rule(
-        "forbidden",
-        lambda f: f.status == 403 and (not f.known or wording.speaks_of_permission(f.text)),
-        "stop",
-        "{provider} at {url} does not allow {model} for this key ({key_state}){says}",
-    ),
-    Rule(
-        "model",
-        lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 410, 422),
-        "stop",
-        "{provider} at {url} has no model {model}: check the name{says}",
-    ),
-    Rule(
-        "path",
-        lambda f: (f.status in (404, 405) and not f.known) or _says(f, wording.names_wrong_path),
-        "stop",
-        "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
-        "{model}{says}",
-    ),
-    Rule(
-        "page",
-        lambda f: f.line == "html" and not f.answered,
-        "retry",
-        "{url}/chat/completions answers with a web page instead of JSON: check the base URL (most end in /v1){says}",
-        "body",
-    ),
-    Rule(
-        "host",
-        lambda f: f.line == "unknown host" and not f.answered,
-        "stop",
-        "The host {host} of {provider} is not known: check the base URL and the network connection.",
-    ),
-    Rule(
-        "certificate",
-        lambda f: f.line == "certificate",
-        "stop",
-        "{host} shows no certificate that can be trusted; name the file of its authority in SSL_CERT_FILE{says}",
-    ),
-    Rule(
-        "no tls",
-        lambda f: f.line == "no tls" and not f.answered,
-        "stop",
-        "{host} does not speak TLS at this address: is it http:// rather than https://{says}?",
-    ),
+    Rule("proxy", lambda f: f.status == 407 or (f.line == "proxy" and _rejected(f) and f.status not in _RETRIED),
+         "stop",
+         "The proxy on the way to {host} refuses the connection ({status}): check the address, user and password in "
+         "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY."),
+    Rule("proxy's trouble", lambda f: f.line == "proxy", "retry",
+         "The proxy on the way to {provider} at {host} did not connect{says}", "connect"),
+    Rule("moderated", lambda f: (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
+         or _says(f, wording.names_moderation, 400, 403, 422), "refused",
+         "{provider}'s moderation refused the request to {model}{says}"),
+    Rule("wait for money", lambda f: f.status == 402 and f.wait is not None, "retry",
+         "{provider} holds back requests to {model} until earlier ones are paid (402){says}", "money"),
+    Rule("money", lambda f: f.status == 402 or _no_money(f), "stop",
+         "{provider} has no money or quota left for your key ({key_state}){says}. "
+         "Top it up or wait for the next period, then repeat the command: finished calls are kept."),
+    Rule("day", _no_more_today, "stop",
+         "{provider} accepts no more requests to {model} for today{says}. "
+         "Repeat the command {after_the_day}: finished calls are kept."),
+    Rule("too long", lambda f: _says(f, wording.names_long_input, 400, 413, 422, 500), "item",
+         "The prompt is too long for {model} at {provider}{says}"),
+    Rule("too large", lambda f: f.status == 413 or (f.status == 429 and wording.names_large_request(f.text)), "item",
+         "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}"),
+    Rule("redirect", lambda f: 300 <= f.status < 400, "stop",
+         "The base URL {url} redirects to {location}, and a key is never sent after a redirect: "
+         "give the final address with --base-url."),
+    Rule("key wanted", lambda f: f.status == 401 or _says(f, wording.names_bad_key, 400, 403), "stop",
+         "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}."),
+    Rule("privacy", lambda f: f.status == 404 and wording.names_privacy(f.text), "stop",
+         "{provider} has no endpoint for {model} that your account's privacy settings allow{says}"),
+    Rule("moderated in other words", lambda f: _says(f, wording.speaks_of_moderation, *_OWN), "refused",
+         "{provider}'s moderation refused the request to {model}{says}", doubtful=True),
+    Rule("forbidden", lambda f: f.status == 403 and (not f.known or wording.speaks_of_permission(f.text)), "stop",
+         "{provider} at {url} does not allow {model} for this key ({key_state}){says}"),
+    Rule("model", lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 410, 422), "stop",
+         "{provider} at {url} has no model {model}: check the name{says}"),
+    Rule("path", lambda f: (f.status in (404, 405) and not f.known) or _says(f, wording.names_wrong_path), "stop",
+         "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
+         "{model}{says}"),
+    Rule("page", lambda f: f.line == "html" and not f.answered, "retry",
+         "{url}/chat/completions answers with a web page instead of JSON: check the base URL (most end in /v1){says}",
+         "body"),
+    Rule("host", lambda f: f.line == "unknown host" and not f.answered, "stop",
+         "The host {host} of {provider} is not known: check the base URL and the network connection."),
+    Rule("certificate", lambda f: f.line == "certificate", "stop",
+         "{host} shows no certificate that can be trusted; name the file of its authority in SSL_CERT_FILE{says}"),
+    Rule("no tls", lambda f: f.line == "no tls" and not f.answered, "stop",
+         "{host} does not speak TLS at this address: is it http:// rather than https://{says}?"),
     Rule("address", lambda f: f.line == "address", "stop", "Requests to {url} cannot be made{says}"),
     Rule("client", lambda f: f.line == "client", "stop", "The HTTP client refused to send the request{says}"),
-    Rule(
-        "rate",
-        lambda f: f.status == 429 or _says(f, wording.names_rate, 503),
-        "retry",
-        "{provider} takes no more requests to {model} for now{says}",
-        "rate",
-    ),
-    Rule(
-        "starting",
-        lambda f: _says(f, wording.names_loading, 425, 500, 502, 503),
-        "retry",
-        "{provider} is still loading {model}{says}",
-        "starting",
-    ),
-    Rule(
-        "gateway",
-        lambda f: f.status in (504, 524),
-        "retry",
-        "A gateway before {provider} gave up waiting for {model} ({status}{after}){says}",
-        "gateway",
-    ),
-    Rule(
-        "transient status",
-        lambda f: f.status in _RETRIED or f.status >= 500,
-        "retry",
-        "{provider} answered {status} for {model}{says}",
-    ),
-    Rule(
-        "too long in other words",
-        lambda f: _says(f, wording.speaks_of_long_input, 400, 413, 422),
-        "item",
-        "The request is too long for {model} at {provider}{says}",
-        doubtful=True,
-    ),
-    Rule(
-        "larger limit",
-        lambda f: (f.reask > 0 or f.answered) and _says(f, wording.names_limit, 400, 422),
-        "item",
-        "{provider} takes no larger limit of tokens for {model}{says}",
-    ),
-    Rule(
-        "limit",
-        lambda f: _says(f, wording.names_limit, 400, 422),
-        "stop",
-        "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}",
-    ),
-    Rule(
-        "rejected call",
-        lambda f: f.known and _rejected(f),
-        "skip",
-        "{provider} answers other requests to {model} and rejects this one ({status}){says}",
-        doubtful=True,
-    ),
+    Rule("rate", lambda f: f.status == 429 or _says(f, wording.names_rate, 503), "retry",
+         "{provider} takes no more requests to {model} for now{says}", "rate"),
+    Rule("starting", lambda f: _says(f, wording.names_loading, 425, 500, 502, 503), "retry",
+         "{provider} is still loading {model}{says}", "starting"),
+    Rule("gateway", lambda f: f.status in (504, 524), "retry",
+         "A gateway before {provider} gave up waiting for {model} ({status}{after}){says}", "gateway"),
+    Rule("transient status", lambda f: f.status in _RETRIED or f.status >= 500, "retry",
+         "{provider} answered {status} for {model}{says}"),
+    Rule("too long in other words", lambda f: _says(f, wording.speaks_of_long_input, 400, 413, 422), "item",
+         "The request is too long for {model} at {provider}{says}", doubtful=True),
+    Rule("larger limit", lambda f: (f.reask > 0 or f.answered) and _says(f, wording.names_limit, 400, 422), "item",
+         "{provider} takes no larger limit of tokens for {model}{says}"),
+    Rule("limit", lambda f: _says(f, wording.names_limit, 400, 422), "stop",
+         "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}"),
+    Rule("rejected call", lambda f: f.known and _rejected(f), "skip",
+         "{provider} answers other requests to {model} and rejects this one ({status}){says}", doubtful=True),
     Rule("rejected", _rejected, "stop", "{provider} rejected the request to {model} ({status}){says}"),
-    Rule(
-        "timeout",
-        lambda f: f.line == "timeout",
-        "retry",
-        "{provider} at {host} did not answer in time{says}",
-        "timeout",
-    ),
-    Rule(
-        "unreachable",
-        lambda f: f.line in ("unreachable", "unknown host", "no tls"),
-        "retry",
-        "The connection to {provider} at {url} could not be made{says}",
-        "connect",
-    ),
-    Rule(
-        "connection",
-        lambda f: f.line == "connection",
-        "retry",
-        "The connection to {provider} at {url} failed{says}",
-        "line",
-    ),
-    Rule(
-        "error body", lambda f: f.line == "error body", "retry", "{provider} sent an error in place of an answer{says}"
-    ),
+    Rule("timeout", lambda f: f.line == "timeout", "retry", "{provider} at {host} did not answer in time{says}",
+         "timeout"),
+    Rule("unreachable", lambda f: f.line in ("unreachable", "unknown host", "no tls"), "retry",
+         "The connection to {provider} at {url} could not be made{says}", "connect"),
+    Rule("connection", lambda f: f.line == "connection", "retry", "The connection to {provider} at {url} failed{says}",
+         "line"),
+    Rule("error body", lambda f: f.line == "error body", "retry",
+         "{provider} sent an error in place of an answer{says}"),
     Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}", "body"),
 )
+# fmt: on
 """Read from the top; the last row takes everything."""
 
 
@@ -371,8 +233,7 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
     says = fault.message.strip().rstrip(".")
     variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
-    if endpoint.key_source == THE_CLIENT:
-        remedy = "check the client's credentials"
+    location = printable(fault.headers.get("location", ""), LONGEST_SENTENCE).split("?")[0]
     return {
         "provider": endpoint.provider,
         "model": endpoint.model,
@@ -382,9 +243,9 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "says": f": {says}" if says else "",
         "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
         "after_the_day": _after_the_day(fault),
-        "location": tidy(fault.headers.get("location", "")).split("?")[0] or "another address",
+        "location": location or "another address",
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
-        "key_remedy": remedy,
+        "key_remedy": "check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
     }
 
 

@@ -22,6 +22,7 @@ from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench._version import __version__
 from attunebench.errors import ConfigurationError
@@ -43,12 +44,6 @@ MOST_BYTES = 64 * 1024 * 1024
 _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: many servers close theirs after 5, and a request that crosses it is lost."""
 _LONGEST_HEADER = 64 * 1024
-SOCKS_ERRORS: tuple[type[Exception], ...] = (
-    (aiohttp_socks.ProxyError, aiohttp_socks.ProxyConnectionError, aiohttp_socks.ProxyTimeoutError)
-    if aiohttp_socks
-    else ()
-)
-"""What the optional package for SOCKS proxies raises beside the client's exceptions."""
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
 
 
@@ -58,6 +53,14 @@ class StalledError(asyncio.TimeoutError):
 
 class TooLargeError(ValueError):
     """A body is larger than it may be."""
+
+
+CATCHABLE: tuple[type[Exception], ...] = (
+    aiohttp.ClientError, HttpProcessingError, OSError, asyncio.TimeoutError, EOFError, TooLargeError,
+    *((aiohttp_socks.ProxyError, aiohttp_socks.ProxyConnectionError, aiohttp_socks.ProxyTimeoutError)
+      if aiohttp_socks else ()),
+)  # fmt: skip
+"""What a request may end in for reasons of the line's: see `caught.fault_of_exception`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ raise, which the SDK passes on and `caught` reads. Loaded with the first backend
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,11 @@ import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit, OpenAIError
 
-from attunebench.backends.caught import CATCHABLE
 from attunebench.backends.session import (
+    CATCHABLE,
     IDLE,
     LONGEST_CONNECT,
     MOST_BYTES,
-    Route,
     StalledError,
     TooLargeError,
     open_session,
@@ -32,12 +31,12 @@ from attunebench.errors import ConfigurationError
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
+CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *CATCHABLE)
+"""What a request of the SDK's may end in without a response; anything else is a bug of ours."""
 MOMENT = 0.5
 """Seconds by which this client's own total is behind that of its callers."""
 _LARGE = 1 << 20
 """Bytes: aiohttp writes larger bodies piece by piece, so that the other calls go on."""
-
-
 _LEFT_OUT: Any = {
     name: Omit()
     for name in ("Accept", "User-Agent", "X-Stainless-Arch", "X-Stainless-Async", "X-Stainless-Lang", "X-Stainless-OS",
@@ -45,103 +44,6 @@ _LEFT_OUT: Any = {
 }  # fmt: skip
 """Headers that the SDK need not make, since none of its own leaves: a sixth of its time."""
 _url = lru_cache(httpx2.URL)
-CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *CATCHABLE)
-"""What a request of the SDK's may end in without a response; anything else is a bug of ours."""
-
-
-class Transport(httpx2.AsyncBaseTransport):
-    """Sends to one host, in one running loop, with these headers and no others but those of the content.
-
-    A request's read timeout is the time for the whole response, which has up to `MOST_BYTES`. Without one, as for
-    files, a body may be of any length as long as a byte comes every `IDLE` seconds. No redirect is followed: a key
-    would go along.
-    """
-
-    def __init__(self, route: Route, headers: Mapping[str, str], connections: int) -> None:
-        self._route = route
-        self._headers = {**headers, **route.headers}
-        self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self._session is None:
-            self._session = open_session(self._route, connections=self._connections)
-        times = request.extensions["timeout"]
-        total = times["read"]
-        content, headers = _content(request)
-        if request.headers.get("Accept-Encoding") == "identity":
-            headers["Accept-Encoding"] = "identity"
-        response = await self._session.request(
-            request.method,
-            str(request.url),
-            data=content,
-            headers=self._headers | headers,
-            timeout=aiohttp.ClientTimeout(
-                total=None if total is None else total + MOMENT,
-                sock_connect=min(times["connect"] or LONGEST_CONNECT, LONGEST_CONNECT),
-                sock_read=IDLE if total is None else None,
-            ),
-            **self._route.options,
-        )
-        return httpx2.Response(
-            response.status,
-            # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
-            headers=[(name, value) for name, value in response.raw_headers if name.lower() != b"content-encoding"],
-            stream=_Body(response, None if total is None and response.status < 300 else MOST_BYTES),
-            extensions={"encoding": response.headers.get("Content-Encoding")},
-        )
-
-    async def aclose(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
-
-class _Body(httpx2.AsyncByteStream):
-    """A response's bytes. Raises StalledError after `IDLE` seconds without any, TooLargeError beyond `most`."""
-
-    def __init__(self, response: aiohttp.ClientResponse, most: int | None) -> None:
-        self._response = response
-        self._most = most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        content, clock, size = self._response.content, asyncio.get_running_loop().time, 0
-        while not content.at_eof():
-            # What has arrived is taken as it is: waiting for it costs a task where Python is older than 3.12.
-            if not (part := content.read_nowait()):
-                start = clock()
-                try:
-                    part = await asyncio.wait_for(content.readany(), IDLE)
-                except asyncio.TimeoutError as error:
-                    if clock() - start < IDLE:  # the whole try's time is over
-                        raise
-                    raise StalledError(f"no byte for {IDLE:.0f} s") from error
-            size += len(part)
-            if self._most is not None and size > self._most:
-                raise TooLargeError(f"the body is larger than {self._most >> 20} MB")
-            yield part
-
-    async def aclose(self) -> None:
-        self._response.release()
-
-
-class _HttpClient(httpx2.AsyncClient):
-    """Sends by its transport and no more: httpx2 itself would log each request, keep cookies and read redirects."""
-
-    def build_request(self, method: str, url: Any, *, timeout: Any = None, **content: Any) -> httpx2.Request:
-        times = httpx2.Timeout(timeout).as_dict()
-        return httpx2.Request(method, _url(url), extensions={"timeout": times}, **content)
-
-    async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
-        response = await self._transport.handle_async_request(request)
-        response.request = request
-        try:
-            if not stream:
-                await response.aread()
-        except BaseException:
-            await response.aclose()
-            raise
-        return response
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
@@ -149,7 +51,7 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
 
     Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not read).
     """
-    transport = Transport(route_to(endpoint), endpoint.credentials, connections)
+    http_client = HttpClient(endpoint, connections)
     try:
         return AsyncOpenAI(
             api_key=endpoint.key.get_secret_value(),
@@ -157,12 +59,10 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
             max_retries=0,
             default_headers=_LEFT_OUT,
             default_query={"api-version": endpoint.api_version} if endpoint.api_version else None,
-            http_client=_HttpClient(transport=transport, trust_env=False),
+            http_client=http_client,
         )
     except (OpenAIError, httpx2.InvalidURL) as error:
-        raise ConfigurationError(
-            f"The openai SDK does not take {endpoint.base_url!r} as a base URL: {error}."
-        ) from None
+        raise ConfigurationError(f"The openai SDK takes no such base URL as {endpoint.base_url!r}: {error}") from None
 
 
 async def responded(call: Awaitable[httpx2.Response]) -> httpx2.Response:
@@ -179,13 +79,101 @@ async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
     return await asyncio.wait_for(responded(call), seconds)
 
 
+class HttpClient(httpx2.AsyncClient):
+    """Sends to one endpoint with its headers and no others. httpx2 itself would log each request, keep cookies, read
+    the environment and follow redirects, to which a key would go along.
+
+    A request's read timeout is the time for the whole response, which has up to `MOST_BYTES`. Without one, as for
+    files, a body may be of any length as long as a byte comes every `IDLE` seconds.
+    """
+
+    def __init__(self, endpoint: Endpoint, connections: int) -> None:
+        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
+        self._route = route_to(endpoint)
+        self._sent_headers = {**endpoint.credentials, **self._route.headers}
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    def build_request(self, method: str, url: Any, *, timeout: Any = None, **content: Any) -> httpx2.Request:
+        times = httpx2.Timeout(timeout).as_dict()
+        return httpx2.Request(method, _url(url), extensions={"timeout": times}, **content)
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
+        if self._session is None:
+            self._session = open_session(self._route, connections=self._connections)
+        times = request.extensions["timeout"]
+        total = times["read"]
+        content, headers = _content(request)
+        if request.headers.get("Accept-Encoding") == "identity":
+            headers["Accept-Encoding"] = "identity"
+        answer = await self._session.request(
+            request.method,
+            str(request.url),
+            data=content,
+            headers=self._sent_headers | headers,
+            timeout=aiohttp.ClientTimeout(
+                total=None if total is None else total + MOMENT,
+                sock_connect=min(times["connect"] or LONGEST_CONNECT, LONGEST_CONNECT),
+                sock_read=IDLE if total is None else None,
+            ),
+            **self._route.options,
+        )
+        response = httpx2.Response(
+            answer.status,
+            # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
+            headers=[(name, value) for name, value in answer.raw_headers if name.lower() != b"content-encoding"],
+            stream=_Body(answer, None if total is None and answer.status < 300 else MOST_BYTES),
+            extensions={"encoding": answer.headers.get("Content-Encoding")},
+            request=request,
+        )
+        try:
+            if not stream:
+                await response.aread()
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+class _Body(httpx2.AsyncByteStream):
+    """A response's bytes. Raises StalledError after `IDLE` seconds without any, TooLargeError beyond `most`."""
+
+    def __init__(self, answer: aiohttp.ClientResponse, most: int | None) -> None:
+        self._answer = answer
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        content, clock, size = self._answer.content, asyncio.get_running_loop().time, 0
+        while not content.at_eof():
+            # What has arrived is taken as it is: waiting for it costs a task where Python is older than 3.12.
+            if not (part := content.read_nowait()):
+                start = clock()
+                try:
+                    part = await asyncio.wait_for(content.readany(), IDLE)
+                except asyncio.TimeoutError as error:
+                    if clock() - start < IDLE:  # the whole try's time is over
+                        raise
+                    raise StalledError(f"no byte for {IDLE:.0f} s") from error
+            size += len(part)
+            if self._most is not None and size > self._most:
+                raise TooLargeError(f"the body is larger than {self._most >> 20} MB")
+            yield part
+
+    async def aclose(self) -> None:
+        self._answer.release()
+
+
 def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
     """What aiohttp is given as the request's content, and the headers that say what that is."""
     try:
         body = request.content
     except httpx2.RequestNotRead:
-        names = ("Content-Type", "Content-Length")
-        return _pieces(request), {name: request.headers[name] for name in names}
+        return _pieces(request), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
     return (body if len(body) < _LARGE else BytesIO(body)) or None, {"Content-Type": "application/json"} if body else {}
 
 

@@ -10,13 +10,13 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
+from attunebench.backends.faults import LONGEST_SENTENCE, Fault
 from attunebench.backends.messages import arguments_in, read_content, reasoning_of
 from attunebench.backends.streams import body_of_stream
 from attunebench.backends.waits import WAIT_FIELDS
@@ -26,9 +26,6 @@ from attunebench.text import encodable, printable
 
 LONGEST_NAME = 4096
 """Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
-LONGEST_SENTENCE = 300
-"""Characters of a server's own words that are passed on to the user."""
-
 _DECODER = json.JSONDecoder(strict=False)
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
 _TOO_MANY = 10**12
@@ -46,18 +43,6 @@ _BESIDE = ("model", "provider", "usage")
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerError:
-    """What an error body says. `status`: the code inside the body where it is an HTTP status, else None; `code`: all
-    textual codes and types in lower case, "" where there are none; `message`: the most useful sentence, perhaps ""."""
-
-    message: str = ""
-    code: str = ""
-    param: str = ""
-    status: int | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
@@ -164,8 +149,12 @@ def read_completion(body: Any) -> Reply | None:
     )
 
 
-def error_in(body: Any) -> ServerError | None:
-    """The error in a body, beside or in place of an answer; None where the body speaks of none."""
+def error_in(body: Any) -> Fault | None:
+    """The error in a body, beside or in place of an answer; None where the body speaks of none.
+
+    `Fault.status` is the code inside the body where it is an HTTP status, `code` all textual codes and types in lower
+    case, `message` the most useful sentence, perhaps "".
+    """
     if isinstance(body, list):
         return next((error for entry in body if (error := error_in(entry))), None)
     if not isinstance(body, Mapping):
@@ -179,26 +168,24 @@ def error_in(body: Any) -> ServerError | None:
             return _described(verdict, body)
     choices = body.get("choices")
     if isinstance(choices, list) and choices:
-        choice = choices[0]
-        error = choice.get("error") if isinstance(choice, Mapping) else None
+        error = choices[0].get("error") if isinstance(choices[0], Mapping) else None
         return _described(error, {}) if says_something(error) else None
     errors = body.get("errors")
     if says_something(errors):
         return _described(errors[0] if isinstance(errors, list) else errors, body)
-    if body.get("object") == "error" or body.get("type") == "error" or any(_text(body.get(k)) for k in _MESSAGE_KEYS):
-        return _described(body, {})
-    return _described(body, {}) if isinstance(body.get("detail"), list | Mapping) else None
+    described = "error" in (body.get("object"), body.get("type")) or isinstance(body.get("detail"), list | Mapping)
+    return _described(body, {}) if described or any(_text(body.get(key)) for key in _MESSAGE_KEYS) else None
 
 
-def error_in_text(content: bytes) -> ServerError:
+def error_in_text(content: bytes) -> Fault:
     """The error in a body of any kind; of a page of HTML its title or its first words."""
     try:
         body = parse_answer(content)
     except ValueError:
         page = content[:20_000].decode("utf-8", errors="replace")
         title = _TITLE.search(page)
-        return ServerError(message=tidy(unescape(title.group(1) if title else _TAG.sub(" ", page))))
-    return error_in(body) or ServerError(message=tidy(body) if isinstance(body, str) else "")
+        return Fault(message=tidy(unescape(title.group(1) if title else _TAG.sub(" ", page))))
+    return error_in(body) or Fault(message=tidy(body) if isinstance(body, str) else "")
 
 
 def looks_like_html(content: bytes) -> bool:
@@ -211,35 +198,28 @@ def tidy(text: str) -> str:
     return printable(text, LONGEST_SENTENCE)
 
 
-def _described(error: Any, around: Mapping[str, Any]) -> ServerError:
+def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     if not isinstance(error, Mapping):
-        around_message = _text(around.get("message"))
-        message = error if isinstance(error, str) else around_message or json.dumps(error, default=str)
-        return ServerError(message=tidy(around_message or message), code=_code(around), status=_status(around))
-    metadata = _metadata(error)
-    param = _text(error.get("param")) or _location(error.get("detail"))
+        message = _text(around.get("message")) or (error if isinstance(error, str) else json.dumps(error, default=str))
+        return Fault(message=tidy(message), code=_code(around), status=_status(around))
+    # Beside the message stand OpenRouter's metadata, or the details of Google's dialect, here as one mapping.
+    metadata = error.get("metadata")
+    if not isinstance(metadata, Mapping):
+        details = error.get("details")
+        entries = [entry for entry in details[:10] if isinstance(entry, Mapping)] if isinstance(details, list) else []
+        metadata = {str(key): value for entry in entries for key, value in entry.items()}
+    metadata = {**{name: error[name] for name in WAIT_FIELDS if name in error}, **metadata}
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
     if raw := _text(metadata.get("raw")):
         message = f"{message}: {error_in_text(raw.encode('utf-8', 'replace')).message or raw}"
-    return ServerError(
+    return Fault(
         message=tidy(message),
         code=_code(error),
-        param=param or "",
+        param=_text(error.get("param")) or _location(error.get("detail")) or "",
         status=_status(error) or _status(around),
         metadata=metadata,
     )
-
-
-def _metadata(error: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands beside the message: OpenRouter's metadata, or the details of Google's dialect as one mapping."""
-    waits = {name: error[name] for name in WAIT_FIELDS if name in error}
-    metadata = error.get("metadata")
-    if isinstance(metadata, Mapping):
-        return {**waits, **metadata}
-    details = error.get("details")
-    entries = [entry for entry in details if isinstance(entry, Mapping)] if isinstance(details, list) else []
-    return waits | {str(key): value for entry in entries[:10] for key, value in entry.items()}
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
@@ -269,13 +249,13 @@ def _code(error: Mapping[str, Any]) -> str:
     return " ".join(text.lower() for text in texts if text)
 
 
-def _status(error: Mapping[str, Any]) -> int | None:
+def _status(error: Mapping[str, Any]) -> int:
     for key in ("code", "status", "status_code"):
         value = error.get(key)
         number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
         if isinstance(number, int) and 400 <= number <= 599:
             return number
-    return None
+    return 0
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

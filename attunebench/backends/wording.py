@@ -34,7 +34,7 @@ names_bad_key: Meaning = _any(
 names_missing_model: Meaning = _any(
     r"model_not_found|model.{0,80}(not found|does not exist|not exist)|(not a valid|invalid|unknown|no such) model",
     r"model.{0,80}(deprecated|retired|decommissioned|discontinued|no longer (available|supported)|not activated)",
-    r"no endpoints found|model_?(not_?open|decommissioned)|模型.{0,60}不存在",
+    r"no endpoints found|model_?(not_?open|decommissioned)|deployment_?not_?found|模型.{0,60}不存在",
 )
 names_privacy: Meaning = _any(r"data policy|privacy|guardrail")
 names_wrong_path: Meaning = _any(r"unexpected endpoint|invalid url|unknown (endpoint|route)|cannot post|no route")

@@ -19,9 +19,8 @@ from pydantic import SecretStr
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from attunebench import eventloop
-from attunebench.backends.caught import CATCHABLE
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.session import IDLE, LONGEST_CONNECT, open_session, route_to
+from attunebench.backends.session import CATCHABLE, IDLE, LONGEST_CONNECT, open_session, route_to
 from attunebench.datasets import bounds
 from attunebench.datasets.failures import OTHERWISE, error_of_exception, error_of_status, given_up, next_address
 from attunebench.datasets.partfile import PartFile, Version

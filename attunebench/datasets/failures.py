@@ -38,7 +38,7 @@ def error_of_status(status: int, headers: Mapping[str, str], address: Address) -
 
 
 def error_of_exception(error: Exception, address: Address) -> AttuneBenchError:
-    """The error for what the HTTP client or the system raised (`caught.CATCHABLE`)."""
+    """The error for what the HTTP client or the system raised (`session.CATCHABLE`)."""
     fault = fault_of_exception(error)
     said = printable(fault.message, 200).rstrip(".")
     host = address.host

@@ -17,10 +17,10 @@ from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, T
 from keys import OPENROUTER_KEY as KEY
 from pydantic import SecretStr
 
-from attunebench.backends.caught import CATCHABLE, EXCEPTIONS, fault_of_error, fault_of_exception, located
+from attunebench.backends.caught import EXCEPTIONS, fault_of_error, fault_of_exception, located
 from attunebench.backends.faults import RULES, Fault, Rule, error_for, rule_for
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.session import StalledError, TooLargeError
+from attunebench.backends.session import CATCHABLE, StalledError, TooLargeError
 from attunebench.backends.transport import CLIENT_ERRORS
 from attunebench.backends.wire import error_in_text
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError

@@ -143,27 +143,27 @@ def test_a_body_without_a_choice_holds_no_reply(body: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "message", "code", "status"),
     [
-        ({"error": {"message": "Bad", "code": "c", "type": "t"}}, "Bad", "c t", None),
+        ({"error": {"message": "Bad", "code": "c", "type": "t"}}, "Bad", "c t", 0),
         ({"error": {"message": "Bad", "code": 502}}, "Bad", "", 502),
         ({"error": {"message": "Bad", "code": "429"}, "choices": None}, "Bad", "429", 429),
-        ({"error": "Bad"}, "Bad", "", None),
+        ({"error": "Bad"}, "Bad", "", 0),
         ({"object": "error", "message": "Bad", "code": 400}, "Bad", "", 400),
-        ({"detail": [{"loc": ["body", "seed"], "msg": "Bad", "input": "a secret prompt"}]}, "seed: Bad", "", None),
-        ({"detail": "Bad"}, "Bad", "", None),
-        ([{"error": {"message": "Bad", "status": "INVALID"}}], "Bad", "invalid", None),
+        ({"detail": [{"loc": ["body", "seed"], "msg": "Bad", "input": "a secret prompt"}]}, "seed: Bad", "", 0),
+        ({"detail": "Bad"}, "Bad", "", 0),
+        ([{"error": {"message": "Bad", "status": "INVALID"}}], "Bad", "invalid", 0),
         ({"title": "Bad", "status": 404, "detail": ""}, "Bad", "", 404),
-        ({"errors": [{"message": "Bad"}]}, "Bad", "", None),
-        ({"message": "Bad"}, "Bad", "", None),
+        ({"errors": [{"message": "Bad"}]}, "Bad", "", 0),
+        ({"message": "Bad"}, "Bad", "", 0),
         ({"choices": [{"error": {"message": "Bad", "code": 502}, "message": {"content": ""}}]}, "Bad", "", 502),
         (
             {"error": {"message": "Provider error", "metadata": {"raw": '{"error": {"message": "Bad"}}'}}},
             "Provider error: Bad",
             "",
-            None,
+            0,
         ),
     ],
 )
-def test_errors_are_found_in_every_dialect(body: Any, message: str, code: str, status: int | None) -> None:
+def test_errors_are_found_in_every_dialect(body: Any, message: str, code: str, status: int) -> None:
     error = error_in(body)
     assert error is not None
     assert (message, code, status) == (error.message, error.code, error.status)
