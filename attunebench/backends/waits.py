@@ -19,19 +19,14 @@ UNSURE = 120.0
 """Seconds at most for a reset of which nobody says that it is the one to wait for."""
 _RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
-_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[dhms]))+")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])")
-_SAID_UNITS = {"d": 86400.0, "da": 86400.0, "h": 3600.0, "ho": 3600.0, "hr": 3600.0, "m": 60.0, "mi": 60.0, "s": 1.0}
-_SAID_UNITS |= {"se": 1.0, "ms": 0.001}
-_SAID_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])", re.I)
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_PART = r"(\d+(?:\.\d+)?) ?(ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])"
+_DURATION = rf"(?:{_PART},? ?(?:and )?)+"
 _SAID = re.compile(
     r"\b(retry|again|wait|resets?|retrying|available|back)\b"
-    r"( (your request|again|after|in|for|at least|about|another))* ?"
-    rf"(?:{_SAID_PART.pattern},? ?(and )?)+",
+    rf"( (your request|again|after|in|for|at least|about|another))* ?{_DURATION}",
     re.I,
 )
-_WORDS = re.compile(rf"(?:{_SAID_PART.pattern},? ?(and )?)+", re.I)
 _CLOCK = re.compile(r"(\d{1,3}):(\d\d):(\d\d)")
 _SAID_IN_CHINESE = re.compile(r"(\d+(?:\.\d+)?) ?(毫秒|秒|分钟|个?小时|天)[钟之]?(?:后|以后)")
 _CHINESE_UNITS = {"毫秒": 0.001, "秒": 1.0, "分钟": 60.0, "小时": 3600.0, "个小时": 3600.0, "天": 86400.0}
@@ -39,7 +34,6 @@ WAIT_FIELDS: Mapping[str, float] = {
     "retryDelay": 1.0, "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001,
 }  # fmt: skip
 """Fields of an error's body that say how long to wait, and their unit where it is not said."""
-_FRACTION = re.compile(r"\.\d+")
 
 
 def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
@@ -57,8 +51,8 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
         asked = _in_fields(metadata)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
-        said = wait_in_message(message)
-        return reset_after(headers) if said is None else said
+        said = _in_sentence(message)
+        return _until_reset(headers) if said is None else said
     return asked
 
 
@@ -73,29 +67,28 @@ def _in_fields(fields: Mapping[str, Any]) -> float | None:
     return None
 
 
-def wait_in_message(message: str) -> float | None:
+def _in_sentence(message: str) -> float | None:
     """Seconds from a sentence such as "Please try again in 7m12s" or "wait 39600 seconds", or None."""
-    found = _SAID.search(message)
-    if found is None:
-        chinese = _SAID_IN_CHINESE.search(message)
-        seconds = float(chinese[1]) * _CHINESE_UNITS[chinese[2]] if chinese else 0.0
-    else:
-        seconds = _in_parts(found[0])
+    seconds = 0.0
+    if said := _SAID.search(message):
+        seconds = _sum_of_parts(said[0])
+    elif chinese := _SAID_IN_CHINESE.search(message):
+        seconds = float(chinese[1]) * _CHINESE_UNITS[chinese[2]]
     return seconds if 0 < seconds <= LONGEST_SENSIBLE else None
-
-
-def _in_parts(text: str) -> float:
-    return sum(float(number) * _SAID_UNITS[unit[:2].lower()] for number, unit in _SAID_PART.findall(text))
 
 
 def _in_words(text: str) -> float | None:
     """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
-    compact = text.strip().lower().replace(" ", "")
-    if (seconds := _duration(compact.removeprefix("p").replace("t", "", 1))) is not None:
-        return seconds
-    if clock := _CLOCK.fullmatch(compact):
+    text = text.strip()
+    if clock := _CLOCK.fullmatch(text):
         return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3])
-    return _in_parts(text) if _WORDS.fullmatch(text.strip()) else None
+    text = re.sub(r"^p?(\d+d)?t?", r"\1", text, flags=re.I)
+    return _sum_of_parts(text) if re.fullmatch(_DURATION, text, re.I) else None
+
+
+def _sum_of_parts(text: str) -> float:
+    parts = re.findall(_PART, text.lower())
+    return sum(float(number) * (0.001 if unit == "ms" else _UNITS[unit[0]]) for number, unit in parts)
 
 
 def wait_in_words(seconds: float) -> str:
@@ -113,12 +106,8 @@ def day_ends_at(zone: str) -> float:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from the headers `retry-after-ms` or `retry-after` (a number, a time, or an HTTP date), names in lower
-    case.
-
-    A date counts against the response's own clock, since ours may be wrong. None where nothing is asked, where it
-    cannot be read, or where it is no wait at all: the caller's own backoff holds then.
-    """
+    """Seconds from `retry-after-ms` or `retry-after` (a number, a time, or an HTTP date), names in lower case; None
+    where nothing is asked, where it cannot be read, or where it is no wait at all."""
     milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000 if milliseconds > 0 else None
@@ -126,8 +115,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return seconds if seconds is not None and seconds > 0 else None
 
 
-def reset_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`, names in lower case.
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`.
 
     Values are durations (`6m0s`, `7.66s`, `500ms`), seconds, a time since 1970 in seconds or milliseconds, or a date.
     Of several limits the one counts of which nothing remains; where none says so, the longest, up to `UNSURE`: the
@@ -144,20 +133,16 @@ def reset_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
-    number = _number(value)
+    """Seconds until a moment, or those of a duration, by the server's clock where it shows it."""
+    number, now = _number(value), _date(headers.get("date", "")) or datetime.now(timezone.utc)
     if number is None:
         if (seconds := _in_words(value)) is not None:
             return seconds
         moment = _iso(value) or _date(value)
-        return (moment - _now(headers)).total_seconds() if moment else None
+        return (moment - now).total_seconds() if moment else None
     if number < _EPOCH_SECONDS:
         return number
-    return number / (1000 if number >= _EPOCH_MILLISECONDS else 1) - _now(headers).timestamp()
-
-
-def _now(headers: Mapping[str, str]) -> datetime:
-    """The server's clock where it shows it."""
-    return _date(headers.get("date", "")) or datetime.now(timezone.utc)
+    return number / (1000 if number >= _EPOCH_MILLISECONDS else 1) - now.timestamp()
 
 
 def _number(text: str) -> float | None:
@@ -168,26 +153,21 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _duration(text: str) -> float | None:
-    compact = text.strip().lower().replace(" ", "")
-    if not _DURATION.fullmatch(compact):
-        return None
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
-
-
 def _date(text: str) -> datetime | None:
     try:
-        date = parsedate_to_datetime(text)
+        return _with_zone(parsedate_to_datetime(text))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
 def _iso(text: str) -> datetime | None:
     # Python before 3.11 reads neither a Z nor fractions of any other length than its own.
-    plain = _FRACTION.sub("", text.strip())
+    plain = re.sub(r"\.\d+", "", text.strip())
     try:
-        date = datetime.fromisoformat(f"{plain[:-1]}+00:00" if plain[-1:] in ("Z", "z") else plain)
+        return _with_zone(datetime.fromisoformat(re.sub("[Zz]$", "+00:00", plain)))
     except ValueError:
         return None
+
+
+def _with_zone(date: datetime) -> datetime:
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attunebench.backends.baselines.answering import Baseline, BaselineBackend
+from attunebench.backends.baselines.answering import BaselineBackend
 from attunebench.backends.baselines.chance import Random
 from attunebench.backends.baselines.lexicon import Lexicon
 from attunebench.backends.baselines.majority import Majority
-from attunebench.backends.baselines.no_change import NoChange
-from attunebench.backends.baselines.oracle import Oracle
+from attunebench.backends.baselines.oracle import NoChange, Oracle
 from attunebench.errors import UsageError
 
-BASELINES: Mapping[str, tuple[type[Baseline], str]] = {
+BASELINES: Mapping[str, tuple[type[Majority], str]] = {
     "random": (Random, "answers drawn uniformly, the same for the same seed and call"),
     "majority": (Majority, "constant answers that are right most often in general"),
     "no-change": (NoChange, "the mood afterwards is the mood before; the rest as majority"),
@@ -30,6 +29,3 @@ def open_baseline(name: str) -> BaselineBackend:
     if name not in BASELINES:
         raise UsageError(f"There is no baseline {name!r}; choose one of {', '.join(BASELINES)}.")
     return BaselineBackend(name, BASELINES[name][0]())
-
-
-__all__ = ["BASELINES", "Baseline", "BaselineBackend", "open_baseline"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.baselines.answering import Baseline, Scene
+from attunebench.backends.baselines.majority import Majority
 from attunebench.constants import (
     BRANCHES,
     FOLLOW_UP_OPTIONS,
@@ -21,6 +21,7 @@ from attunebench.constants import (
 from attunebench.conversations.groups import NONE
 
 if TYPE_CHECKING:
+    from attunebench.backends.baselines.answering import Scene
     from attunebench.conversations.schema import Letter
     from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
@@ -44,7 +45,7 @@ _CLOSINGS = (
 )
 
 
-class Random(Baseline):
+class Random(Majority):
     """Uniform over the answers of each item, each by a generator of its own."""
 
     def draft(self, scene: Scene) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -26,31 +24,6 @@ REACH = 3
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    words: tuple[str, ...]
-    emotion: str
-    intensity: int
-
-    def stands_at(self, words: list[str], start: int) -> bool:
-        here = words[start : start + len(self.words)]
-        return len(here) == len(self.words) and all(map(_fits, self.words, here))
-
-
-@dataclass(frozen=True, slots=True)
-class _Lexicon:
-    """`phrases` by their first letter, so that a message is read once; the rest are words of degree and negation."""
-
-    phrases: Mapping[str, tuple[_Phrase, ...]]
-    negating: frozenset[str]
-    stronger: frozenset[str]
-    weaker: frozenset[str]
-
-    def shaded(self, intensity: int, before: set[str]) -> int:
-        shift = bool(self.stronger & before) - bool(self.weaker & before)
-        return min(7, max(1, intensity + shift))
-
-
 class Lexicon(Majority):
     """Reads the participant's message of the turn, and nothing else of the conversation."""
 
@@ -64,17 +37,18 @@ class Lexicon(Majority):
 
 def emotions_in(text: str) -> dict[str, int]:
     """Display name → 1–7 of every emotion that the text names; the strongest mention of each counts."""
-    lexicon = _lexicon()
+    phrases, negating, stronger, weaker = _lexicon()
     words = _WORD.findall(text.lower().replace("’", "'"))
     felt: dict[str, int] = {}
     for start, word in enumerate(words):
         before = set(words[max(0, start - REACH) : start])
-        if lexicon.negating & before:
+        if negating & before:
             continue
-        for phrase in lexicon.phrases.get(word[0], ()):
-            if phrase.stands_at(words, start):
-                intensity = lexicon.shaded(phrase.intensity, before)
-                felt[phrase.emotion] = max(intensity, felt.get(phrase.emotion, 0))
+        shift = bool(stronger & before) - bool(weaker & before)
+        for phrase, emotion, intensity in phrases.get(word[0], ()):
+            here = words[start : start + len(phrase)]
+            if len(here) == len(phrase) and all(map(_fits, phrase, here)):
+                felt[emotion] = max(min(7, max(1, intensity + shift)), felt.get(emotion, 0))
     return felt
 
 
@@ -83,16 +57,13 @@ def _fits(pattern: str, word: str) -> bool:
 
 
 @cache
-def _lexicon() -> _Lexicon:
+def _lexicon() -> tuple[dict[str, list[tuple[list[str], str, int]]], set[str], set[str], set[str]]:
+    """Phrases (words, emotion, intensity) by their first letter, so that a message is read once; words that negate, and
+    those that make stronger and weaker."""
     raw = json.loads(resources.files(__package__).joinpath("lexicon.json").read_text(encoding="utf-8"))
-    phrases: dict[str, list[_Phrase]] = {}
+    phrases: dict[str, list[tuple[list[str], str, int]]] = {}
     for emotion in PANAS_ITEMS:
         for intensity, entries in raw["emotions"][emotion].items():
             for entry in entries:
-                phrases.setdefault(entry[0], []).append(_Phrase(tuple(entry.split()), emotion, int(intensity)))
-    return _Lexicon(
-        phrases={initial: tuple(entries) for initial, entries in phrases.items()},
-        negating=frozenset(raw["negating"]),
-        stronger=frozenset(raw["stronger"]),
-        weaker=frozenset(raw["weaker"]),
-    )
+                phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
+    return phrases, set(raw["negating"]), set(raw["stronger"]), set(raw["weaker"])

@@ -1,6 +1,7 @@
-"""The baseline `oracle`: the participant's own answers. Not a model: the ceiling, and the pipeline's self-test.
+"""The baselines that look at labels. `oracle`: the participant's own answers; not a model but the ceiling, and the
+pipeline's self-test. `no-change`: the conversation leaves the mood as it was.
 
-Where the truth is unknown it answers like `majority`; a scorer leaves such items out anyway.
+Where the truth is unknown they answer like `majority`; a scorer leaves such items out anyway.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import YesNo
 
 
+class NoChange(Majority):
+    """Post mood = pre mood, as far as that is known."""
+
+    def mood(self, scene: Scene) -> dict[str, float]:
+        before = mood_levels(scene.conversation.pre_panas) if scene.conversation else {}
+        return {**super().mood(scene), **before}
+
+
 class Oracle(Majority):
     """Copies labels; its draft is the reply that the participant edited."""
 
@@ -30,7 +39,10 @@ class Oracle(Majority):
     def tags(self, scene: Scene) -> list[dict[str, Any]]:
         if scene.turn is None or scene.turn.tags is None:
             return super().tags(scene)
-        return [{"emotion": tag.emotion, "intensity": _or(tag.intensity, MIDDLE)} for tag in scene.turn.tags]
+        tags = scene.turn.tags
+        return [
+            {"emotion": tag.emotion, "intensity": MIDDLE if tag.intensity is None else tag.intensity} for tag in tags
+        ]
 
     def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:
         for judgement in scene.turn.judgements if scene.turn else ():
@@ -80,7 +92,3 @@ class Oracle(Majority):
         if isinstance(truth, frozenset):
             return [option for option in trait.options if option in truth]
         return truth if isinstance(truth, str) else round(truth)
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
