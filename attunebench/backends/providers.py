@@ -123,19 +123,29 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     environment = os.environ if environment is None else environment
     provider, config = _with_address(settings, environment)
     key, source = _key(provider, settings, environment, config)
-    team = (environment.get("PRIME_TEAM_ID", "").strip() or config.get("team_id")) if provider.name == "prime" else None
-    payer = None
-    if provider.name == "prime":
+    headers: dict[str, str] = {}
+    payer = version = None
+    if provider.name == "openai":
+        headers = {"OpenAI-Organization": _read(environment, "OPENAI_ORG_ID"),
+                   "OpenAI-Project": _read(environment, "OPENAI_PROJECT_ID")}  # fmt: skip
+    elif provider.name == "prime":
+        team = _read(environment, "PRIME_TEAM_ID") or config.get("team_id", "")
         payer = f"team {team} pays" if team else "the personal wallet pays"
+        headers = {"X-Prime-Team-ID": team}
+    elif provider.name == "azure" and not (version := _read(environment, "OPENAI_API_VERSION")):
+        raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
+    for name, value in headers.items():
+        if not value.isascii() or not value.isprintable():
+            raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
     return Endpoint(
         provider=provider.name,
         model=settings.model,
         base_url=_base_url(provider, settings, environment, config),
         key=SecretStr(key),
         key_source=source,
-        headers=_checked_headers(_own_headers(provider, environment, team)),
+        headers={name: value for name, value in headers.items() if value},
         payer=payer,
-        api_version=_api_version(environment) if provider.name == "azure" else None,
+        api_version=version,
     )
 
 
@@ -160,6 +170,10 @@ def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None
     return Endpoint(provider.name, settings.model, base_url, SecretStr(NO_KEY), "none")
 
 
+def _read(environment: Mapping[str, str], variable: str | None) -> str:
+    return environment.get(variable or "", "").strip()
+
+
 def _with_address(settings: ModelSettings, environment: Mapping[str, str]) -> tuple[Provider, Mapping[str, str]]:
     """The provider, and its own settings file where it has one."""
     provider = provider_named(settings.provider)
@@ -174,90 +188,59 @@ def _key(
     provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
 ) -> tuple[str, str]:
     """The key and where it was found; a blank one counts as none."""
-    candidates = [(settings.api_key.get_secret_value() if settings.api_key else "", "--api-key")]
-    candidates += [(environment.get(variable, ""), variable) for variable in provider.key_variables]
-    candidates.append((config.get("api_key", ""), _PRIME_CONFIG))
-    for value, source in candidates:
-        if key := value.strip():
-            return _sendable(key, source), source
-    if not provider.needs_key:
-        return NO_KEY, "none"
-    tried = " or ".join(provider.key_variables)
-    file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
-    raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
-
-
-def _sendable(key: str, source: str) -> str:
+    candidates = [(settings.api_key.get_secret_value().strip() if settings.api_key else "", "--api-key")]
+    candidates += [(_read(environment, variable), variable) for variable in provider.key_variables]
+    key, source = next(
+        filter(lambda each: each[0], [*candidates, (config.get("api_key", ""), _PRIME_CONFIG)]), ("", "")
+    )
+    if not key and provider.needs_key:
+        tried = " or ".join(provider.key_variables)
+        file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
+        raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         raise ConfigurationError(
             f"The API key from {source} holds a space, a line break or a character beyond ASCII, as pasting from "
             "formatted text leaves it; copy it again from the provider's page."
         )
-    return key
+    return (key, source) if key else (NO_KEY, "none")
 
 
 def _base_url(
     provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
 ) -> str:
-    variable = environment.get(provider.base_url_variable, "").strip() if provider.base_url_variable else ""
+    variable = _read(environment, provider.base_url_variable)
     given = (settings.base_url or "").strip() or variable or config.get("inference_url") or provider.base_url
     if not given:
-        example, also = "http://localhost:8000/v1", ""
-        if provider.name == "azure":
-            example, also = "https://my-resource.openai.azure.com", f" or set {provider.base_url_variable}"
-        raise UsageError(
-            f"The provider {provider.name} needs the server's address: give --base-url{also}, such as {example}."
-        )
+        azure = provider.name == "azure"
+        how = f"set {provider.base_url_variable}, or give --base-url" if azure else "give --base-url"
+        example = "https://my-resource.openai.azure.com" if azure else "http://localhost:8000/v1"
+        raise UsageError(f"The provider {provider.name} needs the server's address: {how}, such as {example}.")
     url = _checked_url(given)
     if provider.name == "azure" and "/openai/" not in url:
-        deployment = environment.get("AZURE_OPENAI_DEPLOYMENT", "").strip() or settings.model
+        deployment = _read(environment, "AZURE_OPENAI_DEPLOYMENT") or settings.model
         return f"{url.removesuffix('/openai')}/openai/deployments/{quote(deployment, safe='')}"
     return url
 
 
-def _api_version(environment: Mapping[str, str]) -> str:
-    if version := environment.get("OPENAI_API_VERSION", "").strip():
-        return version
-    raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
-
-
 def _checked_url(url: str) -> str:
     """The address without a final slash. One that may hold a secret is refused unseen."""
+    from yarl import URL
+
     if any(sign in url for sign in "@?#"):
         raise ConfigurationError(
             "The base URL holds a user name, a password, a query or a fragment (@, ? or #); leave that out and give a "
             "key with --api-key."
         )
-    if any(character.isspace() for character in url) or not _is_address(url):
-        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
-    return url.rstrip("/").removesuffix("/chat/completions")
-
-
-def _is_address(url: str) -> bool:
-    from yarl import URL
-
     try:
         parts = URL(url)
         # Both ways: the host has to be readable, and its labels short enough for a resolver.
         host = parts.host and (parts.raw_host or "").encode("idna")
-        return parts.scheme in ("http", "https") and bool(host) and 0 < (parts.port or 80) < 65536
+        good = parts.scheme in ("http", "https") and bool(host) and 0 < (parts.port or 80) < 65536
     except ValueError:
-        return False
-
-
-def _own_headers(provider: Provider, environment: Mapping[str, str], team: str | None) -> dict[str, str]:
-    """Headers that say whose account it is, of the provider's own variables."""
-    if provider.name == "openai":
-        named = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID"))
-        return {name: value for name, variable in named if (value := environment.get(variable, "").strip())}
-    return {"X-Prime-Team-ID": team} if team else {}
-
-
-def _checked_headers(headers: Mapping[str, str]) -> Mapping[str, str]:
-    for name, value in headers.items():
-        if not value.isascii() or not value.isprintable():
-            raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
-    return headers
+        good = False
+    if not good or any(character.isspace() for character in url):
+        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
+    return url.rstrip("/").removesuffix("/chat/completions")
 
 
 def _prime_config(environment: Mapping[str, str]) -> dict[str, str]:

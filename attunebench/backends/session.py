@@ -11,10 +11,11 @@ import os
 import re
 import ssl
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -65,28 +66,13 @@ CATCHABLE: tuple[type[Exception], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to a host. `proxy` has no user and password in it; they are in the two fields that no repr shows."""
+    """The way to a host: what every request to it is given beside its content. No redirect is followed: a key would go
+    along. What may hold a proxy's password shows in no repr."""
 
-    tls: bool = False
     certificates: ssl.SSLContext | None = None
-    proxy: str | None = None
-    proxy_authorization: str | None = field(default=None, repr=False)
     socks: str | None = field(default=None, repr=False)
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Headers of every request: over plain HTTP there is no tunnel, and the proxy reads its password in them."""
-        return {"Proxy-Authorization": self.proxy_authorization} if self.proxy_authorization and not self.tls else {}
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What every request is given beside its content. No redirect is followed: a key would go along."""
-        options: dict[str, Any] = {"allow_redirects": False}
-        if self.proxy:
-            options["proxy"] = self.proxy
-        if self.proxy_authorization and self.tls:
-            options["proxy_headers"] = {"Proxy-Authorization": self.proxy_authorization}
-        return options
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    options: Mapping[str, Any] = field(default_factory=lambda: {"allow_redirects": False}, repr=False)
 
 
 def route_to(endpoint: Endpoint) -> Route:
@@ -98,7 +84,7 @@ def route_to(endpoint: Endpoint) -> Route:
     tls = endpoint.base_url.lower().startswith("https:")
     certificates = _certificates() if tls or proxy.lower().startswith("https:") else None
     if not proxy:
-        return Route(tls, certificates)
+        return Route(certificates)
     try:
         parts = urlsplit(proxy)
         usable = parts.scheme in ("http", "https", *_SOCKS) and bool(parts.hostname) and (parts.port or 1) > 0
@@ -109,12 +95,16 @@ def route_to(endpoint: Endpoint) -> Route:
             f"{variable} holds no address of a proxy such as http://proxy.example:3128; mend or unset it."
         )
     if parts.scheme in _SOCKS:
-        return Route(tls, certificates, socks=_socks(variable, parts))
-    authorization = None
+        return Route(certificates, _socks(variable, parts))
+    password = {}
     if parts.username is not None:
-        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        authorization = f"Basic {b64encode(pair.encode('utf-8', 'replace')).decode()}"
-    return Route(tls, certificates, f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", authorization)
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode("utf-8", "replace")
+        password = {"Proxy-Authorization": f"Basic {b64encode(pair).decode()}"}
+    options = {"allow_redirects": False, "proxy": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"}
+    if tls:
+        return Route(certificates, options={**options, "proxy_headers": password})
+    # Without a tunnel the proxy reads its password in the request itself.
+    return Route(certificates, headers=password, options=options)
 
 
 def _socks(variable: str, parts: SplitResult) -> str:
@@ -147,7 +137,6 @@ def _is_excepted(url: SplitResult, no_proxy: str) -> bool:
     port or without."""
     host = (url.hostname or "").rstrip(".")
     port = url.port or (443 if url.scheme == "https" else 80)
-    address = _ip(host)
     for entry in re.split(r"[,\s]+", no_proxy.lower()):
         bracketed = re.fullmatch(r"\[([^]]*)\](?::(\d+))?|([^:]*):(\d+)", entry)
         name, its_port = (
@@ -155,28 +144,24 @@ def _is_excepted(url: SplitResult, no_proxy: str) -> bool:
         )
         if not name or (its_port and int(its_port) != port):
             continue
-        network = _network(name)
-        if network is not None:
-            if address is not None and address in network:
-                return True
-        elif fnmatchcase(host, name) or fnmatchcase(host, f"*.{name.removeprefix('*').strip('.')}"):
+        if (within := _is_in_network(host, name)) is None:
+            within = fnmatchcase(host, name) or fnmatchcase(host, f"*.{name.removeprefix('*').strip('.')}")
+        if within:
             return True
     return False
 
 
-def _ip(host: str) -> IPv4Address | IPv6Address | None:
+def _is_in_network(host: str, name: str) -> bool | None:
+    """None where the name is no network and no address."""
+    try:
+        network = ip_network(name, strict=False)
+    except ValueError:
+        return None
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address
-
-
-def _network(name: str) -> IPv4Network | IPv6Network | None:
-    try:
-        return ip_network(name, strict=False)
-    except ValueError:
-        return None
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address) in network
 
 
 def _certificates() -> ssl.SSLContext:

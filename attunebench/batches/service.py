@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openai import APIStatusError, Omit, omit
 
 from attunebench.backends.caught import fault_of_exception, fault_of_response, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
-from attunebench.backends.wire import looks_like_html, parse_body, tidy
+from attunebench.backends.wire import looks_like_html, number, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
 
@@ -29,14 +29,10 @@ if TYPE_CHECKING:
 
     from attunebench.backends.providers import Endpoint
 
-WINDOW: Final = "24h"
-"""The only time that the service has for a batch."""
 ENDED = frozenset(("completed", "expired", "cancelled", "failed"))
 """States in which nothing more happens to a batch."""
 MARK = "attunebench"
 """The key in a batch's metadata under which our own name of it stands."""
-TOKEN_LIMIT = "token_limit_exceeded"
-"""The code of a batch that would be too much for the service at this moment."""
 TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
@@ -44,10 +40,9 @@ SLOWEST = 50_000.0
 PAGE = 100
 MOST_PAGES = 500
 """Pages of a list, after which it counts as one without end."""
-_TOKEN_LIMIT = re.compile(rf"{TOKEN_LIMIT}|enqueued.{{0,20}}token|token.{{0,40}}enqueued", re.I)
+_TOKEN_LIMIT = re.compile(r"token_limit_exceeded|enqueued.{0,20}token|token.{0,40}enqueued", re.I)
+"""A batch would be too much for the service at this moment."""
 _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
-_TOO_LARGE = re.compile(r"file is too large|too large", re.I)
-_NOT_THERE = frozenset((404, 405, 501))
 
 
 class NoSuchBatchError(ConfigurationError):
@@ -101,7 +96,9 @@ class Batch:
     @property
     def full(self) -> bool:
         """Whether it failed for being too much at this moment."""
-        return self.status == "failed" and any(_is_full(f"{each.code} {each.message}") for each in self.problems)
+        return self.status == "failed" and any(
+            _TOKEN_LIMIT.search(f"{each.code} {each.message}") for each in self.problems
+        )
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -123,22 +120,38 @@ def read_batch(body: Any) -> Batch:
     """A batch from the JSON of it. Raises ValueError for what is none."""
     if not isinstance(body, Mapping) or not (_text(body, "id") and _text(body, "status")):
         raise ValueError("no batch in it")
-    counts, metadata, errors = body.get("request_counts"), body.get("metadata"), body.get("errors")
-    counts = counts if isinstance(counts, Mapping) else {}
+    counts, errors, created = body.get("request_counts"), body.get("errors"), number(body.get("created_at"))
     entries = errors.get("data") if isinstance(errors, Mapping) else errors
+
+    def count(key: str) -> int:
+        value = counts.get(key) if isinstance(counts, Mapping) else None
+        return max(0, value) if type(value) is int else 0
+
     return Batch(
         id=str(body["id"]),
         status=tidy(str(body["status"])),
-        mark=_text(metadata, MARK) if isinstance(metadata, Mapping) else None,
+        mark=_text(body.get("metadata"), MARK),
         input_file=_text(body, "input_file_id"),
         output_file=_text(body, "output_file_id"),
         error_file=_text(body, "error_file_id"),
-        total=_count(counts, "total"),
-        completed=_count(counts, "completed"),
-        failed=_count(counts, "failed"),
-        created=_time(body.get("created_at")),
-        problems=tuple(_problem(each) for each in entries) if isinstance(entries, list) else (),
+        total=count("total"),
+        completed=count("completed"),
+        failed=count("failed"),
+        created=created if created is not None and 0 < created < 1e11 else None,
+        problems=tuple(map(_problem, entries)) if isinstance(entries, list) else (),
     )
+
+
+def _problem(entry: Any) -> Problem:
+    entry = entry if isinstance(entry, Mapping) else {"message": json.dumps(entry, default=str)}
+    message = tidy(str(entry.get("message") or ""))
+    where = f" (line {entry['line']})" if message and type(entry.get("line")) is int else ""
+    return Problem(tidy(str(entry.get("code") or "")), message + where)
+
+
+def _text(body: Any, key: str) -> str | None:
+    value = body.get(key) if isinstance(body, Mapping) else None
+    return value if isinstance(value, str) and value.strip() else None
 
 
 @dataclass(slots=True, eq=False)
@@ -165,15 +178,15 @@ class Service:
         file, timeout = (name, content, "application/jsonl"), TIMEOUT + size / SLOWEST
         files = self._client.files.with_raw_response
         body = await self._json("POST", "/files", files.create(file=file, purpose="batch", timeout=timeout))
-        if not (isinstance(body, Mapping) and (identifier := _text(body, "id"))):
-            raise self._body_error("the file has no id")
-        return identifier
+        if identifier := _text(body, "id"):
+            return identifier
+        raise self._error(Fault(line="body", message="the file has no id"), "POST", "/files")
 
     async def create(self, file: str, mark: str) -> Batch:
         """Have the requests of an uploaded file answered. Raises RefusedError where certainly nothing was made."""
         endpoint: Any = URL
         made = self._client.batches.with_raw_response.create(
-            input_file_id=file, endpoint=endpoint, completion_window=WINDOW, metadata={MARK: mark}, timeout=TIMEOUT
+            input_file_id=file, endpoint=endpoint, completion_window="24h", metadata={MARK: mark}, timeout=TIMEOUT
         )
         return self._batch(await self._json("POST", "/batches", made))
 
@@ -196,7 +209,7 @@ class Service:
             body = await self._json("GET", "/batches", listed)
             data = body.get("data") if isinstance(body, Mapping) else None
             if not isinstance(data, list):
-                raise self._body_error("its list of batches is none")
+                raise self._error(Fault(line="body", message="its list of batches is none"), "GET", "/batches")
             page = [self._batch(each) for each in data]
             new = [each for each in page if each.id not in seen]
             for batch in new:
@@ -253,51 +266,39 @@ class Service:
     def _error(self, fault: Fault, method: str, path: str) -> AttuneBenchError:
         """What a failed request is raised as."""
         fault = located(fault, self.endpoint, answered=self._answered, reask=0)
-        where, says = (
-            f"{self.endpoint.provider} at {self.endpoint.base_url}",
-            f": {fault.message}" * bool(fault.message),
-        )
-        if method == "POST" and fault.status in (400, 404) and _NO_FILE_YET.search(fault.text):
+        status, says = fault.status, f": {fault.message}" if fault.message else ""
+        where = f"{self.endpoint.provider} at {self.endpoint.base_url}"
+        creating = method == "POST" and path in ("/batches", "/files")
+        if method == "POST" and status in (400, 404) and _NO_FILE_YET.search(fault.text):
             return TransientError(f"{where} does not find the uploaded file yet{says}.", kind="starting")
-        if fault.status in _NOT_THERE:
-            if fault.status == 404 and path.count("/") > 1:
-                return NoSuchBatchError(f"{where} knows no {path.strip('/')} (404){says}.")
+        if status == 404 and path.count("/") > 1:
+            return NoSuchBatchError(f"{where} knows no {path.strip('/')} (404){says}.")
+        if status in (404, 405, 501):
             return RefusedError(
-                f"{where} has no batch service ({path} answers {fault.status}){says}. Run without --batch, or put "
-                "the requests into files with `attune-bench plan`."
+                f"{where} has no batch service ({path} answers {status}){says}. Run without --batch, or put the "
+                "requests into files with `attune-bench plan`."
             )
         if fault.line == "html" and not self._answered:
             return ConfigurationError(f"{where}{path} answers with a web page: check the base URL.")
         if fault.line in ("html", "body"):
             return TransientError(f"{where} gave no usable answer for {path}{says}.", kind="body")
-        return self._error_of_status(fault, method, path, says)
-
-    def _error_of_status(self, fault: Fault, method: str, resource: str, says: str) -> AttuneBenchError:
-        creating = method == "POST" and resource in ("/batches", "/files")
-        host = self.endpoint.host
-        if resource.endswith("/cancel") and fault.status in (400, 409):
-            return RefusedError(f"{host} does not cancel {resource.strip('/').removesuffix('/cancel')}{says}.")
-        if creating and (fault.status == 413 or (fault.status in (400, 429) and _is_full(fault.text))):
-            return TooMuchError(f"{host} did not take so many requests at once{says}.")
-        if creating and fault.status == 400 and resource == "/files" and _TOO_LARGE.search(fault.text):
-            return TooMuchError(f"{host} did not take a file of this size{says}.")
+        if status in (400, 409) and path.endswith("/cancel"):
+            return RefusedError(f"{where} does not cancel {path.strip('/').removesuffix('/cancel')}{says}.")
+        too_large = path == "/files" and status == 400 and "too large" in fault.text.lower()
+        if creating and (status == 413 or too_large or (status in (400, 429) and _TOKEN_LIMIT.search(fault.text))):
+            return TooMuchError(f"{where} did not take so much at once{says}.")
         error = error_for(fault, self.endpoint)
-        if creating and isinstance(error, ConfigurationError) and 400 <= fault.status < 500:
+        if creating and isinstance(error, ConfigurationError) and 400 <= status < 500:
             return RefusedError(str(error))
         if not isinstance(error, ConfigurationError | TransientError):
-            return RefusedError(f"{host} did not take {resource.strip('/')} ({fault.status}){says}.")
+            return RefusedError(f"{where} did not take {path.strip('/')} ({status}){says}.")
         return error
-
-    def _body_error(self, what: str) -> TransientError:
-        return TransientError(
-            f"{self.endpoint.provider} at {self.endpoint.host} gave no usable answer: {what}.", kind="body"
-        )
 
     def _batch(self, body: Any) -> Batch:
         try:
             batch = read_batch(body)
         except ValueError as error:
-            raise self._body_error(str(error)) from None
+            raise self._error(Fault(line="body", message=str(error)), "GET", "/batches") from None
         told = ((scrubbed(each.code, self.endpoint), scrubbed(each.message, self.endpoint)) for each in batch.problems)
         return replace(batch, problems=tuple(Problem(*each) for each in told))
 
@@ -317,30 +318,3 @@ def unwritable(error: OSError) -> DataError:
         f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make room and "
         "repeat the command: the service keeps them, and nothing is paid twice."
     )
-
-
-def _is_full(text: str) -> bool:
-    return _TOKEN_LIMIT.search(text) is not None
-
-
-def _problem(entry: Any) -> Problem:
-    entry = entry if isinstance(entry, Mapping) else {"message": json.dumps(entry, default=str)}
-    line = entry.get("line")
-    where = f" (line {line})" if isinstance(line, int) and not isinstance(line, bool) else ""
-    message = tidy(str(entry.get("message") or ""))
-    return Problem(tidy(str(entry.get("code") or "")), f"{message}{where}" if message else "")
-
-
-def _text(body: Mapping[str, Any], key: str) -> str | None:
-    value = body.get(key)
-    return value if isinstance(value, str) and value.strip() else None
-
-
-def _count(counts: Mapping[str, Any], key: str) -> int:
-    value = counts.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _time(value: Any) -> float | None:
-    sensible = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11
-    return float(value) if sensible else None

@@ -131,7 +131,7 @@ def test_the_proxy_is_the_environment_s_and_never_for_this_machine(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     route = route_to(endpoint(url))
-    assert (expected, None) == (route.proxy, route.socks)
+    assert (expected, None) == (route.options.get("proxy"), route.socks)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_no_proxy_is_honoured_in_every_spelling(
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://p:1")
     monkeypatch.setenv(variable, excepted)
-    assert (None if direct else "http://p:1") == route_to(endpoint(url)).proxy
+    assert (None if direct else "http://p:1") == route_to(endpoint(url)).options.get("proxy")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("aiohttp_socks") is not None, reason="the package is installed")
@@ -188,7 +188,7 @@ def test_a_socks_proxy_is_used_where_its_package_is_installed(monkeypatch: pytes
     pytest.importorskip("aiohttp_socks")
     monkeypatch.setenv("ALL_PROXY", "socks5h://me:secret@p:1")
     route = route_to(endpoint("https://host.example/v1"))
-    assert (None, "socks5://me:secret@p:1") == (route.proxy, route.socks)
+    assert (None, "socks5://me:secret@p:1") == (route.options.get("proxy"), route.socks)
     assert "secret" not in repr(route)
 
 

@@ -150,6 +150,16 @@ def test_a_file_that_is_not_found_right_after_its_upload_is_waited_for() -> None
     assert error.kind in UNBILLED
 
 
+@pytest.mark.parametrize("identifier", ["a/b?c#d", "../files/x", "a b", "ä", "%2e%2e", "..", "."])
+def test_an_id_of_a_server_s_leads_to_no_other_resource(identifier: str) -> None:
+    with BatchServer(before=lambda _: Status(200, {"id": identifier, "status": "completed"})) as server:
+        found = outcome(server.url, lambda service: service.look(identifier))
+        paths = [asked.path for asked in server.fake.asked]
+    assert isinstance(found, Batch | ConfigurationError)
+    assert all(path.startswith("/v1/batches/") and path.count("/") == 3 for path in paths)
+    assert isinstance(found, Batch) == bool(paths)
+
+
 def test_a_redirect_is_not_followed() -> None:
     error = failing(Status(307, "", {"location": "https://elsewhere.example/v1/files"}), "upload")
     assert isinstance(error, ConfigurationError)
