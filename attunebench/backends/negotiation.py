@@ -7,7 +7,7 @@ and the rest stays. Pure: it builds bodies and reads faults, and sends nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -17,11 +17,13 @@ from attunebench.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Request
-    from attunebench.protocol.calls import Message
     from attunebench.runner.settings import Structured
 
 Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression", "stream"]
 LimitName = Literal["max_tokens", "max_completion_tokens"]
+_OTHER_NAME: Mapping[LimitName, LimitName] = {
+    "max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"
+}  # fmt: skip
 
 NOTES: Mapping[Concession, tuple[str, str]] = {
     "schema": ("response_format.json_schema", "not accepted"),
@@ -96,12 +98,13 @@ class Terms:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request's body without the model's name."""
-        messages = _folded(request.messages) if "system" in self.given_up else _plain(request.messages)
-        body: dict[str, Any] = {"messages": messages, self._limit_name: self._limit(request)}
-        if request.temperature is not None and "temperature" not in self.given_up:
-            body["temperature"] = request.temperature
-        if request.seed is not None and "seed" not in self.given_up:
-            body["seed"] = request.seed
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        chosen = {"temperature": request.temperature, "seed": request.seed}
+        body: dict[str, Any] = {
+            "messages": _folded(messages) if "system" in self.given_up else messages,
+            _OTHER_NAME[self.limit_name] if "limit" in self.given_up else self.limit_name: self._limit(request),
+            **{name: value for name, value in chosen.items() if value is not None and name not in self.given_up},
+        }
         if self.rung == "schema":
             schema = {"name": f"attunebench_{request.call.kind}", "strict": True, "schema": request.call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -112,10 +115,15 @@ class Terms:
         return body
 
     def notes(self, request: Request) -> dict[str, Any]:
-        """What was adapted of this request, for the record."""
-        notes = dict(NOTES[given_up] for given_up in sorted(self.given_up) if self._concerns(given_up, request))
-        limit = {"max_tokens": f"{_LOWERED}{self.ceiling}"} if self._limit(request) < request.max_tokens else {}
-        return notes | limit
+        """What was adapted of this request, for the record; not what it would not have had anyway."""
+        had = {
+            **dict.fromkeys(("schema", "object"), self.structured == "auto"),
+            "temperature": request.temperature is not None,
+            "seed": request.seed is not None,
+        }
+        notes = dict(NOTES[part] for part in sorted(self.given_up) if had.get(part, True))
+        limit = self._limit(request)
+        return notes | ({"max_tokens": f"{_LOWERED}{limit}"} if limit < request.max_tokens else {})
 
     def learned(self, other: Terms) -> Terms:
         """These terms with what the other ones, which an answer has just confirmed, know of the server.
@@ -126,26 +134,8 @@ class Terms:
         given_up = other.given_up if refuted else self.given_up | other.given_up
         return replace(self, given_up=given_up, ceiling=None, recalled=False)
 
-    def forgotten(self) -> Terms:
-        """The terms of somebody who has never met the server."""
-        return Terms(self.structured, self.limit_name)
-
-    @property
-    def _limit_name(self) -> str:
-        if "limit" not in self.given_up:
-            return self.limit_name
-        return "max_tokens" if self.limit_name == "max_completion_tokens" else "max_completion_tokens"
-
     def _limit(self, request: Request) -> int:
         return min(request.max_tokens, self.ceiling or request.max_tokens)
-
-    def _concerns(self, given_up: Concession, request: Request) -> bool:
-        """Whether the request would have had that part."""
-        if given_up == "temperature":
-            return request.temperature is not None
-        if given_up == "seed":
-            return request.seed is not None
-        return self.structured == "auto" or given_up not in ("schema", "object")
 
 
 def lowered_limit(notes: Mapping[str, Any]) -> int | None:
@@ -192,7 +182,7 @@ def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
         return replace(terms, given_up=terms.given_up | {rung})
     # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
     aged = terms.recalled and rule in ("rejected", "rejected call", "limit", "larger limit")
-    return terms.forgotten() if aged else None
+    return Terms(terms.structured, terms.limit_name) if aged else None
 
 
 def _may_adapt(fault: Fault) -> bool:
@@ -214,14 +204,12 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
             return "seed"
     if "stream" not in body and wording.speaks_of_streams_only(fault.text):
         return "stream"
-    return "limit" if "limit" not in terms.given_up and _rejects_limit_name(body, fault.text) else None
-
-
-def _rejects_limit_name(body: Mapping[str, Any], text: str) -> bool:
-    sent, other = ("max_tokens", "max_completion_tokens")[:: 1 if "max_tokens" in body else -1]
-    if _UNKNOWN.search(text):
-        return re.search(rf"\b{sent}\b", text) is not None
-    return re.search(rf"\b{other}\b", text) is not None and not _TOO_LARGE.search(text)
+    sent, other = next(names for names in _OTHER_NAME.items() if names[0] in body)
+    if _UNKNOWN.search(fault.text):
+        named = re.search(rf"\b{sent}\b", fault.text)
+    else:
+        named = None if _TOO_LARGE.search(fault.text) else re.search(rf"\b{other}\b", fault.text)
+    return "limit" if named and "limit" not in terms.given_up else None
 
 
 def _room(fault: Fault, terms: Terms, request: Request) -> int | None:
@@ -258,16 +246,9 @@ def _left_for_answer(message: str, limit: int) -> int:
     return min(fits, default=0)
 
 
-def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
-
-
-def _folded(messages: Sequence[Message]) -> list[dict[str, str]]:
+def _folded(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """System texts go before the first user message, for templates that know only user and assistant."""
-    plain = _plain(messages)
-    system = [message["content"] for message in plain if message["role"] == "system"]
-    rest = [message for message in plain if message["role"] != "system"]
-    if rest and rest[0]["role"] == "user":
-        rest[0] = {"role": "user", "content": "\n\n".join([*system, rest[0]["content"]])}
-        return rest
-    return [{"role": "user", "content": "\n\n".join(system)}, *rest]
+    system = [message["content"] for message in messages if message["role"] == "system"]
+    rest = [message for message in messages if message["role"] != "system"]
+    first = [rest.pop(0)["content"]] if rest and rest[0]["role"] == "user" else []
+    return [{"role": "user", "content": "\n\n".join([*system, *first])}, *rest]

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attunebench.backends.wire import number, parse_body
+
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
@@ -57,7 +59,6 @@ def usd(value: float) -> str:
 async def fetch_prices(client: AsyncOpenAI, model: str) -> Prices | None:
     """The model's prices, asked of the client's server within `TIMEOUT` seconds; None where there are none."""
     from attunebench.backends.transport import list_models
-    from attunebench.backends.wire import parse_body
 
     try:
         response = await list_models(client, TIMEOUT)
@@ -79,10 +80,8 @@ def read_prices(listed: Any, model: str) -> Prices | None:
 
 
 def _prices(pricing: Mapping[str, Any]) -> Prices | None:
-    prompt, completion = (
-        _per_token(pricing, "prompt", "input_usd_per_mtok"),
-        _per_token(pricing, "completion", "output_usd_per_mtok"),
-    )
+    prompt = _per_token(pricing, "prompt", "input_usd_per_mtok")
+    completion = _per_token(pricing, "completion", "output_usd_per_mtok")
     if prompt is None or completion is None:
         return None
     cached = _per_token(pricing, "input_cache_read", "cached_input_usd_per_mtok")
@@ -102,10 +101,5 @@ def _per_token(pricing: Mapping[str, Any], per_token: str, per_million: str) -> 
 
 def _amount(value: Any, most: float) -> float | None:
     """A number between 0 and `most`; routers list -1 where the price depends on the request."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and 0 <= number <= most else None
+    found = number(value)
+    return found if found is not None and 0 <= found <= most else None

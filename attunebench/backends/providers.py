@@ -49,10 +49,7 @@ PROVIDERS: Mapping[str, Provider] = {
         Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
         Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL"),
         Provider(
-            "prime",
-            "Prime Intellect",
-            "https://api.pinference.ai/api/v1",
-            ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
+            "prime", "Prime Intellect", "https://api.pinference.ai/api/v1", ("RLVR_PRIME_API_KEY", "PRIME_API_KEY")
         ),
         Provider(
             "azure",
