@@ -52,14 +52,15 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        return outcome_of_body(parse_answer(content))
+        body = parse_answer(content)
     except ValueError:
-        begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
-    # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-    said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
-    if content.strip():
-        said = f'the body was cut or is no JSON; it begins "{begins}"'
-    return Fault(line="body", message=said, parsed=False)
+        # 202 is "accepted": such servers want to be asked for the answer later, at another address.
+        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+        if content.strip():
+            begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
+            said = f'the body was cut or is no JSON; it begins "{begins}"'
+        return Fault(line="body", message=said, parsed=False)
+    return outcome_of_body(body)
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
@@ -226,19 +227,14 @@ def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, st
 def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
     """The reply as it may be written to a file: servers that repeat a request's head repeat its key."""
     key = endpoint.key.get_secret_value()
-    secret = endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET
-    told = (reply.text, reply.reasoning, reply.refusal)
-    if secret and any(key in said for said in told if said):
-        text, reasoning, refusal = (said and said.replace(key, "***") for said in told)
-        reply = replace(reply, text=text, reasoning=reasoning, refusal=refusal)
-    names = {reply.model, reply.provider} - {None, endpoint.model}
-    if not names:
-        return reply
-    model, provider = (
-        scrubbed(name, endpoint) if name is not None and name in names else name
-        for name in (reply.model, reply.provider)
-    )
-    return replace(reply, model=model, provider=provider)
+    changed: dict[str, Any] = {}
+    if endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET:
+        told = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
+        changed = {name: said.replace(key, "***") for name, said in told.items() if said and key in said}
+    for name, said in (("model", reply.model), ("provider", reply.provider)):
+        if said not in (None, endpoint.model):
+            changed[name] = scrubbed(str(said), endpoint)
+    return replace(reply, **changed) if changed else reply
 
 
 def scrubbed(said: str, endpoint: Endpoint) -> str:

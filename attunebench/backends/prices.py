@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.wire import number, parse_body
+from attunebench.backends.wire import amount, parse_body
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -86,7 +86,7 @@ def _prices(pricing: Mapping[str, Any]) -> Prices | None:
         return None
     cached = _per_token(pricing, "input_cache_read", "cached_input_usd_per_mtok")
     reasoning = _per_token(pricing, "internal_reasoning", "")
-    request = _amount(pricing.get("request"), _DEAREST_REQUEST)
+    request = amount(pricing.get("request"), _DEAREST_REQUEST)
     # Reasoning is counted among the completion's tokens, so the dearer price of the two bounds the cost.
     return Prices(prompt, max(completion, reasoning or 0.0), cached, request or 0.0)
 
@@ -94,12 +94,6 @@ def _prices(pricing: Mapping[str, Any]) -> Prices | None:
 def _per_token(pricing: Mapping[str, Any], per_token: str, per_million: str) -> float | None:
     """A price under the name that means a token, where it is a text as the routers write it, or a million tokens."""
     if isinstance(pricing.get(per_token), str):
-        return _amount(pricing[per_token], _DEAREST)
-    price = _amount(pricing.get(per_million), _DEAREST * _MILLION)
+        return amount(pricing[per_token], _DEAREST)
+    price = amount(pricing.get(per_million), _DEAREST * _MILLION)
     return None if price is None else price / _MILLION
-
-
-def _amount(value: Any, most: float) -> float | None:
-    """A number between 0 and `most`; routers list -1 where the price depends on the request."""
-    found = number(value)
-    return found if found is not None and 0 <= found <= most else None

@@ -28,8 +28,9 @@ LONGEST_NAME = 4096
 """Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
 _DECODER = json.JSONDecoder(strict=False)
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
-_TOO_MANY = 10**12
-"""Tokens: a count beyond this measures nothing and would swamp every sum that it goes into."""
+_MOST_TOKENS = 1e12 - 1
+"""A count beyond this measures nothing and would swamp every sum that it goes into."""
+_DEAREST = 1e9
 _MESSAGE_KEYS = (
     "message", "Message", "msg", "status_msg", "error_msg", "error_message", "errorMessage", "errmsg", "detail",
     "error_description", "description", "title", "reason",
@@ -259,32 +260,20 @@ def _status(error: Mapping[str, Any]) -> int:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    prompt = _details(usage, "prompt_tokens_details", "input_tokens_details")
-    completion = _details(usage, "completion_tokens_details", "output_tokens_details")
+    names = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
+    details = [value for name in names if isinstance(value := usage.get(name), Mapping)]
+    counts = {str(name).replace("_", "").lower(): value for each in (usage, *details) for name, value in each.items()}
+
+    def count(*names: str) -> int | None:
+        found = (amount(counts.get(name.replace("_", "")), _MOST_TOKENS) for name in names)
+        return next((int(each) for each in found if each is not None and each.is_integer()), None)
+
     return Usage(
-        prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_token_count"),
-        cached_tokens=_count(
-            {**usage, **prompt}, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"
-        ),
-        completion_tokens=_count(usage, "completion_tokens", "output_tokens", "candidates_token_count"),
-        reasoning_tokens=_count({**usage, **completion}, "reasoning_tokens"),
+        prompt_tokens=count("prompt_tokens", "input_tokens", "prompt_token_count"),
+        cached_tokens=count("cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"),
+        completion_tokens=count("completion_tokens", "output_tokens", "candidates_token_count"),
+        reasoning_tokens=count("reasoning_tokens"),
     )
-
-
-def _details(usage: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return next((value for name in names if isinstance(value := usage.get(name), Mapping)), {})
-
-
-def _count(usage: Mapping[str, Any], *names: str) -> int | None:
-    plain = {str(name).replace("_", "").lower(): value for name, value in usage.items()}
-    for name in names:
-        if (
-            (value := number(plain.get(name.replace("_", "")))) is not None
-            and value.is_integer()
-            and 0 <= value < _TOO_MANY
-        ):
-            return int(value)
-    return None
 
 
 def number(value: Any) -> float | None:
@@ -298,18 +287,17 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def amount(value: Any, most: float) -> float | None:
+    """A number between 0 and `most`, or None."""
+    found = number(value)
+    return found if found is not None and 0 <= found <= most else None
+
+
 def _cost(usage: Mapping[str, Any]) -> float | None:
     """USD. With a key of the user's own behind a router, its fee and what the provider behind it charges."""
-    cost = _amount(usage.get("cost"))
-    upstream = _amount(_details(usage, "cost_details").get("upstream_inference_cost"))
-    if usage.get("is_byok") is True and upstream is not None:
-        return (cost or 0.0) + upstream
-    return cost
-
-
-def _amount(value: Any) -> float | None:
-    found = number(value)
-    return found if found is not None and 0 <= found < 1e9 else None
+    cost, details = amount(usage.get("cost"), _DEAREST), usage.get("cost_details")
+    upstream = amount(details.get("upstream_inference_cost"), _DEAREST) if isinstance(details, Mapping) else None
+    return (cost or 0.0) + upstream if usage.get("is_byok") is True and upstream is not None else cost
 
 
 def _name(value: Any, limit: int = LONGEST_SENTENCE) -> str | None:
