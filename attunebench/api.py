@@ -5,7 +5,7 @@ It joins parts that do not know each other: the runner asks for a conversation's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,7 @@ def run(
     run_again: str = "",
     interruptible: bool = False,
     client: AsyncOpenAI | None = None,
+    executor: Callable[..., RunSummary] = run_conversations,
 ) -> RunSummary:
     """Run a model over conversations (or a folder of them) and write one result file for each and mode.
 
@@ -92,11 +93,14 @@ def run(
     `client` asks the evaluated model in place of this package's own: an AsyncOpenAI or AsyncAzureOpenAI (whose provider
     is azure) with its address, credentials, headers and transport, not used in another event loop before. Tries, pace,
     journal and errors are a run's as ever; no key is looked for, and the client stays open.
+
+    `executor` does the run in place of `run_conversations`:
+    `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`, say.
     """
     if client is not None:
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
-    return run_conversations(
+    return executor(
         talks,
         settings,
         book,

@@ -80,9 +80,9 @@ def runner(on_ray: bool, address: str | None, workers: int | None) -> Callable[.
         if address or workers:
             raise UsageError("--ray-address and --workers belong to --executor ray.")
         return api.run
-    from attunebench.spreading.on_ray import run_on_ray
+    from attunebench.runner.on_ray import run_on_ray
 
-    return partial(run_on_ray, address=address, workers=workers)
+    return partial(api.run, executor=partial(run_on_ray, address=address, workers=workers))
 
 
 def main(

@@ -37,7 +37,8 @@ def claim(
     """Hold the right to run this model in these modes into the folder. Raises DataError where another process has it.
 
     Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"). Shards of
-    another division are refused, and so is the whole beside its shards: they would ask the same.
+    another division are refused, and so is the whole beside its shards: they would ask the same. Who starts all shards
+    holds "0-of-3".
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):
@@ -54,9 +55,10 @@ def claim(
                 others = (other for other in sorted(folder.glob(f"{stem}*.lock")) if _excludes(path, other, stem))
                 busy = next((other for other in others if is_held(other, LOOK)), None)
             if busy is not None:
-                part = _shard_of(busy, stem).replace("-of-", " of ")
+                shard = _shard_of(busy, stem).replace("-of-", " of ")
+                part = f"shard {shard} of " if shard and shard[0] != "0" else ""
                 raise DataError(
-                    f"Another process{_holder(busy)} is running {f'shard {part} of ' if part else ''}{model} "
+                    f"Another process{_holder(busy)} is running {part}{model} "
                     f"({provider}, {mode}) into {folder} at this moment; wait for it to end, or use another results "
                     f"folder.{left_by(busy)}"
                 )

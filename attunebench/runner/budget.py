@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,13 @@ class Cost:
         self.unpriced += cost is None
         self.cost += cost or 0.0
 
+    def join(self, other: Cost) -> None:
+        """Count what another part of the run has counted."""
+        self.replies += other.replies
+        self.usage += other.usage
+        self.cost += other.cost
+        self.unpriced += other.unpriced
+
     @property
     def total(self) -> float | None:
         """USD, or None where a part is unknown: a sum with a gap would look like a price."""
@@ -85,6 +92,17 @@ class Budget:
         self._open = 0
         self._density: dict[int, tuple[int, float]] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def become(self, parts: Iterable[Budget]) -> None:
+        """Have counted what these parts of a run have."""
+        total = Budget()
+        for part in parts:
+            for mine, theirs in ((total.model, part.model), (total.judges, part.judges), (total.wasted, part.wasted)):
+                mine.join(theirs)
+            total.lost, total.replayed = total.lost + part.lost, total.replayed + part.replayed
+            total.spent += part.spent
+        self.model, self.judges, self.wasted = total.model, total.judges, total.wasted
+        self.lost, self.replayed, self.spent = total.lost, total.replayed, total.spent
 
     @property
     def cost(self) -> float | None:

@@ -71,6 +71,23 @@ def part_of(
     return [each for each in conversations if places[each.conversation_id] == shard.number]
 
 
+def share_of(settings: RunSettings, shard: Shard, max_cost: float | None) -> RunSettings:
+    """The settings of one of the shards of a run that run at once: its part of the limits, `max_cost` of the money.
+
+    Calls under way are divided in whole numbers, the first shards having one more, so there are no more shards than
+    calls; requests and tokens a minute are divided evenly.
+    """
+    calls, over = divmod(settings.concurrency, shard.of)
+    share = {
+        "shard": shard,
+        "concurrency": calls + (shard.number <= over),
+        "rpm": settings.rpm and settings.rpm / shard.of,
+        "tpm": settings.tpm and settings.tpm / shard.of,
+        "max_cost": max_cost,
+    }
+    return settings.model_copy(update=share)
+
+
 def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
     """The name of the journal file of a part of this run: `who` (such as "2-of-8") and a digest of the run.
 

@@ -6,19 +6,13 @@ notes for people and for coverage counts; a later run decides by the results tha
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from attunebench.runner.files import clean_name, read_object, short_name, write_json
 
 _KEY = ("provider", "model", "conversationId", "mode")
-
-
-class SkipList(Protocol):
-    """What takes note of conversations that were left out, and of those that are no more."""
-
-    def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None: ...
-    def remove(self, conversation_id: str, mode: str) -> None: ...
 
 
 class SkippedFile:
@@ -62,6 +56,19 @@ class SkippedFile:
         for path, entries in self._lists.items():
             if path != but and entries.pop((self._provider, self._model, conversation_id, mode), None) is not None:
                 self._save(path)
+
+    def join_shards(self, done: Container[tuple[str, str]]) -> None:
+        """Have this model's entries in this one list, but those whose (conversation, mode) is done. No shard runs."""
+        entries = [(path, key, each) for path, of in self._lists.items() for key, each in of.items()]
+        kept = {}
+        for path, key, entry in sorted(entries, key=lambda item: str(item[2].get("when"))):
+            if key[:2] == (self._provider, self._model):
+                del self._lists[path][key]
+                if key[2:] not in done:
+                    kept[key] = entry
+        self._lists[self.path].update(kept)
+        for path in self._lists:  # this one first: a kill leaves an entry twice rather than nowhere
+            self._save(path)
 
     def _save(self, path: Path) -> None:
         if entries := self._lists[path]:

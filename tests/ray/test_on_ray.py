@@ -1,4 +1,4 @@
-"""A run on a real Ray cluster with two workers: the same results, and nothing lost when one dies or the user stops."""
+"""A run on a real Ray cluster with two workers: what docs/clusters.md promises of it, against a server that counts."""
 
 from __future__ import annotations
 
@@ -8,37 +8,45 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from keys import KEY
+from keys import KEY, files_with_a_key
 from pydantic import SecretStr
 
 import attunebench
-from attunebench.errors import ConfigurationError
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.errors import ConfigurationError, DataError, UsageError
+from attunebench.journal import claim
+from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, on_ray
+from attunebench.runner.on_ray import run_on_ray
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
-from attunebench.spreading.on_ray import run_on_ray
 
 pytest.importorskip("ray", reason="a run on a cluster needs Ray, the extra `ray`")
 pytestmark = pytest.mark.filterwarnings("ignore")
+kills = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
 TURNS, CONVERSATIONS, AT_ONCE = 2, 6, 4
 PER_CONVERSATION = 4 * TURNS + 1
 ALL = CONVERSATIONS * PER_CONVERSATION
 TOOK_PLACE = ("run_timestamp", "duration_seconds", "usage", "api_cost")
+PRICES = {"price_in": 1.0, "price_out": 10.0, "max_tokens": 500}
 Go = Callable[..., RunSummary]
+Make = Callable[..., RunSettings]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
-class Heard(Observer):
-    """Counts what the driver's observer is told, and notes when."""
+class Heard(Silent):
+    """Counts what the driver's observer is told."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.results: list[str] = []
         self.warnings: list[str] = []
+        self.stops: list[tuple[int, float]] = []
 
     def answered(self, call: Any, record: Any) -> None:
         self.calls.append(call.id)
@@ -49,9 +57,12 @@ class Heard(Observer):
     def warned(self, message: str) -> None:
         self.warnings.append(message)
 
+    def interrupted(self, under_way: int, grace: float) -> None:
+        self.stops.append((under_way, grace))
+
 
 @pytest.fixture
-def settings(server: FakeServer, tmp_path: Path) -> Callable[..., RunSettings]:
+def settings(server: FakeServer, tmp_path: Path) -> Make:
     def make(**values: Any) -> RunSettings:
         em = ModelSettings(provider="local", model="m", base_url=server.url, api_key=SecretStr(KEY))
         return RunSettings(
@@ -62,13 +73,42 @@ def settings(server: FakeServer, tmp_path: Path) -> Callable[..., RunSettings]:
 
 
 @pytest.fixture
-def go(cluster: str, data: Path, settings: Callable[..., RunSettings]) -> Go:
+def go(cluster: str, data: Path, settings: Make) -> Go:
     """`go(observer=…, …)`: a run by two workers."""
 
-    def run(observer: Observer | None = None, **values: Any) -> RunSummary:
-        return run_on_ray(attunebench.load_conversations(data), settings(**values), workers=2, observer=observer)
+    def run(
+        observer: Silent | None = None, *, workers: int | None = 2, interruptible: bool = False, **values: Any
+    ) -> RunSummary:
+        executor = partial(run_on_ray, workers=workers)
+        return attunebench.run(
+            data, settings(**values), observer=observer, executor=executor, interruptible=interruptible
+        )
 
     return run
+
+
+@pytest.fixture
+def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
+    """`start(*options, RAY_ADDRESS=…)`: the command as a process; what still runs after the test is ended."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*options: str, **environment: str) -> subprocess.Popen[str]:
+        words = ["run", "local", "m", str(data), "--base-url", server.url, "--api-key", KEY, "--executor", "ray"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "attunebench.cli.main", *words, "--concurrency", str(AT_ONCE), *options],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "NO_COLOR": "1", **environment},
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 def predicted(folder: Path) -> dict[str, str]:
@@ -77,32 +117,9 @@ def predicted(folder: Path) -> dict[str, str]:
     return {name: json.dumps({key: r[key] for key in r if key not in TOOK_PLACE}) for name, r in found.items()}
 
 
-def test_two_workers_make_the_results_that_one_process_makes(
-    go: Go, server: FakeServer, data: Path, settings: Callable[..., RunSettings], tmp_path: Path
-) -> None:
-    heard = Heard()
-    summary = go(heard, modes=("default", "omniscient"))
-    here = settings(output=tmp_path / "here", modes=("default", "omniscient"))
-    asked = len(server.bodies)
-    alone = attunebench.run(data, here)
-    assert (2 * ALL, 2 * ALL) == (asked, len(server.bodies) - asked)
-    assert predicted(tmp_path / "here") == predicted(tmp_path / "results")
-    fields = ("jobs", "written", "calls", "answered_items", "expected_items", "prompt_tokens", "completion_tokens")
-    assert [getattr(alone, name) for name in fields] == [getattr(summary, name) for name in fields]
-    assert (2 * ALL, 2 * CONVERSATIONS) == (len(set(heard.calls)), len(heard.results))
-    assert server.most_at_once <= AT_ONCE
-    journals = sorted(path.name for path in (tmp_path / "results").glob("_calls*"))
-    assert ["_calls.ray-1-", "_calls.ray-2-"] == [name[:13] for name in journals]
-    asked = len(server.bodies)
-    attunebench.run(data, settings(modes=("default", "omniscient")))
-    assert asked == len(server.bodies)
-    assert [] == list((tmp_path / "results").glob(".attunebench-probe-*"))
-
-
 def worker_pids() -> list[int]:
-    """The processes that work on this machine for the cluster of these tests."""
-    ours = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if b"ray::Worker" in cmdline(folder)]
-    return [pid for pid in ours if os.getpid() in ancestors(pid)]
+    """The processes that do shards on this machine."""
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if b"ray::_run_shard" in cmdline(folder)]
 
 
 def cmdline(folder: Path) -> bytes:
@@ -112,36 +129,103 @@ def cmdline(folder: Path) -> bytes:
         return b""
 
 
-def ancestors(pid: int) -> list[int]:
-    parents = []
-    while pid > 1:
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        parents.append(pid)
-    return parents
+class Gate:
+    """A script that answers `free` calls and then holds every one, and says when `holds` are held."""
+
+    def __init__(self, free: int, *, holds: int = 1, seconds: float) -> None:
+        self.free = free
+        self.holds = holds
+        self.seconds = seconds
+        self.held = threading.Event()
+        self.count = 0
+
+    def __call__(self, asked: Asked) -> Doing:
+        if not asked.path.endswith("/chat/completions"):
+            return Status(404, {})
+        self.count += 1
+        if self.count >= self.free + self.holds:
+            self.held.set()
+        return Answer(delay=self.seconds if self.count > self.free else 0.0)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_a_worker_that_is_killed_is_replaced_and_buys_nothing_again(go: Go, server: FakeServer, tmp_path: Path) -> None:
-    killed = threading.Event()
+class Killer:
+    """A script that kills one worker at each request of these numbers, and answers."""
 
-    def script(asked: Asked) -> Doing:
-        if asked.number >= ALL // 2 and not killed.is_set():
-            killed.set()
-            os.kill(worker_pids()[0], signal.SIGKILL)
-        return Answer(delay=0.02)
+    def __init__(self, *at: int, delay: float = 0.02) -> None:
+        self.at = list(at)
+        self.delay = delay
 
-    server.script = script
+    def __call__(self, asked: Asked) -> Doing:
+        if self.at and asked.number >= self.at[0] and (pids := worker_pids()):
+            self.at.pop(0)
+            os.kill(pids[0], signal.SIGKILL)
+        return Answer(delay=self.delay)
+
+
+def test_two_workers_make_the_results_that_one_process_makes(
+    go: Go, server: FakeServer, data: Path, settings: Make, tmp_path: Path
+) -> None:
+    heard = Heard()
+    modes = ("default", "omniscient")
+    summary = go(heard, modes=modes)
+    asked = len(server.bodies)
+    alone = attunebench.run(data, settings(output=tmp_path / "here", modes=modes))
+    assert (2 * ALL, 2 * ALL) == (asked, len(server.bodies) - asked)
+    assert predicted(tmp_path / "here") == predicted(tmp_path / "results")
+    fields = ("jobs", "written", "calls", "answered_items", "expected_items", "prompt_tokens", "completion_tokens")
+    assert [getattr(alone, name) for name in fields] == [getattr(summary, name) for name in fields]
+    assert alone.spending.model.replies == summary.spending.model.replies
+    assert (2 * CONVERSATIONS, 2 * CONVERSATIONS) == summary.whole
+    assert (2 * ALL, 2 * CONVERSATIONS) == (len(set(heard.calls)), len(heard.results))
+    assert server.most_at_once <= AT_ONCE
+    journals = sorted(path.name for path in (tmp_path / "results").glob("_calls*"))
+    assert ["_calls.1-of-2-", "_calls.2-of-2-"] == [name[:14] for name in journals]
+    asked = len(server.bodies)
+    assert 2 * CONVERSATIONS == go(modes=modes).complete_before
+    attunebench.run(data, settings(modes=modes))
+    assert asked == len(server.bodies)
+    assert [] == list((tmp_path / "results").glob(".attunebench-probe-*"))
+
+
+@kills
+def test_workers_that_are_killed_are_replaced_and_buy_nothing_again(go: Go, server: FakeServer, tmp_path: Path) -> None:
+    server.script = script = Killer(ALL // 3, ALL // 2)
     heard = Heard()
     summary = go(heard)
-    assert killed.is_set()
-    assert (CONVERSATIONS, "") == (summary.written, summary.stopped)
-    assert ALL <= len(server.bodies) <= ALL + AT_ONCE // 2
+    assert [] == script.at
+    assert (CONVERSATIONS, ALL, "") == (summary.written, summary.calls, summary.stopped)
+    assert ALL <= len(server.bodies) <= ALL + AT_ONCE
     assert ALL == len(heard.calls)
-    assert any(
-        "died: its process is gone, or its machine. Another one goes on from its journal." in each
-        for each in heard.warnings
-    )
+    assert 2 == sum("died" in each for each in heard.warnings)
     assert CONVERSATIONS == len(predicted(tmp_path / "results"))
+
+
+@kills
+def test_workers_that_die_and_die_end_the_run(go: Go, server: FakeServer) -> None:
+    server.script = Killer(*[0] * 99, delay=1.0)
+    with pytest.raises(ConfigurationError):
+        go()
+    assert len(server.bodies) <= 2 * AT_ONCE * on_ray.DEATHS
+
+
+@kills
+@pytest.mark.parametrize(("max_cost", "stopped"), [(2.0, ""), (0.13, "max-cost")])
+def test_what_a_dead_worker_could_have_spent_counts_as_spent(
+    go: Go, server: FakeServer, max_cost: float, stopped: str
+) -> None:
+    server.script = Killer(ALL // 2)
+    heard = Heard()
+    summary = go(heard, max_cost=max_cost, **PRICES)
+    assert any("died" in each for each in heard.warnings)
+    assert stopped == summary.stopped
+    assert bool(stopped) == (summary.unreached > 0)
+    assert 0.02 < (summary.cost or 0.0) <= max_cost
+
+
+def test_workers_together_spend_no_more_than_the_user_gave(go: Go, server: FakeServer) -> None:
+    summary = go(max_cost=0.08, **PRICES)
+    assert "max-cost" == summary.stopped
+    assert 0.02 < (summary.cost or 0.0) <= 0.08
 
 
 def test_a_refused_key_ends_all_workers_with_one_sentence(go: Go, server: FakeServer) -> None:
@@ -152,60 +236,156 @@ def test_a_refused_key_ends_all_workers_with_one_sentence(go: Go, server: FakeSe
     assert len(server.bodies) <= AT_ONCE
 
 
-def test_what_is_skipped_is_noted_by_the_driver_alone(
-    go: Go, server: FakeServer, data: Path, settings: Callable[..., RunSettings], tmp_path: Path
-) -> None:
+def test_what_is_skipped_is_in_one_list(go: Go, server: FakeServer, data: Path, settings: Make, tmp_path: Path) -> None:
+    def lists() -> list[str]:
+        return [path.name for path in (tmp_path / "results").glob("_skipped*")]
+
     server.script = lambda _: Status(502, {"error": {"message": "down"}})
     assert CONVERSATIONS == len(go(concurrency=2).skipped)
-    assert ["_skipped_m.json"] == [path.name for path in (tmp_path / "results").glob("_skipped*")]
+    assert ["_skipped_m.json"] == lists()
     server.script = None
-    attunebench.run(data, settings())
-    assert [] == list((tmp_path / "results").glob("_skipped*"))
+    go(limit=2)
+    assert CONVERSATIONS - 2 == len(json.loads((tmp_path / "results" / lists()[0]).read_text())["skipped"])
+    go()
+    assert [] == lists()
 
 
-def test_workers_together_spend_no_more_than_the_user_gave(go: Go, server: FakeServer) -> None:
-    prices = {"price_in": 1.0, "price_out": 10.0}
-    summary = go(max_cost=0.08, max_tokens=500, **prices)
-    assert "max-cost" == summary.stopped
-    assert 0.02 < (summary.cost or 0.0) <= 0.08
-
-
-def test_ctrl_c_stops_all_workers_and_the_same_command_goes_on(
-    cluster: str, server: FakeServer, data: Path, settings: Callable[..., RunSettings], tmp_path: Path
+@pytest.mark.parametrize(
+    ("signals", "grace"),
+    [((signal.SIGINT,), 10.0), ((signal.SIGTERM, signal.SIGTERM), 10.0), ((signal.SIGINT, signal.SIGINT), 0.0)],
+)
+def test_an_interruption_reaches_all_workers_and_any_run_goes_on(
+    go: Go, server: FakeServer, data: Path, settings: Make, signals: tuple[int, ...], grace: float
 ) -> None:
-    held = threading.Event()
+    server.script = gate = Gate(PER_CONVERSATION, holds=AT_ONCE, seconds=2.0 if grace else 60.0)
 
-    def script(asked: Asked) -> Doing:
-        if asked.number <= PER_CONVERSATION:
-            return Answer()
-        held.set()
-        return Answer(delay=0.5)
+    def interrupt() -> None:
+        gate.held.wait()
+        for number in signals:
+            time.sleep(0.5)
+            os.kill(os.getpid(), number)
 
-    server.script = script
-    words = ["run", "local", "m", str(data), "--base-url", server.url, "--concurrency", str(AT_ONCE)]
-    words += ["--executor", "ray", "--ray-address", cluster, "--workers", "2", "--api-key", KEY]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "attunebench.cli.main", *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert held.wait(60)
+    threading.Thread(target=interrupt, daemon=True).start()
+    heard = Heard()
+    summary = go(heard, interruptible=True)
+    assert ("interrupted", True) == (summary.stopped, summary.unreached > 0)
+    assert grace == heard.stops[-1][1], heard.stops
+    assert AT_ONCE >= max(count for count, _ in heard.stops) > 0
+    asked = len(server.bodies)
+    assert PER_CONVERSATION + AT_ONCE == asked
+    server.script = None
+    go(workers=3) if grace else attunebench.run(data, settings())
+    assert ALL - PER_CONVERSATION - (AT_ONCE if grace else 0) == len(server.bodies) - asked
+
+
+@kills
+def test_a_command_that_is_killed_is_repeated_and_buys_nothing_again(
+    cluster: str, start: Start, go: Go, server: FakeServer, tmp_path: Path
+) -> None:
+    server.script = gate = Gate(ALL // 2, seconds=60.0)
+    process = start("--workers", "2", "--ray-address", cluster)
+    assert gate.held.wait(180)
+    process.kill()
+    process.wait()
+    server.script = None
+    go()
+    assert CONVERSATIONS == len(predicted(tmp_path / "results"))
+    assert ALL <= len(server.bodies) <= ALL + AT_ONCE
+
+
+def test_without_an_address_the_command_starts_a_cluster_of_its_own(
+    start: Start, server: FakeServer, tmp_path: Path
+) -> None:
+    server.script = gate = Gate(PER_CONVERSATION, seconds=1.0)
+    process = start()
+    assert gate.held.wait(180)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=180)
     assert (130, "", False) == (process.returncode, out, "Traceback" in err), err
     assert "Go on with: attune-bench run local m" in err
     assert KEY not in err
-    server.script = None
-    attunebench.run(data, settings())
-    assert CONVERSATIONS == len(predicted(tmp_path / "results"))
+    assert 2 == len(list((tmp_path / "results").glob("_calls.*-of-2-*.sqlite3")))
+
+
+def test_an_address_where_nobody_listens_is_an_error(start: Start, server: FakeServer) -> None:
+    process = start(RAY_ADDRESS="127.0.0.1:1")
+    out, err = process.communicate(timeout=180)
+    assert (2, "", False) == (process.returncode, out, "Traceback" in err), err
+    assert "127.0.0.1:1" in err
+    assert [] == server.bodies
+
+
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="a path that each process takes for another folder")
+def test_workers_that_see_another_folder_are_refused_before_anything_is_sent(
+    go: Go, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(on_ray, "SEEN_WITHIN", 0.0)
+    with pytest.raises(UsageError, match="share"):
+        go(output=Path("/proc/self/cwd/results"))
+    assert [] == server.bodies
+    assert [] == list((tmp_path / "results").glob(".attunebench-probe-*"))
+
+
+def test_shards_without_room_wait_for_their_turn(
+    go: Go, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "ROOM_WITHIN", 2.0)
+    heard = Heard()
+    assert CONVERSATIONS == go(heard, workers=3).written
+    assert any("room for" in each and "of 3 workers" in each for each in heard.warnings)
     assert ALL == len(server.bodies)
+    assert 3 == len(list((tmp_path / "results").glob("_calls.*-of-3-*.sqlite3")))
 
 
-def test_a_key_is_in_no_file_of_the_cluster(cluster: str) -> None:
+def test_there_are_no_more_workers_than_calls_at_once_and_without_a_number_two(go: Go, tmp_path: Path) -> None:
+    go(concurrency=1, output=tmp_path / "one")
+    go(workers=None, output=tmp_path / "two")
+    assert (1, 2) == tuple(len(list((tmp_path / name).glob("_calls.*.sqlite3"))) for name in ("one", "two"))
+
+
+def test_a_second_command_is_refused_and_a_shard_of_the_division_is_not(
+    go: Go, server: FakeServer, tmp_path: Path
+) -> None:
+    (tmp_path / "results").mkdir()
+    with claim(tmp_path / "results", "local", "m", ["default"], "0-of-2"), pytest.raises(DataError):
+        go()
+    assert [] == server.bodies
+
+
+def test_whose_account_it_is_goes_along(
+    go: Go, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-7")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    em = ModelSettings(provider="openai", model="m", base_url=server.url)
+    go(em=em, limit=2)
+    headers = [asked.headers for asked in server.asked if asked.path.endswith("/chat/completions")]
+    assert {("org-7", f"Bearer {KEY}")} == {(each["openai-organization"], each["authorization"]) for each in headers}
+
+
+def test_a_worker_with_another_version_is_refused(tmp_path: Path, settings: Make) -> None:
+    with pytest.raises(ConfigurationError, match="version"):
+        on_ray._run_shard(None, settings(), None, tmp_path / "probe", tmp_path / "answer", "0.0")
+
+
+def test_a_worker_whose_answer_is_not_seen_is_refused(
+    tmp_path: Path, settings: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_ray, "SEEN_WITHIN", 0.0)
+    monkeypatch.setattr(on_ray, "ROOM_WITHIN", 0.0)
+    (tmp_path / "probe").touch()
+    with pytest.raises(UsageError, match="share"):
+        on_ray._run_shard(None, settings(), None, tmp_path / "probe", tmp_path / "answer", attunebench.__version__)
+    assert (tmp_path / "answer").exists()
+
+
+def test_a_key_is_in_no_file(cluster: str, go: Go, tmp_path: Path) -> None:
     import ray
 
+    go()
     session = Path(ray._private.worker.global_worker.node.get_session_dir_path())
-    texts = [path for path in session.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert [] == texts
+    assert [] == files_with_a_key(session)
+    assert [] == files_with_a_key(tmp_path)
+    store = [path for path in Path("/dev/shm").glob("plasma*") if KEY.encode() in path.read_bytes()]
+    assert [] == store

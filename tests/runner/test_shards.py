@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,10 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attunebench.codebook import default_codebook
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.errors import DataError, UsageError
+from attunebench.runner.on_ray import run_on_ray
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard
-from attunebench.runner.shards import dealt, journal_name, part_of
+from attunebench.runner.shards import dealt, journal_name, part_of, share_of
+
+EM = ModelSettings(provider="baseline", model="majority")
 
 
 def talk(name: str, turns: int = 3) -> Conversation:
@@ -119,3 +124,30 @@ def test_the_journal_of_a_shard_is_the_same_for_the_same_run_alone() -> None:
     assert name() == name(concurrency=3)
     assert name(modes=("default", "verbose")) == name(modes=("verbose", "default"))
     assert 3 == len({name(), name("n"), name(modes=("verbose",))})
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.floats(0.1, 1e6), st.floats(0.1, 1e9))
+def test_the_shares_of_a_limit_are_the_limit(concurrency: int, of: int, rpm: float, tpm: float) -> None:
+    of = min(of, concurrency)
+    settings = RunSettings(em=EM, concurrency=concurrency, rpm=rpm, tpm=tpm, max_cost=9.0)
+    shares = [share_of(settings, Shard(1 + i, of), 1.5) for i in range(of)]
+    calls = [share.concurrency for share in shares]
+    assert concurrency == sum(calls)
+    assert 1 <= min(calls) <= max(calls) <= min(calls) + 1
+    assert rpm == pytest.approx(sum(share.rpm or 0.0 for share in shares))
+    assert tpm == pytest.approx(sum(share.tpm or 0.0 for share in shares))
+    assert {1.5} == {share.max_cost for share in shares}
+
+
+def test_no_limit_stays_none() -> None:
+    share = share_of(RunSettings(em=EM), Shard(1, 2), None)
+    assert (None, None, None) == (share.rpm, share.tpm, share.max_cost)
+
+
+@pytest.mark.parametrize(("shard", "said"), [(Shard(1, 2), "both divide the run"), (None, r"\[ray\]")])
+def test_what_cannot_be_run_on_ray_is_said_before_anything_starts(
+    shard: Shard | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match=said):
+        run_on_ray([], RunSettings(em=EM, shard=shard), default_codebook())
