@@ -46,11 +46,7 @@ def open_backend(
     from attunebench.backends.chat import ChatBackend
     from attunebench.backends.providers import resolve, served_by
 
+    endpoint = resolve(settings) if client is None else served_by(client, settings)
     return ChatBackend(
-        resolve(settings) if client is None else served_by(client, settings),
-        structured=structured,
-        concurrency=concurrency,
-        memory=memory,
-        taken=taken,
-        client=client,
+        endpoint, structured=structured, concurrency=concurrency, memory=memory, taken=taken, client=client
     )

@@ -114,7 +114,9 @@ class ChatBackend:
             reply = without_key(outcome, self._endpoint)
             return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
         if outcome.line == "encoding":
-            self._do_without_compression()
+            self._unreadable += 1
+            if self._unreadable >= _UNREADABLE:
+                self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
         answered = bool(self._taken)
         return located(
             outcome, self._endpoint, answered=answered, known=self._known, reask=request.reask, elapsed=elapsed
@@ -159,11 +161,6 @@ class ChatBackend:
         """Close the connections and let them end; a client of the user's stays as it is."""
         if not self._is_users:
             await self._client.close()
-
-    def _do_without_compression(self) -> None:
-        self._unreadable += 1
-        if self._unreadable >= _UNREADABLE:
-            self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
 
     async def _send(self, request: Request, terms: Terms) -> Reply | Fault:
         options: RequestOptions = {"timeout": request.timeout, "max_retries": 0}

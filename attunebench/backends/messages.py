@@ -13,8 +13,6 @@ from attunebench.text import encodable
 
 _ANSWERING = frozenset((None, "", "text", "output_text", "message", "answer"))
 """Types of parts that are the answer; whatever else holds a text is thought, or a tool's."""
-
-
 _GIVEN = ("arguments", "parameters", "input", "args")
 
 

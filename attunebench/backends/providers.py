@@ -43,25 +43,17 @@ class Provider:
     needs_key: bool = True
 
 
-PROVIDERS: Mapping[str, Provider] = {
-    provider.name: provider
-    for provider in (
-        Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-        Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL"),
-        Provider(
-            "prime", "Prime Intellect", "https://api.pinference.ai/api/v1", ("RLVR_PRIME_API_KEY", "PRIME_API_KEY")
-        ),
-        Provider(
-            "azure",
-            "Azure OpenAI, MODEL being the deployment; needs OPENAI_API_VERSION",
-            None,
-            ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
-            "AZURE_OPENAI_ENDPOINT",
-        ),
-        Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
-        Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
-    )
-}
+# fmt: off
+PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in (
+    Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL"),
+    Provider("prime", "Prime Intellect", "https://api.pinference.ai/api/v1", ("RLVR_PRIME_API_KEY", "PRIME_API_KEY")),
+    Provider("azure", "Azure OpenAI, MODEL being the deployment; needs OPENAI_API_VERSION", None,
+             ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), "AZURE_OPENAI_ENDPOINT"),
+    Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
+    Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
+)}
+# fmt: on
 """Name → provider, in the order in which they are shown to users."""
 
 

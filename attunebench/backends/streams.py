@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,15 +44,9 @@ def _payloads(text: str) -> Iterator[Any]:
             yield _DECODER.decode(line.strip())
         elif colon and name.strip().lower() == "data":
             waiting = f"{waiting}\n{said}".strip()
-            if waiting == DONE:
-                yield DONE
+            with suppress(ValueError):
+                yield DONE if waiting == DONE else _DECODER.decode(waiting)
                 waiting = ""
-                continue
-            try:
-                yield _DECODER.decode(waiting)
-                waiting = ""
-            except ValueError:
-                continue
         elif not colon or name.strip().lower() not in ("", "event", "id", "retry"):
             raise ValueError("no event stream")
     if waiting:
@@ -71,9 +66,11 @@ class _Chunks:
 
     def take(self, payload: Mapping[str, Any]) -> Any:
         """Add an event; a body where it is one by itself: an error, or a whole completion."""
-        choices = payload.get("choices")
-        choice = next((each for each in choices if _is_first(each)), None) if isinstance(choices, list) else None
-        if choice is None and _says_error(payload):
+        listed = payload.get("choices")
+        choices = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+        choice = next((each for each in choices if each.get("index") in (None, 0)), None)
+        says_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
+        if choice is None and (says_error or ("code" in payload and isinstance(payload.get("message"), str))):
             return payload
         # Some end with a chunk that has an empty message beside its delta.
         if choice is not None and (choice.get("error") or (choice.get("message") and not self.texts)):
@@ -111,13 +108,3 @@ class _Chunks:
         if self.calls:
             message["tool_calls"] = [{"function": {"arguments": "".join(parts)}} for parts in self.calls.values()]
         return {**self.around, "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}]}
-
-
-def _is_first(choice: Any) -> bool:
-    return isinstance(choice, Mapping) and choice.get("index") in (None, 0)
-
-
-def _says_error(payload: Mapping[str, Any]) -> bool:
-    if "code" in payload and isinstance(payload.get("message"), str):
-        return True
-    return bool(payload.get("error")) or payload.get("type") == "error" or payload.get("object") == "error"

@@ -16,22 +16,13 @@ import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit, OpenAIError
 
-from attunebench.backends.session import (
-    CATCHABLE,
-    IDLE,
-    LONGEST_CONNECT,
-    MOST_BYTES,
-    StalledError,
-    TooLargeError,
-    open_session,
-    route_to,
-)
+from attunebench.backends import session
 from attunebench.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
-CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *CATCHABLE)
+CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *session.CATCHABLE)
 """What a request of the SDK's may end in without a response; anything else is a bug of ours."""
 MOMENT = 0.5
 """Seconds by which this client's own total is behind that of its callers."""
@@ -89,7 +80,7 @@ class HttpClient(httpx2.AsyncClient):
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
-        self._route = route_to(endpoint)
+        self._route = session.route_to(endpoint)
         self._sent_headers = {**endpoint.credentials, **self._route.headers}
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
@@ -100,7 +91,7 @@ class HttpClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
         if self._session is None:
-            self._session = open_session(self._route, connections=self._connections)
+            self._session = session.open_session(self._route, connections=self._connections)
         times = request.extensions["timeout"]
         total = times["read"]
         content, headers = _content(request)
@@ -113,8 +104,8 @@ class HttpClient(httpx2.AsyncClient):
             headers=self._sent_headers | headers,
             timeout=aiohttp.ClientTimeout(
                 total=None if total is None else total + MOMENT,
-                sock_connect=min(times["connect"] or LONGEST_CONNECT, LONGEST_CONNECT),
-                sock_read=IDLE if total is None else None,
+                sock_connect=min(times["connect"] or session.LONGEST_CONNECT, session.LONGEST_CONNECT),
+                sock_read=session.IDLE if total is None else None,
             ),
             **self._route.options,
         )
@@ -122,7 +113,7 @@ class HttpClient(httpx2.AsyncClient):
             answer.status,
             # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
             headers=[(name, value) for name, value in answer.raw_headers if name.lower() != b"content-encoding"],
-            stream=_Body(answer, None if total is None and answer.status < 300 else MOST_BYTES),
+            stream=_Body(answer, None if total is None and answer.status < 300 else session.MOST_BYTES),
             extensions={"encoding": answer.headers.get("Content-Encoding")},
             request=request,
         )
@@ -154,14 +145,14 @@ class _Body(httpx2.AsyncByteStream):
             if not (part := content.read_nowait()):
                 start = clock()
                 try:
-                    part = await asyncio.wait_for(content.readany(), IDLE)
+                    part = await asyncio.wait_for(content.readany(), session.IDLE)
                 except asyncio.TimeoutError as error:
-                    if clock() - start < IDLE:  # the whole try's time is over
+                    if clock() - start < session.IDLE:  # the whole try's time is over
                         raise
-                    raise StalledError(f"no byte for {IDLE:.0f} s") from error
+                    raise session.StalledError(f"no byte for {session.IDLE:.0f} s") from error
             size += len(part)
             if self._most is not None and size > self._most:
-                raise TooLargeError(f"the body is larger than {self._most >> 20} MB")
+                raise session.TooLargeError(f"the body is larger than {self._most >> 20} MB")
             yield part
 
     async def aclose(self) -> None:

@@ -19,7 +19,7 @@ from openai import APIStatusError, Omit, omit
 from attunebench.backends.caught import fault_of_exception, fault_of_response, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
-from attunebench.backends.wire import looks_like_html, number, parse_body, tidy
+from attunebench.backends.wire import amount, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
 
@@ -62,20 +62,9 @@ class TooMuchError(RefusedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What the service says is wrong with a batch."""
-
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message or self.code or "no reason given"
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """A batch as the service sees it. `mark`: our own name of it; counts are of its requests, times in seconds since
-    1970 by the service's clock."""
+    1970 by the service's clock. `problems` are what it says is wrong, `full` that it failed for being too much now."""
 
     id: str
     status: str
@@ -87,18 +76,12 @@ class Batch:
     completed: int = 0
     failed: int = 0
     created: float | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[str, ...] = ()
+    full: bool = False
 
     @property
     def ended(self) -> bool:
         return self.status in ENDED
-
-    @property
-    def full(self) -> bool:
-        """Whether it failed for being too much at this moment."""
-        return self.status == "failed" and any(
-            _TOKEN_LIMIT.search(f"{each.code} {each.message}") for each in self.problems
-        )
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -120,8 +103,9 @@ def read_batch(body: Any) -> Batch:
     """A batch from the JSON of it. Raises ValueError for what is none."""
     if not isinstance(body, Mapping) or not (_text(body, "id") and _text(body, "status")):
         raise ValueError("no batch in it")
-    counts, errors, created = body.get("request_counts"), body.get("errors"), number(body.get("created_at"))
-    entries = errors.get("data") if isinstance(errors, Mapping) else errors
+    counts, errors = body.get("request_counts"), body.get("errors")
+    listed = errors.get("data") if isinstance(errors, Mapping) else errors
+    entries = listed if isinstance(listed, list) else []
 
     def count(key: str) -> int:
         value = counts.get(key) if isinstance(counts, Mapping) else None
@@ -137,16 +121,18 @@ def read_batch(body: Any) -> Batch:
         total=count("total"),
         completed=count("completed"),
         failed=count("failed"),
-        created=created if created is not None and 0 < created < 1e11 else None,
-        problems=tuple(map(_problem, entries)) if isinstance(entries, list) else (),
+        created=amount(body.get("created_at"), 1e11),
+        problems=tuple(map(_problem, entries)),
+        full=body["status"] == "failed" and _TOKEN_LIMIT.search(json.dumps(entries, default=str)) is not None,
     )
 
 
-def _problem(entry: Any) -> Problem:
-    entry = entry if isinstance(entry, Mapping) else {"message": json.dumps(entry, default=str)}
-    message = tidy(str(entry.get("message") or ""))
-    where = f" (line {entry['line']})" if message and type(entry.get("line")) is int else ""
-    return Problem(tidy(str(entry.get("code") or "")), message + where)
+def _problem(entry: Any) -> str:
+    if not isinstance(entry, Mapping):
+        return tidy(json.dumps(entry, default=str))
+    message, line = tidy(str(entry.get("message") or "")), entry.get("line")
+    where = f" (line {line})" if message and type(line) is int else ""
+    return message + where or tidy(str(entry.get("code") or "")) or "no reason given"
 
 
 def _text(body: Any, key: str) -> str | None:
@@ -299,8 +285,7 @@ class Service:
             batch = read_batch(body)
         except ValueError as error:
             raise self._error(Fault(line="body", message=str(error)), "GET", "/batches") from None
-        told = ((scrubbed(each.code, self.endpoint), scrubbed(each.message, self.endpoint)) for each in batch.problems)
-        return replace(batch, problems=tuple(Problem(*each) for each in told))
+        return replace(batch, problems=tuple(scrubbed(each, self.endpoint) for each in batch.problems))
 
 
 def _write(into: BinaryIO, part: bytes) -> None:

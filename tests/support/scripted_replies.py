@@ -13,7 +13,7 @@ import attunebench
 from attunebench import ModelSettings, RunSettings
 from attunebench.backends.base import Request
 from attunebench.backends.baselines import BASELINES
-from attunebench.backends.baselines.answering import Scene
+from attunebench.backends.baselines.majority import Scene
 from attunebench.codebook import default_codebook
 from attunebench.conversations.bundled import demo_folder
 from attunebench.protocol.calls import Call, Mode, PanasStrategy

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.baselines.majority import Majority
+from attunebench.backends.baselines.majority import Majority, Scene
 from attunebench.constants import (
     BRANCHES,
     FOLLOW_UP_OPTIONS,
@@ -21,28 +21,18 @@ from attunebench.constants import (
 from attunebench.conversations.groups import NONE
 
 if TYPE_CHECKING:
-    from attunebench.backends.baselines.answering import Scene
     from attunebench.conversations.schema import Letter
     from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
 
-LETTERS: tuple[Letter, Letter] = ("A", "B")
-ANSWERS: tuple[YesNo, YesNo] = ("yes", "no")
 MOST_TAGS = 3
-
-_OPENINGS = ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together.")
-_MIDDLES = (
-    "It makes sense that this stays with you.",
-    "There are several sides to it.",
-    "You know your situation best.",
-    "It may help to take one thing at a time.",
-)
-_CLOSINGS = (
-    "What would you like to happen next?",
-    "What matters most to you here?",
-    "I am here if you want to go on.",
-    "How are you with it today?",
-)
+_SENTENCES = (
+    ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together."),
+    ("It makes sense that this stays with you.", "There are several sides to it.", "You know your situation best.",
+     "It may help to take one thing at a time."),
+    ("What would you like to happen next?", "What matters most to you here?", "I am here if you want to go on.",
+     "How are you with it today?"),
+)  # fmt: skip
 
 
 class Random(Majority):
@@ -50,7 +40,7 @@ class Random(Majority):
 
     def draft(self, scene: Scene) -> str:
         rng = _generator(scene, "draft")
-        return " ".join(rng.choice(sentences) for sentences in (_OPENINGS, _MIDDLES, _CLOSINGS))
+        return " ".join(rng.choice(sentences) for sentences in _SENTENCES)
 
     def tags(self, scene: Scene) -> list[dict[str, Any]]:
         rng = _generator(scene, "tags")
@@ -58,10 +48,12 @@ class Random(Majority):
         return [{"emotion": emotion, "intensity": rng.randint(1, 7)} for emotion in emotions]
 
     def judgement(self, scene: Scene, question: str, *, wanted: bool) -> YesNo:
-        return _generator(scene, f"{question}/{wanted}").choice(ANSWERS)
+        answers: tuple[YesNo, YesNo] = ("yes", "no")
+        return _generator(scene, f"{question}/{wanted}").choice(answers)
 
     def winner(self, scene: Scene, index: str) -> Letter:
-        return _generator(scene, f"pairwise/{index}").choice(LETTERS)
+        letters: tuple[Letter, Letter] = ("A", "B")
+        return _generator(scene, f"pairwise/{index}").choice(letters)
 
     def mood(self, scene: Scene) -> dict[str, float]:
         rng = _generator(scene, "mood")

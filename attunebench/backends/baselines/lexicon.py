@@ -12,8 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from attunebench.backends.baselines.answering import Scene
-from attunebench.backends.baselines.majority import Majority
+from attunebench.backends.baselines.majority import Majority, Scene
 from attunebench.constants import PANAS_ITEMS
 
 MOST_TAGS = 3

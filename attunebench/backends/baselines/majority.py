@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attunebench.constants import BRANCHES, PANAS_ITEMS
+from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations.groups import NONE
 from attunebench.conversations.traits import BANDS, DIAGNOSES, EDUCATION, ENGLISH, GENDERS, NEGATIVE, NOT_POOR
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS
 
 if TYPE_CHECKING:
-    from attunebench.backends.baselines.answering import Scene
-    from attunebench.conversations.schema import Letter
+    from attunebench.backends.base import Request
+    from attunebench.conversations.schema import Letter, Panas
     from attunebench.conversations.traits import Trait
     from attunebench.protocol.calls import YesNo
 
@@ -54,6 +54,20 @@ DRAFT = (
     "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
     "What has been the hardest part of it for you?"
 )
+
+
+class Scene:
+    """What a baseline may look at: the call and, where the caller gave it, the conversation with its labels.
+
+    `turn` is the one that the call is about; None for the whole conversation, or where no conversation was given.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.asked = request.call.asked
+        self.conversation = request.conversation
+        turns = request.conversation.turns if request.conversation else ()
+        self.turn = next((turn for turn in turns if turn.number == request.call.turn), None)
 
 
 class Majority:
@@ -140,3 +154,14 @@ class Majority:
     def trait(self, scene: Scene, trait: Trait) -> str | list[str] | int:
         """One trait of the participant's profile: an answer of it, a list of them for groups, a number."""
         return TRAITS[trait.id]
+
+
+def mood_levels(panas: Panas) -> dict[str, float]:
+    """Display name → 1–7, known ones only; for an unknown item a tenth of its side's total stands in."""
+    levels: dict[str, float] = {}
+    for side, total in ((PANAS_POSITIVE, panas.positive), (PANAS_NEGATIVE, panas.negative)):
+        for item in side:
+            level = panas.items.get(item.lower(), None if total is None else total / len(side))
+            if level is not None:
+                levels[item] = level
+    return levels

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.baselines.answering import Scene, mood_levels
-from attunebench.backends.baselines.majority import MIDDLE, Majority
+from attunebench.backends.baselines.majority import MIDDLE, Majority, Scene, mood_levels
 from attunebench.constants import PANAS_ITEMS
 from attunebench.conversations.traits import Span, truth_of
 
