@@ -184,27 +184,12 @@ def _words(error: BaseException) -> str:
 
 
 def located(
-    fault: Fault,
-    endpoint: Endpoint,
-    *,
-    answered: bool,
-    reask: int,
-    known: bool | None = None,
-    elapsed: float | None = None,
+    fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, known: bool = False, elapsed: float | None = None
 ) -> Fault:
-    """The fault with what only the backend knows, and without any part of the key in what the server said. `known` is
-    `answered` where nothing else is said."""
-    headers = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
-    return replace(
-        fault,
-        message=scrubbed(fault.message, endpoint),
-        param=scrubbed(fault.param, endpoint),
-        headers=headers,
-        answered=answered,
-        known=answered if known is None else known,
-        reask=reask,
-        elapsed=elapsed,
-    )
+    """The fault with what only the backend knows, and without any part of the key in what the server said."""
+    said: dict[str, Any] = {name: scrubbed(getattr(fault, name), endpoint) for name in ("message", "param")}
+    said["headers"] = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
+    return replace(fault, **said, answered=answered, known=known or answered, reask=reask, elapsed=elapsed)
 
 
 def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:

@@ -39,13 +39,11 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
 
 _REJECTING = frozenset((400, 404, 422, 500, 501))
 """Statuses that servers use for a parameter they do not take: also 404 (no route to a model that takes it) and 500."""
-_FORMAT = re.compile(
-    r"response_format|json_schema|json_object|json mode|json schema|structured output|grammar|guided", re.I
-)
+_FORMAT = re.compile(r"response_format|json_(schema|object)|json (mode|schema)|structured output|grammar|guided", re.I)
 _TEMPERATURE = re.compile(r"\b(temperature|top_p)\b", re.I)
 _SEED = re.compile(r"\bseed\b", re.I)
 _UNKNOWN = re.compile(
-    r"unsupported|not supported|unrecogni[sz]ed|unknown|unexpected|not permitted|extra (inputs|fields)", re.I
+    r"un(supported|recogni[sz]ed|known|expected)|not (supported|permitted)|extra (input|field)s", re.I
 )
 _TOO_LARGE = re.compile(r"too large|too high|at most|exceed|greater|maximum", re.I)
 _CEILING = re.compile(r"at most (\d+) (?:completion|output) tokens|> (\d+), which is the maximum allowed", re.I)
@@ -55,9 +53,7 @@ _WINDOW = re.compile(
     r"|(?<![\d.])(\d{3,})(?: tokens?)? (?:maximum )?(?:context|limit|window)",
     re.I,
 )
-_ANSWER = re.compile(
-    r"completion|output|generat|max_(new_|completion_|output_)?tokens|maxtokens|in total|requested", re.I
-)
+_ANSWER = re.compile(r"completion|output|generat|max_(new_)?tokens|maxtokens|in total|requested", re.I)
 _GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0_](?=\d{3}\b)")
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,9}(?![\w-]|\.\d)")
 SMALLEST_LIMIT = 64

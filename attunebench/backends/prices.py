@@ -36,11 +36,7 @@ class Prices:
     request: float = 0.0
 
     def cost(self, usage: Usage) -> float | None:
-        """USD of one reply, or None where the server did not count its tokens.
-
-        Reasoning tokens are among the completion's. Cached tokens cost what all prompt tokens do where no other price
-        is known.
-        """
+        """USD of one reply, or None where the server did not count its tokens; reasoning is among the completion's."""
         if usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
         cached = min(usage.cached_tokens or 0, usage.prompt_tokens)

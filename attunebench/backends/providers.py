@@ -115,8 +115,8 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     headers: dict[str, str] = {}
     payer = version = None
     if provider.name == "openai":
-        headers = {"OpenAI-Organization": _read(environment, "OPENAI_ORG_ID"),
-                   "OpenAI-Project": _read(environment, "OPENAI_PROJECT_ID")}  # fmt: skip
+        named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+        headers = {header: _read(environment, variable) for header, variable in named.items()}
     elif provider.name == "prime":
         team = _read(environment, "PRIME_TEAM_ID") or config.get("team_id", "")
         payer = f"team {team} pays" if team else "the personal wallet pays"
@@ -126,16 +126,9 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     for name, value in headers.items():
         if not value.isascii() or not value.isprintable():
             raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
-    return Endpoint(
-        provider=provider.name,
-        model=settings.model,
-        base_url=_base_url(provider, settings, environment, config),
-        key=SecretStr(key),
-        key_source=source,
-        headers={name: value for name, value in headers.items() if value},
-        payer=payer,
-        api_version=version,
-    )
+    base_url = _base_url(provider, settings, environment, config)
+    sent = {name: value for name, value in headers.items() if value}
+    return Endpoint(provider.name, settings.model, base_url, SecretStr(key), source, sent, payer, version)
 
 
 def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:

@@ -127,21 +127,19 @@ def _proxy_setting(url: str) -> tuple[str, str]:
     proxies = getproxies()
     kind = parts.scheme if proxies.get(parts.scheme) else "all"
     value = (proxies.get(kind) or "").strip()
-    variables = [name for name in (f"{kind}_PROXY".upper(), f"{kind}_proxy") if os.environ.get(name)]
-    variable = variables[-1] if variables else "The system's proxy setting"
+    names = (f"{kind}_proxy", f"{kind}_PROXY".upper())
+    variable = next(filter(os.environ.get, names), "The system's proxy setting")
     return variable, value if "://" in value or not value else f"http://{value}"
 
 
 def _is_excepted(url: SplitResult, no_proxy: str) -> bool:
-    """Whether NO_PROXY names this address: names with their subdomains, `*`, addresses and CIDR networks, each with a
-    port or without."""
+    """Whether NO_PROXY names it: names with their subdomains, `*`, addresses and networks, with a port or without."""
     host = (url.hostname or "").rstrip(".")
     port = url.port or (443 if url.scheme == "https" else 80)
     for entry in re.split(r"[,\s]+", no_proxy.lower()):
         bracketed = re.fullmatch(r"\[([^]]*)\](?::(\d+))?|([^:]*):(\d+)", entry)
-        name, its_port = (
-            (bracketed[1] or bracketed[3] or "", bracketed[2] or bracketed[4]) if bracketed else (entry, None)
-        )
+        name = (bracketed[1] or bracketed[3] or "") if bracketed else entry
+        its_port = (bracketed[2] or bracketed[4]) if bracketed else None
         if not name or (its_port and int(its_port) != port):
             continue
         if (within := _is_in_network(host, name)) is None:
@@ -187,16 +185,10 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
 
     It keeps no cookies and reads neither proxy variables nor a netrc file: the route has said what is to be known.
     """
-    options: dict[str, Any] = {
-        "limit": connections,
-        "ssl": route.certificates or True,
-        "keepalive_timeout": _KEPT_ALIVE,
-    }
-    if route.socks:
-        connector: aiohttp.BaseConnector = aiohttp_socks.ProxyConnector.from_url(route.socks, **options)
-    else:
-        connector = aiohttp.TCPConnector(ttl_dns_cache=300, **options)
-    connector._factory = partial(_Handler, loop=asyncio.get_running_loop())  # type: ignore[assignment]
+    tcp = partial(aiohttp.TCPConnector, ttl_dns_cache=300)
+    connect = partial(aiohttp_socks.ProxyConnector.from_url, route.socks) if route.socks else tcp
+    connector = connect(limit=connections, ssl=route.certificates or True, keepalive_timeout=_KEPT_ALIVE)
+    connector._factory = partial(_Handler, loop=asyncio.get_running_loop())
     return aiohttp.ClientSession(
         connector=connector,
         headers={"User-Agent": f"attunebench/{__version__}", "Accept": "application/json"},

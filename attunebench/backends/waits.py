@@ -106,8 +106,7 @@ def day_ends_at(zone: str) -> float:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after` (a number, a time, or an HTTP date), names in lower case; None
-    where nothing is asked, where it cannot be read, or where it is no wait at all."""
+    """Seconds from `retry-after-ms` or `retry-after` (a number, a time, a date); None where there is no wait."""
     milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000 if milliseconds > 0 else None

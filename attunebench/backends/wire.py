@@ -17,8 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.messages import arguments_in, read_content, reasoning_of
-from attunebench.backends.streams import body_of_stream
+from attunebench.backends.messages import arguments_in, body_of_stream, read_content, reasoning_of
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
@@ -55,10 +54,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def parse_body(content: bytes) -> Any:
-    """The JSON value in a body, in any Unicode encoding, with or without a BOM and white space around it.
-
-    Raises ValueError (cut, HTML …).
-    """
+    """The JSON value in a body, in any Unicode encoding, behind a BOM or not. Raises ValueError (cut, HTML …)."""
     try:
         return _DECODER.decode(text_of(content))
     except RecursionError as error:

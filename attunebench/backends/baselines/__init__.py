@@ -65,6 +65,3 @@ class BaselineBackend:
 
     async def aclose(self) -> None:
         """Nothing is held open."""
-
-    def __repr__(self) -> str:
-        return f"BaselineBackend({self.model!r})"
