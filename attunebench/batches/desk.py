@@ -145,22 +145,7 @@ class Desk:
 
         file = await self._patiently(upload, part.model)
         self._check()
-        submission = Submission(
-            tag=part.tag,
-            part=self._numbers[part.tag],
-            model=part.model,
-            start=part.start,
-            stop=part.stop,
-            provider=service.endpoint.provider,
-            base_url=service.endpoint.base_url,
-            em_model=self._settings.em.model,
-            modes=self._settings.modes,
-            file=file,
-            at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        )
-        self._ledger.submitting(submission)
-        sent = UnderWay(submission, part)
-        self.under_way.append(sent)
+        sent = self._begun(part, file, service.endpoint)
         try:
             batch = await self._patiently(lambda: service.create(file, mark), part.model, only=UNBILLED)
         except RefusedError:
@@ -264,6 +249,26 @@ class Desk:
                     self._watcher.warned(
                         f"Attention: the service has several batches of {each.submission.mark}: {ids}."
                     )
+
+    def _begun(self, part: Part, file: str, endpoint: Endpoint) -> UnderWay:
+        """It is on the disk before it is sent."""
+        submission = Submission(
+            tag=part.tag,
+            part=self._numbers[part.tag],
+            model=part.model,
+            start=part.start,
+            stop=part.stop,
+            provider=endpoint.provider,
+            base_url=endpoint.base_url,
+            em_model=self._settings.em.model,
+            modes=self._settings.modes,
+            file=file,
+            at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        )
+        self._ledger.submitting(submission)
+        sent = UnderWay(submission, part)
+        self.under_way.append(sent)
+        return sent
 
     def _made(self, sent: UnderWay, batch: Batch) -> None:
         """The id goes to the disk before anything else is done."""

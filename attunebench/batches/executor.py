@@ -252,6 +252,10 @@ class BatchExecutor(Clients):
         hashes = self._hashes(sent.submission)
         if batch.full:
             return await self._refused_as_too_much(sent, batch, hashes)
+        return await self._collect(sent, batch, hashes)
+
+    async def _collect(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
+        """Take what it has answered; False where another look may show more."""
         why: dict[str, NoReply] = {}
         collected, n, name = Collected(), len(hashes), printable(batch.id)
         told_of = counted = min(batch.completed, n)

@@ -317,19 +317,10 @@ def _write_results(
     quick_scores: QuickScores | None,
 ) -> None:
     """Results of one run, and what is left of it. Raises AttuneBenchError for what stands in the way."""
-    settings = _settings(head, results)
-    if settings is None:
-        raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
-    folder = conversations or _found(head.conversations, results, "conversations", "-d")
+    settings, folder, talks, book = _inputs(head, results, conversations, codebook)
     summary.conversations = folder
-    given = codebook or (_found(head.codebook, results, "codebook", "--codebook") if head.codebook else None)
-    path = given or codebook_for(folder)
-    book = load_codebook(path) if path else default_codebook()
-    talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
-    settings = settled(settings, Observer().warned, under_way=judges_asked(results))
     there, collected = {talk.conversation_id for talk in talks}, summary.collected
     summary.gone |= {name for tag, name in collected.talks if tag in tags} - there
-
     left, models = Left(head.again), (settings.em, *settings.judges)
 
     async def see(run: Run, asks: Asks) -> None:
@@ -353,6 +344,21 @@ def _write_results(
         settings = settings.model_copy(update={"retry_unanswered": True})
         mending = _run(RequestFiles(settings), settings, book, talks, quick_scores, head.again)
         summary.written += mending.written
+
+
+def _inputs(
+    head: Head, results: Path, conversations: Path | None, codebook: Path | None
+) -> tuple[RunSettings, Path, list[Conversation], Codebook]:
+    """What a run was planned of, where it is given or found. Raises DataError."""
+    settings = _settings(head, results)
+    if settings is None:
+        raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
+    folder = conversations or _found(head.conversations, results, "conversations", "-d")
+    given = codebook or (_found(head.codebook, results, "codebook", "--codebook") if head.codebook else None)
+    path = given or codebook_for(folder)
+    book = load_codebook(path) if path else default_codebook()
+    talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
+    return settled(settings, Observer().warned, under_way=judges_asked(results)), folder, talks, book
 
 
 async def _pass_over(_: Run, asks: Asks) -> None:

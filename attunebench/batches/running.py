@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from attunebench.runner.run import QuickScores
     from attunebench.runner.settings import RunSettings
 
+__all__ = ["BatchOptions", "BatchRun", "refuse_what_does_not_fit", "run_batches"]
+
 PROVIDERS_WITH_BATCHES = ("openai", "local")
 
 

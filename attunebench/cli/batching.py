@@ -14,10 +14,9 @@ import typer
 
 from attunebench import api
 from attunebench.backends.prices import usd
-from attunebench.batches.desk import BatchOptions
 from attunebench.batches.pending import batch_prices
 from attunebench.batches.requests import Origin
-from attunebench.batches.running import BatchRun, refuse_what_does_not_fit, run_batches
+from attunebench.batches.running import BatchOptions, BatchRun, refuse_what_does_not_fit, run_batches
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress.batches import batches_shown, described
