@@ -54,7 +54,7 @@ class Case:
         """The words of the command that is killed and repeated."""
         address = ["--base-url", self.server.url]
         if way == "rejudge":
-            words = ["rejudge", str(self.results), str(self.data), "--judge-provider", "local", *JUDGES]
+            words = ["rejudge", "-r", str(self.results), "-d", str(self.data), "--judge-provider", "local", *JUDGES]
             return [*words, "--judge-base-url", self.server.url, "--concurrency", str(CONCURRENCY)]
         words = ["run", "local", "fake-model", str(self.data), *address, "-o", str(self.results), *JUDGES]
         if way == "unjudged":
