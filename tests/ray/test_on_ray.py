@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pydantic import SecretStr
 import attunebench
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, Silent, on_ray
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, on_ray
 from attunebench.runner.on_ray import run_on_ray
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
@@ -39,7 +40,7 @@ Make = Callable[..., RunSettings]
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-class Heard(Silent):
+class Heard(Observer):
     """Counts what the driver's observer is told."""
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ def go(cluster: str, data: Path, settings: Make) -> Go:
     """`go(observer=…, …)`: a run by two workers."""
 
     def run(
-        observer: Silent | None = None, *, workers: int | None = 2, interruptible: bool = False, **values: Any
+        observer: Observer | None = None, *, workers: int | None = 2, interruptible: bool = False, **values: Any
     ) -> RunSummary:
         executor = partial(run_on_ray, workers=workers)
         return attunebench.run(
@@ -118,8 +119,9 @@ def predicted(folder: Path) -> dict[str, str]:
 
 
 def worker_pids() -> list[int]:
-    """The processes that do shards on this machine."""
-    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if b"ray::_run_shard" in cmdline(folder)]
+    """The processes that do shards for the cluster of these tests."""
+    ours = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if b"ray::_run_shard" in cmdline(folder)]
+    return [pid for pid in ours if os.getpid() in ancestors(pid)]
 
 
 def cmdline(folder: Path) -> bytes:
@@ -127,6 +129,15 @@ def cmdline(folder: Path) -> bytes:
         return (folder / "cmdline").read_bytes()
     except OSError:  # it has just ended
         return b""
+
+
+def ancestors(pid: int) -> list[int]:
+    parents = []
+    with suppress(OSError):  # it has just ended
+        while pid > 1:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            parents.append(pid)
+    return parents
 
 
 class Gate:
@@ -304,7 +315,7 @@ def test_without_an_address_the_command_starts_a_cluster_of_its_own(
     assert (130, "", False) == (process.returncode, out, "Traceback" in err), err
     assert "Go on with: attune-bench run local m" in err
     assert KEY not in err
-    assert 2 == len(list((tmp_path / "results").glob("_calls.*-of-2-*.sqlite3")))
+    assert (tmp_path / "results" / ".attunebench-shards-2.json").exists()
 
 
 def test_an_address_where_nobody_listens_is_an_error(start: Start, server: FakeServer) -> None:
