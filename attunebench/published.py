@@ -13,12 +13,21 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION, Rules
+from attunebench.results.parsing import kind_of
 from attunebench.text import printable
 
 PROVIDER = "released"
 """The provider of models whose entries name none."""
 BY_SE = "mean ± 1.96 SE"
 """How the interval of a model is made of which the file has aggregates alone."""
+
+_OTHER_TOOLS = {
+    "lm-evaluation-harness": frozenset(("results", "configs")),
+    "Inspect AI": frozenset(("eval", "plan")),
+    "HELM": frozenset(("adapter_spec", "request_states")),
+}
+"""Tool → keys that its output has together."""
+_NAME_ONE = "name the one that `attune-bench score` wrote"
 
 _LISTS = ("conversations", "conversation_scores", "scores", "results")
 _AGGREGATES = ("aggregates", "aggregate_results")
@@ -292,3 +301,20 @@ def published_remarks(metadata: Mapping[str, Any]) -> list[str]:
             f"{entry['file']}, of the released scorer: {entry['n_results']} conversation scores; {models}.{left}"
         )
     return remarks
+
+
+def instead_of_scores(content: Any) -> str:
+    """The end of a sentence "FILE is not a scores file…", without the final stop, for JSON that is none."""
+    if not content and isinstance(content, (dict, list)):
+        return f" but empty; {_NAME_ONE}"
+    keys = content.keys() if isinstance(content, dict) else frozenset()
+    if "turns" in keys and kind_of(content) == "result":
+        return " but the result of one conversation; `attune-bench score --results` makes scores of the folder it is in"
+    if "turns" in keys:
+        return f" but a conversation; {_NAME_ONE}, from results and conversations"
+    if "schema_version" in keys and keys & {"analyses", "sections"}:
+        return f" but what another command made of one; {_NAME_ONE}"
+    tool = next((tool for tool, signs in _OTHER_TOOLS.items() if signs <= keys), None)
+    if tool is not None:
+        return f" but looks like output of {tool}, which measures something else; {_NAME_ONE}"
+    return f" but a list; {_NAME_ONE}" if isinstance(content, list) else f"; {_NAME_ONE}"

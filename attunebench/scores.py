@@ -327,8 +327,7 @@ def read_scores(path: str | Path) -> Scores:
     except ValueError as error:
         raise DataError(f"{source}: {error}; write it again with `attune-bench score`.") from None
     if not _is_scores(content):
-        from attunebench.published import published_scores
-        from attunebench.results.mistaken import instead_of_scores
+        from attunebench.published import instead_of_scores, published_scores
 
         if published := published_scores(content, str(source)):
             return cast(Scores, published)

@@ -1,5 +1,1 @@
-"""Result files, made and read: `load_results(folder)`. Everything that knows what is in one is in this package."""
-
-from attunebench.results.folder import ResultSet, load_results
-
-__all__ = ["ResultSet", "load_results"]
+"""Result files, made and read. Everything that knows what is in one is in this package."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any
 
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.protocol.calls import Answer, Kind, Mode, Record
@@ -23,8 +23,6 @@ from attunebench.results.votes import spent, with_votes
 SCHEMA_VERSION = "1.0"
 _NOTHING = Answer({}, (), "answered")
 """The answer to a call that was not asked."""
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[i
     }
 
 
-def _block(answered: Mapping[str, _T] | None, asked: bool) -> dict[str, _T] | None:
+def _block(answered: Mapping[str, Any] | None, asked: bool) -> dict[str, Any] | None:
     """A map of answers for the file: {} where nothing was asked, None where nothing of what was asked was answered."""
     if not asked:
         return {}

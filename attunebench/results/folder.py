@@ -8,8 +8,9 @@ begins with a dot is not looked at. Links are followed; what cannot be read is n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from os.path import exists, isfile, islink
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,10 +34,10 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class PassedOver:
-    """A file that is no result and does not mean to be one; `task`: whose result it is, where it is another task's."""
+    """A file that is no result and does not mean to be one; a `profile` is a predicted profile."""
 
     file: str
-    task: str = ""
+    profile: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,36 +65,15 @@ class Findings:
 
     unreadable: list[Unreadable] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-    passed_over: list[str] = field(default_factory=list)
     profiles: list[str] = field(default_factory=list)
-    """Those of `passed_over` that are predicted profiles."""
+    """Predicted profiles."""
 
     def add(self, found: Unreadable | PassedOver) -> None:
         """Note a file in which there was no result."""
         if isinstance(found, Unreadable):
             self.unreadable.append(found)
-        else:
-            self.passed_over.append(found.file)
-            if found.task == PROFILE_TASK:
-                self.profiles.append(found.file)
-
-
-@dataclass(slots=True)
-class ResultSet(Findings):
-    """The results of a folder, without duplicates, in order of their path; and everything that is not among them."""
-
-    results: tuple[Result, ...] = ()
-    duplicates: tuple[Duplicate, ...] = ()
-
-
-def load_results(folder: str | Path) -> ResultSet:
-    """All results under a folder (or the one in a file). DataError where there is no such folder."""
-    loaded = ResultSet()
-    found = list(read_results(folder, loaded))
-    loaded.duplicates = find_duplicates((result.key, result.source_file) for result in found)
-    doubtful = {duplicate.key for duplicate in loaded.duplicates}
-    loaded.results = tuple(result for result in found if result.key not in doubtful)
-    return loaded
+        elif found.profile:
+            self.profiles.append(found.file)
 
 
 def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
@@ -109,20 +89,10 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
             findings.add(found)
 
 
-def read_contents(folder: str | Path, findings: Findings) -> Iterator[tuple[Path, str, dict[str, Any]]]:
-    """As `read_results`, for whoever changes the files: path, name and JSON of each that is meant to be a result."""
-    for path, name in result_files(folder, findings):
-        found = read_content(path, name)
-        if isinstance(found, dict):
-            yield path, name, found
-        else:
-            findings.add(found)
-
-
 def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str]]:
     """The files under a folder (or the one) that may hold a result, in order, with their names relative to it.
 
-    What runs left undone and files that are private to a run go into `findings`. DataError: there is no such folder.
+    What runs left undone goes into `findings`. DataError: there is no such folder.
     """
     root = Path(folder)
     if not root.exists():
@@ -130,13 +100,14 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
     files = []
     for path in _json_files(root, findings):
         name = path.relative_to(root).as_posix() if path != root else path.name
-        if not os.path.isfile(path):  # noqa: PTH113
+        if not isfile(path):  # noqa: PTH113
             findings.unreadable.append(Unreadable(name, "is a broken link, not a regular file, or not readable"))
         elif path.name.startswith("_skipped_"):
-            _note_skipped(path, name, findings)
-        elif path.name.startswith("_"):
-            findings.passed_over.append(name)
-        else:
+            try:
+                findings.skipped += _skipped(_content(path))
+            except ValueError as error:
+                findings.unreadable.append(Unreadable(name, str(error)))
+        elif not path.name.startswith("_"):
             files.append((path, name))
     return files
 
@@ -158,8 +129,7 @@ def read_content(path: Path, name: str) -> dict[str, Any] | Unreadable | PassedO
         return Unreadable(name, str(error))
     if kind_of(content) == "result":
         return cast("dict[str, Any]", content)
-    task = content.get("task") if isinstance(content, dict) else None
-    return PassedOver(name, task if task == PROFILE_TASK else "")
+    return PassedOver(name, isinstance(content, dict) and content.get("task") == PROFILE_TASK)
 
 
 def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, ...]:
@@ -187,15 +157,11 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         visible = (Path(place, name) for name in names if not name.startswith("."))
-        paths += [path for path in visible if path.suffix == ".json" or _leads_nowhere(path)]
+        # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
+        paths += [path for path in visible if path.suffix == ".json" or (islink(path) and not exists(path))]  # noqa: PTH110, PTH114
     # A file goes by its own name before that of a link to it. (`os.path` says no where `Path` raises: no access.)
-    paths.sort(key=lambda path: (os.path.islink(path), path))  # noqa: PTH114
-    return sorted(path for path in paths if not os.path.isfile(path) or not _is_again(path, seen))  # noqa: PTH113
-
-
-def _leads_nowhere(path: Path) -> bool:
-    """A link whose name does not tell whether it was one to a folder of results."""
-    return os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
+    paths.sort(key=lambda path: (islink(path), path))  # noqa: PTH114
+    return sorted(path for path in paths if not isfile(path) or not _is_again(path, seen))  # noqa: PTH113
 
 
 def _is_again(path: Path, seen: set[tuple[int, int]]) -> bool:
@@ -220,31 +186,20 @@ def _content(path: Path) -> Any:
         raise ValueError(f"is {error}") from None
 
 
-def _note_skipped(path: Path, name: str, findings: Findings) -> None:
-    try:
-        content = _content(path)
-    except ValueError as error:
-        findings.unreadable.append(Unreadable(name, str(error)))
-        return
+def _skipped(content: Any) -> Iterator[Skipped]:
+    """What a run's list says, of entries that say enough; what stands around all entries holds for each."""
     entries = coerce.first(content, ("skipped", "entries")) if isinstance(content, dict) else content
     if isinstance(entries, dict):
         entries = list(entries.values())
-    outer = coerce.block(content)
-    for entry in entries if isinstance(entries, list) else []:
-        skipped = _skipped({**outer, **coerce.block(entry)})
-        if skipped is not None:
-            findings.skipped.append(skipped)
-
-
-def _skipped(entry: Mapping[str, Any]) -> Skipped | None:
-    conversation_id = coerce.identifier(coerce.first(entry, ("conversationId", "conversation_id", "conversation")))
-    em_model = coerce.text(coerce.first(entry, ("em_model", "model")))
-    if conversation_id is None or em_model is None:
-        return None
-    return Skipped(
-        conversation_id=conversation_id,
-        provider=coerce.text(entry.get("provider")) or "unknown",
-        em_model=em_model,
-        mode=coerce.text(entry.get("mode")) or "default",
-        reason=coerce.text(coerce.first(entry, ("reason", "error", "failed"))),
-    )
+    for each in entries if isinstance(entries, list) else ():
+        entry = {**coerce.block(content), **coerce.block(each)}
+        conversation_id = coerce.identifier(coerce.first(entry, ("conversationId", "conversation_id", "conversation")))
+        em_model = coerce.text(coerce.first(entry, ("em_model", "model")))
+        if conversation_id is not None and em_model is not None:
+            yield Skipped(
+                conversation_id=conversation_id,
+                provider=coerce.text(entry.get("provider")) or "unknown",
+                em_model=em_model,
+                mode=coerce.text(entry.get("mode")) or "default",
+                reason=coerce.text(coerce.first(entry, ("reason", "error", "failed"))),
+            )

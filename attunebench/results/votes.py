@@ -82,12 +82,6 @@ def votes_in(content: Mapping[str, Any]) -> dict[int, dict[str, Vote]]:
     return votes
 
 
-def votes_of(content: Mapping[str, Any], judge: str, scale: JudgeScale | None = None) -> dict[int, Vote]:
-    """Turn → the vote of this judge, on this scale or on any, where it has voted. The file is editable."""
-    found = {number: votes[judge] for number, votes in votes_in(content).items() if judge in votes}
-    return {number: vote for number, vote in found.items() if scale in (None, vote.scale)}
-
-
 def judges_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """The judges that an editable file names, else those that voted."""
     named = content.get("judge_models") or (judge for votes in votes_in(content).values() for judge in votes)

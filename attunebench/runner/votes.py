@@ -24,7 +24,7 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy, Record
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, with_draft
-from attunebench.results.folder import Findings, Unreadable, find_duplicates, read_content, read_contents
+from attunebench.results.folder import Findings, Unreadable, find_duplicates, read_content, result_files
 from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
@@ -361,8 +361,11 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
     findings = Findings()
     found: dict[str, Candidate] = {}
     keys = []
-    for path, name, content in read_contents(folder, findings):
-        if (identity := identity_of(content)) is not None:
+    for path, name in result_files(folder, findings):
+        content = read_content(path, name)
+        if not isinstance(content, dict):
+            findings.add(content)
+        elif (identity := identity_of(content)) is not None:
             epoch = content.get("epoch")
             keys.append(((*identity, epoch if isinstance(epoch, int) else None), name))
             found[name] = Candidate(path, name, identity[0], identity[1:])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from factory import make_conversation, write_conversations
+from reading import load_results
 from result_factory import noisy_result, oracle_result, write_result
 from sklearn.metrics import cohen_kappa_score
 
@@ -18,7 +19,6 @@ from attunebench.conversations import load_conversations
 from attunebench.judges import Ballots, judge_report, read_ballots
 from attunebench.judges.agreeing import own_family
 from attunebench.reports.analyses import FORMATS, render
-from attunebench.results import load_results
 from attunebench.scorer import score_conversation
 
 N, T = 6, 3

@@ -11,13 +11,13 @@ import pytest
 from factory import write_conversations
 from keys import KEY
 from pydantic import SecretStr
+from reading import load_results
 
 import attunebench
 from attunebench.analyses.model import Settings
 from attunebench.conversations.traits import TRAITS
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
-from attunebench.results.folder import load_results
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, retrying
 from attunebench.runner.reparse import reparse_results
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
@@ -170,7 +170,7 @@ def test_nothing_that_reads_results_takes_it_for_one(predict: Predict, data: Pat
     predict()
     found = load_results(folder)
     assert ((), []) == (found.results, found.unreadable)
-    assert set(files(folder)) <= set(found.passed_over)
+    assert set(files(folder)) <= set(found.profiles)
     with pytest.raises(DataError, match="3 predicted profiles, which `attune-bench predict-profile --score-only`"):
         attunebench.score(folder, data)
 

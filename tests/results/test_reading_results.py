@@ -7,10 +7,10 @@ import os
 
 import pytest
 from factory import make_conversation, write_conversations
+from reading import load_results
 from result_factory import oracle_result, write_result
 
 from attunebench.errors import DataError
-from attunebench.results import load_results
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import PredictedTag
 
@@ -125,8 +125,7 @@ def folder(tmp_path):
 def test_a_folder_is_read_recursively_and_other_files_are_passed_over(folder):
     found = load_results(folder)
     assert 1 == len(found.results)
-    assert [] == found.unreadable
-    assert {"_private.json", "conversations/conversation_1.json", "scores.json"} == set(found.passed_over)
+    assert ([], []) == (found.unreadable, found.profiles)
     assert found.results[0].source_file.startswith("deep/er/")
 
 

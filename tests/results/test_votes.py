@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attunebench.protocol.calls import RATINGS, Answer, Asked, Call, Record, Usage
-from attunebench.results.folder import Findings, read_contents
+from attunebench.results.folder import Unreadable, read_content
 from attunebench.results.parsing import parse_result
 from attunebench.results.votes import (
     check_editable,
@@ -17,7 +17,7 @@ from attunebench.results.votes import (
     kept_votes,
     missing_votes,
     view_of,
-    votes_of,
+    votes_in,
     with_votes,
 )
 
@@ -88,11 +88,11 @@ def test_the_vote_of_a_single_unnamed_judge_is_kept_under_a_name() -> None:
 
 def test_a_vote_of_nothing_counts_as_cast_and_takes_the_place_of_an_older_one_unless_that_is_spared() -> None:
     empty = [vote(1, rating=None)]
-    assert not votes_of(with_votes(OURS, empty, ("one",)), "one")[1]
+    assert not votes_in(with_votes(OURS, empty, ("one",)))[1]["one"]
     spared = with_votes(OURS, empty, ("one",), spare=True)
     assert OURS["turns"] == spared["turns"]
     assert 0.75 == spared["judge_api_cost"]
-    assert 1 in votes_of(with_votes(THEIRS, empty, ("new",), spare=True), "new")
+    assert "new" in votes_in(with_votes(THEIRS, empty, ("new",), spare=True))[1]
 
 
 def test_a_result_that_is_made_anew_keeps_the_votes_on_drafts_that_stay() -> None:
@@ -100,7 +100,7 @@ def test_a_result_that_is_made_anew_keeps_the_votes_on_drafts_that_stay() -> Non
     fresh["turns"][1]["em_drafted_response"] = "Another draft"
     result = kept_votes(OURS, fresh)
     assert ["one", "two"] == result["judge_models"]
-    assert [1] == list(votes_of(result, "one"))
+    assert [1] == [turn for turn, votes in votes_in(result).items() if "one" in votes]
     assert {} == result["turns"][1]["em_draft_judge_scores"]
 
 
@@ -116,8 +116,7 @@ def test_a_vote_is_missing_where_there_is_a_draft_and_none_on_the_scale() -> Non
 
 
 def test_a_vote_without_a_scale_is_on_the_older_one() -> None:
-    assert ["relative"] == [each.scale for each in votes_of(THEIRS, "unknown").values()]
-    assert {} == votes_of(THEIRS, "unknown", "quality")
+    assert ["relative"] == [votes["unknown"].scale for votes in votes_in(THEIRS).values() if votes]
 
 
 def test_drafts_go_by_the_number_of_their_turn() -> None:
@@ -157,9 +156,8 @@ def test_turns_without_numbers_are_for_votes_alone() -> None:
     assert [1, 2, 3] == [turn.number for turn in parse_result(THEIRS).turns]
 
 
-def test_the_results_of_a_folder_can_be_gone_through_as_json(tmp_path: Any) -> None:
+def test_a_file_that_is_meant_to_be_a_result_is_read_as_json(tmp_path: Any) -> None:
     (tmp_path / "a.json").write_text('{"em_model": "m", "more": 1}')
     (tmp_path / "b.json").write_text("{")
-    findings = Findings()
-    assert [(tmp_path / "a.json", "a.json", {"em_model": "m", "more": 1})] == list(read_contents(tmp_path, findings))
-    assert ["b.json"] == [file.file for file in findings.unreadable]
+    assert {"em_model": "m", "more": 1} == read_content(tmp_path / "a.json", "a.json")
+    assert isinstance(read_content(tmp_path / "b.json", "b.json"), Unreadable)

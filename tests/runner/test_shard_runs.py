@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from factory import write_conversations
 from keys import KEY
+from reading import load_results
 
 import attunebench
 from attunebench.codebook import default_codebook
 from attunebench.errors import DataError
 from attunebench.journal import Journal, claim
-from attunebench.results.folder import load_results
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
 from attunebench.runner.settings import Shard
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status

@@ -6,12 +6,12 @@ import copy
 
 import pytest
 from factory import make_conversation, write_conversations
+from reading import load_results
 from result_factory import noisy_result, oracle_result, write_result
 from word_encoder import FACTS, WordEncoder
 
 from attunebench.conversations import load_conversations
 from attunebench.metrics.registry import REGISTRY
-from attunebench.results import load_results
 from attunebench.results.folder import Findings, result_files
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score

@@ -11,13 +11,13 @@ import pytest
 from factory import make_conversation, write_conversations
 from hypothesis import given
 from hypothesis import strategies as st
+from reading import load_results
 from result_factory import noisy_result, oracle_result, write_result
 
 from attunebench.conversations import load_conversations
 from attunebench.conversations.reading import read_conversation
 from attunebench.errors import DataError, UsageError
 from attunebench.metrics.binary import Confusion
-from attunebench.results import load_results
 from attunebench.results.folder import Findings, result_files
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import pool, score_folders, score_to_file
