@@ -6,8 +6,8 @@ run a matter of reading. Owns no prompt's wording, no network and no file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from attunebench._version import __version__
 from attunebench.backends.base import Reply
@@ -79,36 +79,6 @@ def entry_of(
     )
 
 
-@dataclass(slots=True)
-class _Took:
-    """What one call has taken so far, over all that was sent for it."""
-
-    requests: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = None
-    unpriced: bool = False
-    seconds: float | None = None
-    models: list[str] = field(default_factory=list)
-    providers: list[str] = field(default_factory=list)
-    structured: str | None = None
-    adapted: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, entry: Entry) -> None:
-        self.requests += entry.tries
-        if entry.seconds is not None:
-            self.seconds = (self.seconds or 0.0) + entry.seconds
-        if (reply := entry.reply) is None:
-            return
-        self.usage += reply.usage
-        self.unpriced = self.unpriced or reply.cost is None
-        self.cost = None if self.unpriced else (self.cost or 0.0) + (reply.cost or 0.0)
-        for name, seen in ((reply.model, self.models), (reply.provider, self.providers)):
-            if name and name not in seen:
-                seen.append(name)
-        self.structured = reply.structured or self.structured
-        self.adapted.update(reply.notes)
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """By which replies are read and a call is done.
@@ -133,9 +103,8 @@ class Exchange:
     def __init__(self, call: Call, rules: Rules) -> None:
         self.call = call
         self._rules = rules
-        self._took = _Took()
+        self._entries: list[Entry] = []
         self._answer: Answer | None = None
-        self._asks = 0
         self._messages = call.messages
         self._longer = False
         self._ended = False
@@ -152,18 +121,17 @@ class Exchange:
 
     def next(self) -> Ask | None:
         """What to ask now; None where the call is done."""
-        over = self._ended or self._asks > self._rules.max_reasks
+        over = self._ended or len(self._entries) > self._rules.max_reasks
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
         """What to ask if the call is to be asked again, done or not."""
         limit = self._rules.max_tokens * (LENGTH_FACTOR if self._longer else 1)
-        return Ask(self._asks, self._messages, limit)
+        return Ask(len(self._entries), self._messages, limit)
 
     def add(self, entry: Entry) -> None:
         """Read what came back for the last ask."""
-        self._took.add(entry)
-        self._asks += 1
+        self._entries.append(entry)
         if entry.reply is None:
             refusal = entry.error if entry.error_outcome == "refused" else None
             nothing = read_reply(self.call.asked, Reply(text=None, refusal=refusal), self._rules.codebook)
@@ -185,17 +153,19 @@ class Exchange:
     def record(self) -> Record:
         """The call with its answer. Only after the first `add`."""
         assert self._answer is not None, "nothing was asked"
-        took = self._took
+        replies = [entry.reply for entry in self._entries if entry.reply is not None]
+        costs = [reply.cost for reply in replies if reply.cost is not None]
+        times = [entry.seconds for entry in self._entries if entry.seconds is not None]
         return Record(
             call=self.call,
             answer=self._answer,
-            requests=took.requests,
-            reasks=self._asks - 1,
-            usage=took.usage,
-            cost=took.cost,
-            seconds=took.seconds,
-            models=tuple(took.models),
-            providers=tuple(took.providers),
-            structured=took.structured,
-            adapted=took.adapted,
+            requests=sum(entry.tries for entry in self._entries),
+            reasks=len(self._entries) - 1,
+            usage=sum((reply.usage for reply in replies), Usage()),
+            cost=sum(costs, 0.0) if costs and len(costs) == len(replies) else None,
+            seconds=sum(times, 0.0) if times else None,
+            models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
+            providers=tuple(dict.fromkeys(reply.provider for reply in replies if reply.provider)),
+            structured=next((reply.structured for reply in reversed(replies) if reply.structured), None),
+            adapted={name: how for reply in replies for name, how in reply.notes.items()},
         )

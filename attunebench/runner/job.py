@@ -173,6 +173,7 @@ class Job:
         """The call is done. A draft frees its judges; no draft, nothing to judge."""
         call = exchange.call
         self.records[call.id] = record = exchange.record()
+        del self._exchanges[call.id]
         judges = self._waiting.pop(call.id, ())
         draft = record.answer.values.get("drafted_response") if judges else None
         if draft is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,19 @@ class ModelClient:
         time, RejectedError and ConfigurationError at once, DataError where the journal cannot be written, BudgetSpent
         and Halted where nothing more may be sent.
         """
-        return await _Fetch(self, asked, effort, context).run()
+        worker, ask, settings = asyncio.current_task(), asked.ask, self.settings
+        assert worker is not None
+        request = Request(
+            call=asked.call,
+            messages=ask.messages,
+            max_tokens=ask.max_tokens,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            timeout=settings.call_timeout,
+            reask=ask.number,
+            conversation=context,
+        )
+        return await _Fetch(self, asked, request, effort, worker).run()
 
     def tell_first(self, call: Call, error: ItemError) -> None:
         """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
@@ -111,71 +123,58 @@ class ModelClient:
         return ", ".join(parts)
 
 
+@dataclass(slots=True)
 class _Fetch:
     """One ask that is not in the journal: sent, however many tries it needs, and kept before anybody uses its reply."""
 
-    def __init__(self, client: ModelClient, asked: Open, effort: Effort, context: Any) -> None:
-        worker = asyncio.current_task()
-        assert worker is not None
-        call, ask = asked.call, asked.ask
-        self._client = client
-        self._call = call
-        self._ask = ask
-        self._effort = effort
-        self._before = replace(effort)
-        self._sent_at = ""
-        self._began = 0.0
-        self._worker = worker
-        self._covered: list[Ticket] = []
-        self._entry: Entry | None = None
-        settings = client.settings
-        self._request = Request(
-            call=call,
-            messages=ask.messages,
-            max_tokens=ask.max_tokens,
-            temperature=settings.temperature,
-            seed=settings.seed,
-            timeout=settings.call_timeout,
-            reask=ask.number,
-            conversation=context,
-        )
+    client: ModelClient
+    asked: Open
+    request: Request
+    effort: Effort
+    worker: asyncio.Task[Any]
+    covered: list[Ticket] = field(default_factory=list)
+    entry: Entry | None = None
+    sent_at: str = ""
+    began: float = 0.0
 
     async def run(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
-        client, request = self._client, self._request
+        client, request, before = self.client, self.request, replace(self.effort)
         tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
+
+        async def cover() -> None:
+            """Have the worst case of the next try covered; one that never left keeps its cover."""
+            if not self.covered:
+                self.covered.append(await client.budget.reserve(client.who, request.messages, request.max_tokens))
+
+        async def keep(reply: Reply) -> None:
+            await self._keep(before, reply)
+            client.remember()
+
         try:
             line = (client.limiter, client.settings, client.observer)
-            await Retrying(
-                *line, self._call, self._send, self._effort, cover=self._cover, keep=self._keep, tokens=tokens
-            ).reply()
+            await Retrying(*line, request.call, self._send, self.effort, cover=cover, keep=keep, tokens=tokens).reply()
         except ItemError as error:
-            client.tell_first(self._call, error)
-            await self._keep_entry(self._made(None, error))
+            client.tell_first(request.call, error)
+            await self._keep(before, error=error)
         finally:
-            client.budget.lost += self._effort.lost - self._before.lost
-            for ticket in self._covered:  # nothing was sent on it
+            client.budget.lost += self.effort.lost - before.lost
+            for ticket in self.covered:  # nothing was sent on it
                 client.budget.settle(ticket, None, maybe_billed=False)
-        assert self._entry is not None
-        return self._entry
-
-    async def _cover(self) -> None:
-        """Have the worst case of the next try covered; one that never left keeps its cover."""
-        request, client = self._request, self._client
-        if not self._covered:
-            self._covered.append(await client.budget.reserve(client.who, request.messages, request.max_tokens))
+        assert self.entry is not None
+        return self.entry
 
     async def _send(self) -> Reply:
         """One try, with its price counted."""
-        client, reply, billed = self._client, None, True
+        client, reply, billed = self.client, None, True
         if client.halted:
             raise Halted
-        ticket, now = self._covered.pop(), asyncio.get_running_loop().time()
-        if not self._sent_at:  # of several tries the first
-            self._sent_at, self._began = datetime.now(timezone.utc).isoformat(timespec="milliseconds"), now
-        client.on_wire[self._worker] = (self._call, now)
+        ticket, now = self.covered.pop(), asyncio.get_running_loop().time()
+        if not self.sent_at:  # of several tries the first
+            self.sent_at, self.began = datetime.now(timezone.utc).isoformat(timespec="milliseconds"), now
+        client.on_wire[self.worker] = (self.request.call, now)
         try:
-            reply = await client.backend.complete(self._request)
+            reply = await client.backend.complete(self.request)
         except TransientError as error:
             billed = error.kind not in UNBILLED
             if reason := self._hopeless(error):
@@ -191,14 +190,14 @@ class _Fetch:
             client.halted = client.halted or not client.who
             raise
         finally:
-            client.on_wire.pop(self._worker, None)
+            client.on_wire.pop(self.worker, None)
             cost = client.budget.settle(ticket, reply, maybe_billed=billed)
             client.touch()
         return replace(reply, cost=cost) if cost != reply.cost else reply
 
     def _hopeless(self, error: TransientError) -> str:
         """Why this run will not see the end of the trouble, in words; "" where it may."""
-        client = self._client
+        client = self.client
         if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
             return (
                 f"{error} The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may "
@@ -211,15 +210,23 @@ class _Fetch:
             )
         return ""
 
-    async def _keep(self, reply: Reply) -> None:
-        await self._keep_entry(self._made(reply, None))
-        self._client.remember()
-
-    async def _keep_entry(self, entry: Entry) -> None:
+    async def _keep(self, before: Effort, reply: Reply | None = None, error: ItemError | None = None) -> None:
         """The entry on the disk. Until then its call counts as under way: it is paid for."""
-        client = self._client
+        client, call, ask, now = self.client, self.request.call, self.asked.ask, asyncio.get_running_loop().time()
+        entry = entry_of(
+            call,
+            ask,
+            client.hash(call, ask.messages, ask.number),
+            client.hash,
+            sent_at=self.sent_at,
+            seconds=now - self.began if self.sent_at else 0.0,
+            reply=reply,
+            error=error,
+            tries=self.effort.requests - before.requests,
+            lost=self.effort.lost - before.lost,
+        )
         if client.journal is not None:
-            client.on_wire[self._worker] = (self._call, asyncio.get_running_loop().time())
+            client.on_wire[self.worker] = (call, now)
             try:
                 await client.journal.keep(entry)
             except DataError:
@@ -227,23 +234,8 @@ class _Fetch:
                 client.halted = True
                 raise
             finally:
-                del client.on_wire[self._worker]
-        self._entry = entry
-
-    def _made(self, reply: Reply | None, error: ItemError | None) -> Entry:
-        hasher = self._client.hash
-        return entry_of(
-            self._call,
-            self._ask,
-            hasher(self._call, self._ask.messages, self._ask.number),
-            hasher,
-            sent_at=self._sent_at,
-            seconds=asyncio.get_running_loop().time() - self._began if self._sent_at else 0.0,
-            reply=reply,
-            error=error,
-            tries=self._effort.requests - self._before.requests,
-            lost=self._effort.lost - self._before.lost,
-        )
+                del client.on_wire[self.worker]
+        self.entry = entry
 
 
 def hasher(backend: Backend, settings: RunSettings, *, judge: bool) -> Hasher:
