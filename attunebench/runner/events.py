@@ -96,6 +96,14 @@ class RunSummary:
         return self.stopped == "interrupted"
 
     @property
+    def prompt_tokens(self) -> int | None:
+        return self.spending.usage.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int | None:
+        return self.spending.usage.completion_tokens
+
+    @property
     def cost(self) -> float | None:
         """USD of this run, or None where a part of it is unknown."""
         return self.spending.cost
