@@ -249,13 +249,20 @@ class Engine:
 
     async def _next(self) -> tuple[Job, Open] | None:
         """The next ask to make: ready ones first, then those of a new job; None when there is nothing left."""
+        line = self._model.limiter if self._model is not None else None
         while not (self.stopped or self._cancelled or self._halted):
             ready = len(self._ready)
-            if ready and not self._is_on_trust():
+            # The few calls that go before anything was answered are each of a conversation of its own, so that one that
+            # the server rejects is not the only one heard of.
+            if ready and not (line is not None and line.cautious and len(self.open) < line.limit):
                 return self._ready.popleft()
             affordable = self._may_open(sum(job.left for job in self.open))
             if affordable and (job := next(self._jobs, None)) is not None:
-                await self._begin(job)
+                self.open[job] = _Progress()
+                self._tell(job)
+                self._ready.extend((job, asked) for asked in job.open)
+                self._wake(len(self._ready))
+                await self._settle(job)
                 if ready < len(self._ready):  # its first ask, though others may be ready
                     self._ready.rotate(-ready)
                     item = self._ready.popleft()
@@ -274,12 +281,6 @@ class Engine:
                 return None
         return None
 
-    def _is_on_trust(self) -> bool:
-        """Whether the few calls that go before anything was answered are still to be found: each of a conversation of
-        its own, so that one that the server rejects is not the only one heard of."""
-        limiter = self._model.limiter if self._model is not None else None
-        return limiter is not None and limiter.cautious and len(self.open) < limiter.limit
-
     def _wake(self, number: int) -> None:
         """Let so many idle workers look again."""
         while number > 0 and self._idle:
@@ -287,13 +288,6 @@ class Engine:
             if not turn.done():
                 turn.set_result(None)
                 number -= 1
-
-    async def _begin(self, job: Job) -> None:
-        self.open[job] = _Progress()
-        self._tell(job)
-        self._ready.extend((job, asked) for asked in job.open)
-        self._wake(len(self._ready))
-        await self._settle(job)
 
     async def _make(self, job: Job, asked: Open) -> None:
         """Ask until the call is done; what that opens beside it (judges behind a draft) goes first in the line, so that
