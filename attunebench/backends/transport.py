@@ -38,7 +38,7 @@ _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
-    """The SDK's client for an endpoint; sends nothing yet. To be used in one running loop, and closed there.
+    """The SDK's client for an endpoint, to be used in one running loop, and closed there; sends nothing yet.
 
     Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not read).
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -133,11 +134,11 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
     """Seconds until a moment, or those of a duration, by the server's clock where it shows it."""
-    number, now = _number(value), _date(headers.get("date", "")) or datetime.now(timezone.utc)
+    number, now = _number(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
     if number is None:
         if (seconds := _in_words(value)) is not None:
             return seconds
-        moment = _iso(value) or _date(value)
+        moment = _moment(value)
         return (moment - now).total_seconds() if moment else None
     if number < _EPOCH_SECONDS:
         return number
@@ -152,21 +153,11 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _date(text: str) -> datetime | None:
-    try:
-        return _with_zone(parsedate_to_datetime(text))
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
-def _iso(text: str) -> datetime | None:
+def _moment(text: str) -> datetime | None:
     # Python before 3.11 reads neither a Z nor fractions of any other length than its own.
-    plain = re.sub(r"\.\d+", "", text.strip())
-    try:
-        return _with_zone(datetime.fromisoformat(re.sub("[Zz]$", "+00:00", plain)))
-    except ValueError:
-        return None
-
-
-def _with_zone(date: datetime) -> datetime:
-    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    iso = re.sub("[Zz]$", "+00:00", re.sub(r"\.\d+", "", text.strip()))
+    for read, said in ((datetime.fromisoformat, iso), (parsedate_to_datetime, text)):
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            date = read(said)
+            return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+    return None
