@@ -41,7 +41,7 @@ from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal
 from attunebench.runner.events import Observer
 from attunebench.runner.pricing import KnownPrices, prices_for
-from attunebench.runner.run import Run
+from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from attunebench.journal import RequestHash
     from attunebench.runner.events import RunSummary, Stop
     from attunebench.runner.job import Open
-    from attunebench.runner.work import QuickScores
+    from attunebench.runner.run import QuickScores
 
     Asks = AsyncIterator[tuple[Open, RequestHash]]
 
@@ -215,7 +215,7 @@ def _run(
     run_again: str,
 ) -> RunSummary:
     settings = settings.model_copy(update={"max_cost": None})
-    work = ConversationWork(conversations, settings, codebook, BENCHMARK, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled, quick_scores)
     return eventloop.run(Run(work, settings, codebook, Observer(), run_again=run_again).by(executor))
 
 

@@ -13,7 +13,7 @@ from attunebench.batches.desk import BatchOptions, Sleep, UnderWay, Watcher
 from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.requests import judges_asked
 from attunebench.errors import UsageError
-from attunebench.runner.run import Run
+from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import check_judges
 from attunebench.runner.task import BENCHMARK, Task
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.runner.events import RunSummary
+    from attunebench.runner.run import QuickScores
     from attunebench.runner.settings import RunSettings
-    from attunebench.runner.work import QuickScores
 
 __all__ = ["BatchOptions", "BatchRun", "refuse_what_does_not_fit", "run_batches"]
 
@@ -62,7 +62,7 @@ def run_batches(
     watcher = watcher or Watcher()
     settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
     executor = BatchExecutor(settings, options, watcher, interruptible=interruptible, sleep=sleep)
-    work = ConversationWork(conversations, settings, codebook, task, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
     for warning in task.warnings(work.chosen, codebook):
         watcher.warned(warning)
     summary = eventloop.run(Run(work, settings, codebook, watcher, run_again=run_again).by(executor))

@@ -22,9 +22,9 @@ from attunebench.runner.exchange import Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
 from attunebench.runner.job import Job, Known, Open
 from attunebench.runner.order import stratified_order
+from attunebench.runner.run import assembled
 from attunebench.runner.settings import RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import assembled
 from attunebench.scorer.scoring import Cluster, resampling_of
 
 if TYPE_CHECKING:

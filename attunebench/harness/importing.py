@@ -23,8 +23,8 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
 from attunebench.results.schema import VOTE_KEYS, judge_calls_key
 from attunebench.runner.files import Identity, ResultFolder, identity_of, prepare_folder, write_json
+from attunebench.runner.run import now
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.work import now
 from attunebench.text import printable
 
 _NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}

@@ -3,9 +3,8 @@
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary
 from attunebench.runner.pricing import KnownPrices, known_prices
-from attunebench.runner.run import run_conversations
+from attunebench.runner.run import QuickScores, run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
-from attunebench.runner.work import QuickScores
 
 __all__ = [
     "Estimate",

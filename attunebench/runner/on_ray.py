@@ -40,7 +40,7 @@ from attunebench.runner.skipped import SkippedFile
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.runner.work import QuickScores
+    from attunebench.runner.run import QuickScores
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
 POLL = 0.2  # seconds between two looks at the workers

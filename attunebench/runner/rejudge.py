@@ -22,7 +22,7 @@ from attunebench.runner.votes import RejudgeSummary, VoteWork
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.runner.work import QuickScores
+    from attunebench.runner.run import QuickScores
 
 __all__ = ["RejudgeSummary", "estimate_rejudge", "rejudge_results", "rejudge_settings"]
 

@@ -35,9 +35,9 @@ from attunebench.runner.exchange import Rules
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
 from attunebench.runner.job import Job
+from attunebench.runner.run import assembled, now
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import assembled, now
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Record
     from attunebench.runner.exchange import Ask
-    from attunebench.runner.work import QuickScores
+    from attunebench.runner.run import QuickScores
 
 _TURN_KEYS = [keys for kind, keys in KEYS_OF_CALL.items() if kind != "post"]
 _ANSWERS = ("turns", "post_conversation", "calls")
@@ -107,14 +107,7 @@ def reparse_results(
             if result is None or identity is None or identity[1] == "baseline":
                 continue
             try:
-                if (run := identity[1:]) not in claims:  # runs of it are kept out while its results are read again
-                    claims[run] = ""
-                    try:
-                        stack.enter_context(claim(folder, run[0], run[1], [run[2]]))
-                    except DataError as error:
-                        claims[run] = str(error)
-                if claims[run]:
-                    raise _Left(claims[run])
+                _hold(stack, claims, folder, identity[1:])
                 if (conversation := by_id.get(identity[0])) is None:
                     raise _Left("its conversation is not among those given")
                 again = reader.read(result, identity, conversation)
@@ -134,6 +127,18 @@ def reparse_results(
 
 class _Left(Exception):  # noqa: N818 (no error: the result stays)
     """Why a result stays as it is."""
+
+
+def _hold(stack: ExitStack, claims: dict[tuple[str, str, str], str], folder: Path, run: tuple[str, str, str]) -> None:
+    """Keep runs of this provider, model and mode out while results of it are read again. Raises _Left."""
+    if run not in claims:
+        claims[run] = ""
+        try:
+            stack.enter_context(claim(folder, run[0], run[1], [run[2]]))
+        except DataError as error:
+            claims[run] = str(error)
+    if claims[run]:
+        raise _Left(claims[run])
 
 
 @dataclass(slots=True)

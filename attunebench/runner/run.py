@@ -1,22 +1,27 @@
 """One run: work → executor → assemble, whoever makes the calls.
 
-`Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is written.
-Prints nothing: an observer hears of everything. What a result is worth is the scorer's; it comes in as a function.
+`Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is
+assembled and written. Prints nothing: an observer hears of everything. What a result is worth is the scorer's; it comes
+in as a function.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from attunebench import eventloop
+from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.journal import Journal, is_shared
+from attunebench.results.assemble import RunFacts, stamped
+from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.cache_report import CacheReport
 from attunebench.runner.estimate import Estimate
@@ -28,14 +33,18 @@ from attunebench.runner.pricing import KnownPrices, check_bound
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.work import ConversationWork, QuickScores
+from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
     from attunebench.journal import Entry, Hasher, RequestHash
-    from attunebench.protocol.calls import Call
+    from attunebench.protocol.calls import Call, Mode
+    from attunebench.results.schema import Stamp
     from attunebench.runner.exchange import Ask
     from attunebench.runner.job import Job, Known
     from attunebench.runner.work import Seen
+
+QuickScores = Callable[["Conversation", Mapping[str, Any]], Mapping[str, "float | None"]]
+"""(conversation, result) → metric id → value, for the `scores` block of a result file."""
 
 
 class Work(Protocol):
@@ -131,7 +140,7 @@ def run_conversations(
     settings = settled(settings, observer.warned)
     check_judges(settings)
     live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing
-    work = ConversationWork(conversations, settings, codebook, task, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
     for warning in task.warnings(work.chosen, codebook):
         observer.warned(warning)
     run = Run(work, settings, codebook, observer, run_again=run_again)
@@ -171,12 +180,7 @@ class Run:
             self.hashers = executor.hashers()
             if any(self.hashers):
                 self.journal = stack.enter_context(Journal.open(self.settings.output, shard=part))
-                for path in self.journal.unread:
-                    if not is_shared(path):
-                        self.observer.warned(
-                            f"Another process is writing to {path} at this moment, so it is not read: replies of this "
-                            "run that an earlier one has left in it would be asked for again."
-                        )
+                self._tell_unread(self.journal)
             await executor.enter(stack, self.journal)
             self.observer.started(await self._survey(executor))
             stopped = await executor.execute(self)
@@ -268,3 +272,54 @@ class Run:
             notes=[*reasons, *notes, *executor.notes],
             headline=headline,
         )
+
+    def _tell_unread(self, journal: Journal) -> None:
+        for path in journal.unread:
+            if not is_shared(path):
+                self.observer.warned(
+                    f"Another process is writing to {path} at this moment, so it is not read: replies of this run that "
+                    "an earlier one has left in it would be asked for again."
+                )
+
+
+def assembled(
+    job: Job,
+    conversation: Conversation,
+    settings: RunSettings,
+    stamp: Stamp,
+    place: tuple[int, int],
+    *,
+    task: Task = BENCHMARK,
+    before: Mapping[str, Any] | None = None,
+    epoch: int | None = None,
+    quick_scores: QuickScores | None = None,
+    when: str | None = None,
+) -> dict[str, Any]:
+    """The content of the result file of a job over a conversation, whoever made its calls.
+
+    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is made anew, whose
+    votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
+    ValueError where a call to the evaluated model has no record in `job.records`.
+    """
+    facts = RunFacts(
+        provider=settings.em.provider,
+        em_model=settings.em.model,
+        run_timestamp=when or now(),
+        attunebench_version=__version__,
+        prompt_set_sha256=stamp.prompt_set_sha256,
+        codebook_sha256=stamp.codebook_sha256,
+        parameters=settings.parameters,
+        judge_models=tuple(judge.model for judge in settings.judges),
+        epoch=epoch,
+    )
+    result = task.assemble(conversation, cast("Mode", job.key[1]), job.records, facts)
+    result["run_order"] = {"seed": settings.order_seed, "position": place[0], "of": place[1]}
+    result = stamped(result if before is None else kept_votes(before, result), stamp)
+    if quick_scores is not None:
+        result["scores"] = dict(quick_scores(conversation, result))
+    return result
+
+
+def now() -> str:
+    """This moment as results and lists state it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

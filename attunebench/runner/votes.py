@@ -33,13 +33,14 @@ from attunebench.runner.files import identity_of
 from attunebench.runner.fingerprint import calls_sha256
 from attunebench.runner.job import Job
 from attunebench.runner.order import order_words, stratified_order
+from attunebench.runner.run import now
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.work import now
 
 if TYPE_CHECKING:
     from attunebench.runner.exchange import Rules
     from attunebench.runner.job import Known
-    from attunebench.runner.work import QuickScores, Seen
+    from attunebench.runner.run import QuickScores
+    from attunebench.runner.work import Seen
 
 _PLANS = 64
 """Plans that are kept: results of one conversation come one after the other."""
@@ -194,12 +195,15 @@ class VoteWork:
             yield Job(candidate.key, due, rules, known=known, assemble=content, context=sheet.conversation)
 
     def is_news(self, job: Job) -> bool:
+        """See `Work.is_news`."""
         return bool(job.records)
 
     def place(self, job: Job) -> Path:
+        """See `Work.place`."""
         return self.todos[job.key].path
 
     def written(self, job: Job) -> None:
+        """See `Work.written`."""
         if not job.left:
             del self.todos[job.key]
 
@@ -207,6 +211,7 @@ class VoteWork:
         """See `Work.skip`: without the evaluated model no job fails."""
 
     def words(self) -> tuple[str, str, Sequence[str]]:
+        """See `Work.words`."""
         votes = "1 vote" if self._n_votes == 1 else f"{self._n_votes:,} votes"
         results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
         headline = (
@@ -217,6 +222,7 @@ class VoteWork:
         return self._order, headline, replacing
 
     def end(self, summary: RunSummary) -> None:
+        """See `Work.end`."""
         summary.unreached = len(self.todos)
 
     def _ordered(self, candidates: Sequence[Candidate], conversations: Sequence[Conversation]) -> list[Candidate]:

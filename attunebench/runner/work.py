@@ -12,19 +12,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from attunebench import coerce
-from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.read import expected_items
-from attunebench.results.assemble import RunFacts, stamped
+from attunebench.results.assemble import stamped
 from attunebench.results.schema import Stamp
-from attunebench.results.votes import View, drafts_of, kept_votes, missing_votes, view_of, with_votes
+from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
@@ -32,7 +31,7 @@ from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.task import Task
 
 if TYPE_CHECKING:
     from attunebench.runner.events import RunSummary
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 
 Seen = Callable[[Sequence[Call]], object]
 """Is handed the calls of a job."""
-QuickScores = Callable[[Conversation, Mapping[str, Any]], Mapping[str, "float | None"]]
-"""(conversation, result) → metric id → value, for the `scores` block of a result file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +61,7 @@ class Todo:
 class ConversationWork:
     """The results that `settings.em` is to have of conversations: a `runner.run.Work`.
 
+    `assemble` and `quick_scores` make the content of a result; without them nothing but the survey can be had.
     `differing` maps a setting to the results that were made with another one.
     """
 
@@ -73,7 +71,8 @@ class ConversationWork:
         settings: RunSettings,
         codebook: Codebook,
         task: Task,
-        quick_scores: QuickScores | None = None,
+        assemble: Callable[..., dict[str, Any]] | None = None,
+        quick_scores: Any = None,
     ) -> None:
         self.todos: dict[tuple[str, ...], Todo] = {}
         self.complete = 0
@@ -88,11 +87,13 @@ class ConversationWork:
         self._settings = settings
         self._codebook = codebook
         self._task = task
+        self._assemble = assemble
         self._quick_scores = quick_scores
         self._judges = tuple(judge.model for judge in settings.judges)
         self._stamping = Stamping(settings, codebook, task)
 
     def enter(self, stack: ExitStack) -> str | None:
+        """See `Work.enter`."""
         settings, em, task = self._settings, self._settings.em, self._task
         prepare_folder(settings.output)
         shard = settings.shard.name if settings.shard else None
@@ -137,6 +138,7 @@ class ConversationWork:
         )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
+        """See `Work.jobs`."""
         for todo in tuple(self.todos.values()):
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
@@ -147,6 +149,7 @@ class ConversationWork:
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
     def is_news(self, job: Job) -> bool:
+        """See `Work.is_news`."""
         if not self.todos[job.key].again:
             return bool(job.records)
         before = self._folder.read(self._identity(*job.key)) or {}
@@ -162,6 +165,7 @@ class ConversationWork:
         return any(call.turn not in voted.get(self._judges[call.judge or 0], ()) for call in judged)
 
     def place(self, job: Job) -> Path:
+        """See `Work.place`."""
         return self._folder.place(self._identity(*job.key))
 
     def written(self, job: Job) -> None:
@@ -176,14 +180,18 @@ class ConversationWork:
             self.todos[job.key] = replace(todo, owed=owed)
 
     def skip(self, job: Job, again: str) -> None:
-        self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=now(), again=again)
+        """See `Work.skip`."""
+        when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=when, again=again)
 
     def words(self) -> tuple[str, str, Sequence[str]]:
+        """See `Work.words`."""
         shard = self._settings.shard
         part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
         return order_words(len(self._whole), self._n_all, self._settings.order_seed, part), "", ()
 
     def end(self, summary: RunSummary) -> None:
+        """See `Work.end`."""
         settings, identities = self._settings, self._identities()
         summary.unreached = summary.jobs - summary.complete_before - summary.written - len(summary.skipped)
         reached = (summary.complete_before + summary.written) // len(settings.modes)
@@ -205,13 +213,14 @@ class ConversationWork:
         return self._folder.read(self._identity(*todo.key)) if there else None
 
     def _content(self, todo: Todo, job: Job) -> dict[str, Any]:
+        assert self._assemble is not None
         there, conversation = self._result_of(todo), todo.conversation
         if todo.owed is not None and there is not None:
             result = stamped(with_votes(there, job.records.values(), self._judges), todo.stamp)
             if self._quick_scores is not None:
                 result["scores"] = dict(self._quick_scores(conversation, result))
             return result
-        return assembled(
+        return self._assemble(
             job,
             conversation,
             self._settings,
@@ -268,46 +277,3 @@ class ConversationWork:
             return False
         wanted = self._stamping.unplanned(str(existing.stamp.calls_sha256), conversation.source_sha256)
         return existing.stamp.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted)
-
-
-def assembled(
-    job: Job,
-    conversation: Conversation,
-    settings: RunSettings,
-    stamp: Stamp,
-    place: tuple[int, int],
-    *,
-    task: Task = BENCHMARK,
-    before: Mapping[str, Any] | None = None,
-    epoch: int | None = None,
-    quick_scores: QuickScores | None = None,
-    when: str | None = None,
-) -> dict[str, Any]:
-    """The content of the result file of a job over a conversation, whoever made its calls.
-
-    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is made anew, whose
-    votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
-    ValueError where a call to the evaluated model has no record in `job.records`.
-    """
-    facts = RunFacts(
-        provider=settings.em.provider,
-        em_model=settings.em.model,
-        run_timestamp=when or now(),
-        attunebench_version=__version__,
-        prompt_set_sha256=stamp.prompt_set_sha256,
-        codebook_sha256=stamp.codebook_sha256,
-        parameters=settings.parameters,
-        judge_models=tuple(judge.model for judge in settings.judges),
-        epoch=epoch,
-    )
-    result = task.assemble(conversation, cast("Mode", job.key[1]), job.records, facts)
-    result["run_order"] = {"seed": settings.order_seed, "position": place[0], "of": place[1]}
-    result = stamped(result if before is None else kept_votes(before, result), stamp)
-    if quick_scores is not None:
-        result["scores"] = dict(quick_scores(conversation, result))
-    return result
-
-
-def now() -> str:
-    """This moment as results and lists state it."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
