@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -57,12 +57,9 @@ class Cost:
         self.unpriced += cost is None
         self.cost += cost or 0.0
 
-    def join(self, other: Cost) -> None:
-        """Count what another part of the run has counted."""
-        self.replies += other.replies
-        self.usage += other.usage
-        self.cost += other.cost
-        self.unpriced += other.unpriced
+    def __add__(self, other: Cost) -> Cost:
+        replies, usage = self.replies + other.replies, self.usage + other.usage
+        return Cost(replies, usage, self.cost + other.cost, self.unpriced + other.unpriced)
 
     @property
     def total(self) -> float | None:
@@ -92,17 +89,6 @@ class Budget:
         self._open = 0
         self._density: dict[int, tuple[int, float]] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
-
-    def become(self, parts: Iterable[Budget]) -> None:
-        """Have counted what these parts of a run have."""
-        total = Budget()
-        for part in parts:
-            for mine, theirs in ((total.model, part.model), (total.judges, part.judges), (total.wasted, part.wasted)):
-                mine.join(theirs)
-            total.lost, total.replayed = total.lost + part.lost, total.replayed + part.replayed
-            total.spent += part.spent
-        self.model, self.judges, self.wasted = total.model, total.judges, total.wasted
-        self.lost, self.replayed, self.spent = total.lost, total.replayed, total.spent
 
     @property
     def cost(self) -> float | None:

@@ -148,7 +148,7 @@ def run_conversations(
 
 
 class Run:
-    """Some work under way; lives for one `by`."""
+    """Some work under way; lives for one `by`. `keeps`: replies are kept in the journal, and not by other processes."""
 
     def __init__(
         self,
@@ -158,8 +158,10 @@ class Run:
         observer: Observer,
         *,
         run_again: str = "",
+        keeps: bool = True,
     ) -> None:
         self.work = work
+        self._keeps = keeps
         self.settings = settings
         self.codebook = codebook
         self.observer = observer
@@ -170,7 +172,8 @@ class Run:
         self.hashers: Sequence[Hasher | None] = ()
         """By who is asked; None for what is not kept."""
         self._counted: dict[tuple[str, ...], set[str]] = {}
-        self._owed: dict[tuple[str, ...], int] = {}
+        self.owed: dict[tuple[str, ...], int] = {}
+        """Votes that are owed, by job."""
 
     async def by(self, executor: Executor) -> RunSummary:
         """All of the work by this executor. Raises what the work and the executor raise."""
@@ -179,14 +182,16 @@ class Run:
             part = self.work.enter(stack.enter_context(ExitStack()))
             self.hashers = executor.hashers()
             if any(self.hashers):
-                self.journal = stack.enter_context(Journal.open(self.settings.output, shard=part))
+                folder = self.settings.output
+                journal = Journal.open(folder, shard=part) if self._keeps else Journal.snapshot(folder)
+                self.journal = stack.enter_context(journal)
                 self._tell_unread(self.journal)
             await executor.enter(stack, self.journal)
             self.observer.started(await self._survey(executor))
             stopped = await executor.execute(self)
         summary = self.summary
         summary.stopped, summary.seconds = stopped, time.monotonic() - started
-        summary.written, summary.votes_owed = len(self.work.made), sum(self._owed.values())
+        summary.written, summary.votes_owed = len(self.work.made), sum(self.owed.values())
         self.work.end(summary)
         self.observer.finished(summary)
         return summary
@@ -218,7 +223,7 @@ class Run:
             self.work.skip(job, self.run_again)
             self.observer.skipped(name, mode, job.failed)
             return
-        self._owed[job.key] = len(job.owed) + job.left
+        self.owed[job.key] = len(job.owed) + job.left
         content = job.assemble(job)
         if content is not None:
             path = self.work.place(job)

@@ -183,10 +183,10 @@ def test_two_workers_make_the_results_that_one_process_makes(
     alone = attunebench.run(data, settings(output=tmp_path / "here", modes=modes))
     assert (2 * ALL, 2 * ALL) == (asked, len(server.bodies) - asked)
     assert predicted(tmp_path / "here") == predicted(tmp_path / "results")
-    fields = ("jobs", "written", "calls", "answered_items", "expected_items", "prompt_tokens", "completion_tokens")
+    fields = ("jobs", "written", "calls", "answered_items", "expected_items", "unanswered", "models")
     assert [getattr(alone, name) for name in fields] == [getattr(summary, name) for name in fields]
     assert alone.spending.model.replies == summary.spending.model.replies
-    assert (2 * CONVERSATIONS, 2 * CONVERSATIONS) == summary.whole
+    assert alone.spending.usage == summary.spending.usage
     assert (2 * ALL, 2 * CONVERSATIONS) == (len(set(heard.calls)), len(heard.results))
     assert server.most_at_once <= AT_ONCE
     journals = sorted(path.name for path in (tmp_path / "results").glob("_calls*"))
@@ -283,10 +283,10 @@ def test_an_interruption_reaches_all_workers_and_any_run_goes_on(
     assert grace == heard.stops[-1][1], heard.stops
     assert AT_ONCE >= max(count for count, _ in heard.stops) > 0
     asked = len(server.bodies)
-    assert PER_CONVERSATION + AT_ONCE == asked
     server.script = None
-    go(workers=3) if grace else attunebench.run(data, settings())
-    assert ALL - PER_CONVERSATION - (AT_ONCE if grace else 0) == len(server.bodies) - asked
+    go(workers=1) if grace else attunebench.run(data, settings())
+    # What was in flight at a second Ctrl-C is asked again.
+    assert ALL - asked + (0 if grace else AT_ONCE) == len(server.bodies) - asked > 0
 
 
 @kills
