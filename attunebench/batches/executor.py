@@ -205,7 +205,9 @@ class BatchExecutor(Clients):
             else:
                 job.fail(*given_up)
         settled = {*job.records, *job.owed, *([""] if job.failed is not None else ())}
-        if (job.answered or job.failed is not None) and not settled <= self._finished.get(job.key, set()):
+        settled |= {f"{name} {record.reasks}" for name, record in job.records.items()}
+        news = job.failed is not None or (job.answered and run.work.is_news(job))
+        if news and not settled <= self._finished.get(job.key, set()):
             self._finished.setdefault(job.key, set()).update(settled)
             await run.finish(job)
         else:

@@ -22,7 +22,7 @@ _MOST_SCHEMAS = 4096
 
 
 _FORMER_PLACES = 8
-"""Places among the judges under which versions before 1.2 kept a judge's replies."""
+"""Places among the judges under which the journal used to keep a judge's replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,14 @@ class Hasher:
         """The hash of asking this call for the `ask`-th time (0 is the first) with these messages."""
         prompt, schema = prompt_digest(messages), schema_digest(call.schema)
         parts = (prompt, schema, self._target, str(ask))
-        places = range(_FORMER_PLACES) if call.judge is not None else ()
-        former = tuple(_digest([f"{call.identity}/{place}", *parts]) for place in places)
-        return RequestHash(_digest([call.identity, *parts]), prompt, schema, former)
+        request, *former = (_digest([identity, *parts]) for identity in identities(call))
+        return RequestHash(request, prompt, schema, tuple(former))
+
+
+def identities(call: Call) -> list[str]:
+    """The call's identity, and those under which earlier versions kept it."""
+    places = range(_FORMER_PLACES) if call.judge is not None else ()
+    return [call.identity, *(f"{call.identity}/{place}" for place in places)]
 
 
 def call_digest(call: Call) -> str:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from attunebench._version import __version__
 from attunebench.errors import AttuneBenchError, DataError
 from attunebench.journal import Journal, claim
-from attunebench.journal.hashes import prompt_digest, schema_digest
+from attunebench.journal.hashes import identities, prompt_digest, schema_digest
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.plan import with_draft
 from attunebench.results.schema import (
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 _TURN_KEYS = [keys for kind, keys in KEYS_OF_CALL.items() if kind != "post"]
 _ANSWERS = ("turns", "post_conversation", "calls")
 """Where these are equal the result stays, whatever the order in which sums were made."""
-# Earlier versions kept a judge's replies under its place among the judges.
-_OF_A_CALL = "(call_id = ? OR (judge IS NOT NULL AND call_id LIKE ?)) AND model = ? AND parameters = ?"
 
 
 @dataclass(slots=True)
@@ -213,10 +211,12 @@ class _Reader:
     def _chains(self, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], list[Entry]]:
         """(provider, address) → the latest replies to this very call, in the order of their asks."""
         parameters = json.dumps(settings.request_parameters(judge=call.judge is not None), sort_keys=True)
-        asked = (call.identity, f"{call.identity}/%", model, parameters)
+        names = identities(call)
+        of_a_call = f"call_id IN ({', '.join('?' * len(names))}) AND model = ? AND parameters = ?"
+        asked = (*names, model, parameters)
         digests = (prompt_digest(call.messages), schema_digest(call.schema))
         chains: dict[tuple[str, str], list[list[Entry]]] = {}
-        for entry in sorted(self.journal.entries(_OF_A_CALL, asked), key=lambda entry: (entry.sent_at, entry.ask)):
+        for entry in sorted(self.journal.entries(of_a_call, asked), key=lambda entry: (entry.sent_at, entry.ask)):
             there = chains.setdefault((entry.provider, entry.base_url), [])
             if entry.ask == 0:
                 there.append([])

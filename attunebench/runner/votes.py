@@ -6,6 +6,7 @@ twice, no drafts), and what new votes change in a file. The evaluated model is n
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -325,6 +326,9 @@ class VoteWork:
                 "it was changed while its drafts were judged; the same command puts the votes in"
             )
             return None
+        if not _survives(candidate.path, sheet.content):
+            summary.left[candidate.name] = "it holds numbers that would not survive writing it"
+            return None
         key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
         if digest is not None and sheet.content.get(key) != digest:
             alike = sum(vote.scale == scale for votes in sheet.votes.values() for vote in votes.values())
@@ -387,3 +391,11 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
         if name not in left and (not wanted or wanted & each.spellings) and (not modes or each.run[2] in modes)
     ]
     return chosen, left
+
+
+def _survives(path: Path, content: Mapping[str, Any]) -> bool:
+    """Whether all that is in the file is in its content: NaN, say, is no number that JSON has."""
+    try:
+        return bool(json.loads(path.read_text("utf-8-sig")) == content)
+    except (ValueError, OSError):
+        return True  # it was changed, or is in an encoding of its own

@@ -23,7 +23,7 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.read import expected_items
 from attunebench.results.assemble import stamped
 from attunebench.results.schema import Stamp
-from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.results.votes import View, drafts_of, missing_votes, vote_of, votes_in, with_votes
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
@@ -143,8 +143,8 @@ class ConversationWork:
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
             if todo.owed is not None and (there := self._result_of(todo)) is not None:
-                calls = self._votes(calls, todo.owed)
                 drafts = drafts_of(there)
+                calls = [call for call in self._votes(calls, todo.owed) if call.turn in drafts]
             content = partial(self._content, todo)
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
@@ -152,17 +152,16 @@ class ConversationWork:
         """See `Work.is_news`."""
         if not self.todos[job.key].again:
             return bool(job.records)
-        before = self._folder.read(self._identity(*job.key)) or {}
-        counted, voted = coerce.block(before.get("calls")), view_of(before).voted
+        if (before := self._folder.read(self._identity(*job.key))) is None:
+            return True
+        counted, votes = coerce.block(before.get("calls")), votes_in(before)
         own = [record for record in job.records.values() if record.call.judge is None]
         answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
-        if (answered, sum(record.reasks > 0 for record in own)) != (
-            counted.get("answered_items"),
-            counted.get("reasked"),
-        ):
+        now = {"answered_items": answered, "reasked": sum(record.reasks > 0 for record in own)}
+        if any(counted.get(name) != count for name, count in now.items()):
             return True
-        judged = (record.call for record in job.records.values() if record.call.judge is not None)
-        return any(call.turn not in voted.get(self._judges[call.judge or 0], ()) for call in judged)
+        judged = ((record.call, vote_of(record)) for record in job.records.values() if record.call.judge is not None)
+        return any(votes[call.turn].get(self._judges[call.judge or 0]) != vote for call, vote in judged)
 
     def place(self, job: Job) -> Path:
         """See `Work.place`."""
@@ -172,6 +171,8 @@ class ConversationWork:
         """Its entry among the skipped goes, and what is left of it stays to do."""
         self._skipped.remove(*job.key)
         todo = self.todos[job.key]
+        if todo.again:
+            return  # more may come, and only news are written
         if not job.left:
             del self.todos[job.key]
         elif todo.owed is not None:
@@ -193,6 +194,9 @@ class ConversationWork:
     def end(self, summary: RunSummary) -> None:
         """See `Work.end`."""
         settings, identities = self._settings, self._identities()
+        if not summary.stopped:  # what was asked again without anything new is as complete as it was
+            left = [key for key, todo in self.todos.items() if todo.again and key not in self.made]
+            summary.complete_before += sum(f"{name} ({mode})" not in summary.skipped for name, mode in left)
         summary.unreached = summary.jobs - summary.complete_before - summary.written - len(summary.skipped)
         reached = (summary.complete_before + summary.written) // len(settings.modes)
         if summary.stopped and reached:

@@ -458,3 +458,39 @@ def test_no_money_in_a_line_stops_in_any_words(data: Path, tmp_path: Path) -> No
     gone = one_line(Status(500, {"error": {"message": "insufficient balance (1008)"}}))
     with BatchServer(says=gone) as server, pytest.raises(ConfigurationError, match="no money"):
         run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+
+
+def test_answers_to_what_is_asked_again_count_though_other_batches_end_first(larger: Path, tmp_path: Path) -> None:
+    def answered() -> list[bool]:
+        counts = [json.loads(path.read_text())["calls"] for path in sorted((tmp_path / "out").glob("[!_]*.json"))]
+        return [each["answered_items"] == each["expected_items"] for each in counts]
+
+    def without_comparisons(asked: Asked) -> Said:
+        return Answer("no") if "pairwise_selections" in asked.prompt else varied(asked)
+
+    def later_for_the_model(made: Made) -> Sequence[str]:
+        return [*["in_progress"] * (6 if made.model == "fake-model" else 0), "completed"]
+
+    with BatchServer(says=without_comparisons) as server:
+        run_by_batches(larger, settings_at(server.url, tmp_path / "out", max_reasks=0))
+        assert not any(answered())
+        server.says, server.course = varied, later_for_the_model
+        again = settings_at(server.url, tmp_path / "out", max_reasks=0, retry_unanswered=True, judges=("judge-a",))
+        run = run_by_batches(larger, again)
+        assert all(answered())
+        assert (5, 0, 0) == (run.summary.written, run.summary.unreached, run.summary.votes_owed)
+        batches = len(server.made)
+        run = run_by_batches(larger, again)
+        assert (5, 0, batches) == (run.summary.complete_before, run.summary.unreached, len(server.made))
+
+
+def test_what_is_asked_again_in_vain_leaves_the_result_as_it_was(data: Path, tmp_path: Path) -> None:
+    with BatchServer(says=lambda asked: Answer("no") if "pairwise_selections" in asked.prompt else varied(asked)) as at:
+        run_by_batches(data, settings_at(at.url, tmp_path / "out", max_reasks=0))
+        [path] = (tmp_path / "out").glob("[!_]*.json")
+        before = json.loads(path.read_text())["calls"]
+        run = run_by_batches(data, settings_at(at.url, tmp_path / "out", max_reasks=0, retry_unanswered=True))
+        assert (before["answered_items"], 0) == (
+            json.loads(path.read_text())["calls"]["answered_items"],
+            run.summary.unreached,
+        )

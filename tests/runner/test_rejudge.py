@@ -426,6 +426,16 @@ def test_results_from_elsewhere_keep_their_single_judge_and_all_that_they_hold(
     assert 2 == rejudge("judge", results=tmp_path / "theirs").run.complete_before
 
 
+@pytest.mark.parametrize("number", ["NaN", "1e400", "1" * 40])
+def test_a_file_with_a_number_that_would_be_lost_is_left(number: str, run: Run, rejudge: Rejudge, folder: Path) -> None:
+    run(limit=1)
+    [path] = folder.glob("[!_.]*.json")
+    path.write_text(path.read_text("utf-8").replace("{", '{"theirs": ' + number + ",", 1), "utf-8")
+    before = files(folder)
+    assert [path.name] == list(rejudge("judge").left)
+    assert before == files(folder)
+
+
 def test_a_file_that_somebody_edits_meanwhile_is_left_and_its_votes_are_not_bought_again(
     run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
 ) -> None:
