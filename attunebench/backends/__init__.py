@@ -25,13 +25,11 @@ def open_backend(
     memory: Mapping[str, Any] | None = None,
     taken: Collection[str] = (),
 ) -> Backend:
-    """The backend for one model. `concurrency`: how many calls may be under way at once (connections kept for them).
+    """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once.
 
     `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run, `taken` how the
-    output was constrained in those of its requests that were answered.
-
-    `settings.client` sends the requests where there is one, as it is; it is not closed. Sends nothing yet. Raises
-    UsageError (unknown provider or baseline, a model without a usable name, no address for `local`, no such client) and
+    output was constrained in those of its requests that were answered. Where there is a `settings.client`, it sends.
+    Raises UsageError (unknown provider or baseline, a model without a usable name, no address for `local`) and
     ConfigurationError (no usable key, address, proxy or certificate file).
     """
     if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):

@@ -34,7 +34,6 @@ SHORTEST_SECRET = 16
 """Characters: a shorter key may be an ordinary word, which is only taken out of errors."""
 LONGEST_HEADER = 200
 """Characters of a header's value that are kept with a reply."""
-MOST_HEADERS = 40
 _SHOWN = 120
 """Bytes or characters of an unreadable body that the user is shown."""
 _KEPT = frozenset((
@@ -199,7 +198,7 @@ def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, st
         lower = name.lower()
         if lower not in _KEPT and not lower.startswith(_KEPT_FAMILIES):
             continue
-        if len(kept) == MOST_HEADERS:
+        if len(kept) == 40:
             break
         tidied = len(value) <= LONGEST_HEADER and value.isascii() and value.isprintable()
         kept[lower[:LONGEST_HEADER]] = value if tidied else printable(value, LONGEST_HEADER)

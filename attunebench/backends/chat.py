@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
 
-_UNREADABLE = 2
-"""So many answers that cannot be unpacked, and compression is done without."""
-
 
 class ChatBackend:
     """One model at one endpoint. What the server turned out not to accept is remembered for this object's life.
 
     `memory` is what `learned` gave after an earlier run with the same provider, address and model, and `taken` says how
-    the output was constrained in requests that were answered then ("schema", "object", "text"); empty where none was.
-    Connections are opened with the first call, in its loop; the object is of use in that loop only, until `aclose`.
-    `client` is the user's own, which is used as it is and stays open.
+    the output was constrained in requests that were answered then ("schema", "object", "text"). Of use in the loop of
+    its first call only, until `aclose`. `client` is the user's own, which is used as it is and stays open.
     """
 
     def __init__(
@@ -115,7 +111,7 @@ class ChatBackend:
             return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
         if outcome.line == "encoding":
             self._unreadable += 1
-            if self._unreadable >= _UNREADABLE:
+            if self._unreadable >= 2:
                 self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
         answered = bool(self._taken)
         return located(

@@ -117,8 +117,7 @@ def _no_money(fault: Fault) -> bool:
 
 
 def _no_more_today(fault: Fault) -> bool:
-    """Whether a day's limit is reached. Where the server says that some of it is free again soon, that is a rate;
-    Google's say so beside a quota that lasts until midnight."""
+    """Whether a day's limit is reached, and not a rate: Google's servers ask for a short wait beside it too."""
     if fault.status not in (0, 400, 403, 429, 503) or not wording.speaks_of_day(fault.text):
         return False
     return wording.speaks_of_day(fault.quotas) or fault.wait is None or fault.wait > SHORT_WAIT

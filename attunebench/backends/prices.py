@@ -22,8 +22,6 @@ TIMEOUT = 10.0
 """Seconds that the provider has for its list."""
 _DEAREST = 0.01
 """USD a token (10,000 a million): beyond this the number is in another unit."""
-_DEAREST_REQUEST = 10.0
-_MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def _prices(pricing: Mapping[str, Any]) -> Prices | None:
         return None
     cached = _per_token(pricing, "input_cache_read", "cached_input_usd_per_mtok")
     reasoning = _per_token(pricing, "internal_reasoning", "")
-    request = amount(pricing.get("request"), _DEAREST_REQUEST)
+    request = amount(pricing.get("request"), 10.0)
     # Reasoning is counted among the completion's tokens, so the dearer price of the two bounds the cost.
     return Prices(prompt, max(completion, reasoning or 0.0), cached, request or 0.0)
 
@@ -91,5 +89,5 @@ def _per_token(pricing: Mapping[str, Any], per_token: str, per_million: str) -> 
     """A price under the name that means a token, where it is a text as the routers write it, or a million tokens."""
     if isinstance(pricing.get(per_token), str):
         return amount(pricing[per_token], _DEAREST)
-    price = amount(pricing.get(per_million), _DEAREST * _MILLION)
-    return None if price is None else price / _MILLION
+    price = amount(pricing.get(per_million), _DEAREST * 1e6)
+    return None if price is None else price / 1e6

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -87,12 +88,9 @@ class Endpoint:
     @property
     def is_this_machine(self) -> bool:
         """Whether the host is this machine by its name or address, so that no proxy stands between."""
-        if self.host in ("localhost", "0.0.0.0") or self.host.endswith(".localhost"):
-            return True
-        try:
-            return ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        with suppress(ValueError):
+            return ip_address(self.host).is_loopback or self.host == "0.0.0.0"
+        return self.host == "localhost" or self.host.endswith(".localhost")
 
 
 def provider_named(name: str) -> Provider:

@@ -92,23 +92,18 @@ class HttpClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
         if self._session is None:
             self._session = session.open_session(self._route, connections=self._connections)
-        times = request.extensions["timeout"]
-        total = times["read"]
+        total, connect = request.extensions["timeout"]["read"], request.extensions["timeout"]["connect"]
+        timeout = aiohttp.ClientTimeout(
+            total=None if total is None else total + MOMENT,
+            sock_connect=min(connect or session.LONGEST_CONNECT, session.LONGEST_CONNECT),
+            sock_read=session.IDLE if total is None else None,
+        )
         content, headers = _content(request)
+        headers |= self._sent_headers
         if request.headers.get("Accept-Encoding") == "identity":
             headers["Accept-Encoding"] = "identity"
-        answer = await self._session.request(
-            request.method,
-            str(request.url),
-            data=content,
-            headers=self._sent_headers | headers,
-            timeout=aiohttp.ClientTimeout(
-                total=None if total is None else total + MOMENT,
-                sock_connect=min(times["connect"] or session.LONGEST_CONNECT, session.LONGEST_CONNECT),
-                sock_read=session.IDLE if total is None else None,
-            ),
-            **self._route.options,
-        )
+        method, url, options = request.method, str(request.url), self._route.options
+        answer = await self._session.request(method, url, data=content, headers=headers, timeout=timeout, **options)
         response = httpx2.Response(
             answer.status,
             # aiohttp has unpacked the body, so httpx2 is not told that it was packed.

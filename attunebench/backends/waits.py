@@ -116,12 +116,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`.
-
-    Values are durations (`6m0s`, `7.66s`, `500ms`), seconds, a time since 1970 in seconds or milliseconds, or a date.
-    Of several limits the one counts of which nothing remains; where none says so, the longest, up to `UNSURE`: the
-    day's limit is listed beside the minute's.
-    """
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`: of several the one that is used
+    up; where none says so, the longest up to `UNSURE`, since the day's limit is listed beside the minute's."""
     waits: dict[bool, list[float]] = {True: [], False: []}
     for name in filter(_RESET.match, headers):
         seconds = _until(headers[name], headers)

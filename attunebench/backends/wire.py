@@ -147,11 +147,8 @@ def read_completion(body: Any) -> Reply | None:
 
 
 def error_in(body: Any) -> Fault | None:
-    """The error in a body, beside or in place of an answer; None where the body speaks of none.
-
-    `Fault.status` is the code inside the body where it is an HTTP status, `code` all textual codes and types in lower
-    case, `message` the most useful sentence, perhaps "".
-    """
+    """The error in a body, beside or in place of an answer, or None. `status` is the code inside the body where that is
+    one of HTTP's, `code` has all textual codes and types, `message` the most useful sentence, perhaps ""."""
     if isinstance(body, list):
         return next((error for entry in body if (error := error_in(entry))), None)
     if not isinstance(body, Mapping):

@@ -29,15 +29,12 @@ if TYPE_CHECKING:
 
     from attunebench.backends.providers import Endpoint
 
-ENDED = frozenset(("completed", "expired", "cancelled", "failed"))
-"""States in which nothing more happens to a batch."""
 MARK = "attunebench"
 """The key in a batch's metadata under which our own name of it stands."""
 TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
-"""Bytes a second: a file that goes up more slowly than that is given up."""
-PAGE = 100
+"""Bytes a second, below which an upload is given up."""
 MOST_PAGES = 500
 """Pages of a list, after which it counts as one without end."""
 _TOKEN_LIMIT = re.compile(r"token_limit_exceeded|enqueued.{0,20}token|token.{0,40}enqueued", re.I)
@@ -81,7 +78,7 @@ class Batch:
 
     @property
     def ended(self) -> bool:
-        return self.status in ENDED
+        return self.status in ("completed", "expired", "cancelled", "failed")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -191,7 +188,7 @@ class Service:
         seen: set[str] = set()
         after: str | Omit = omit
         for _ in range(MOST_PAGES):
-            listed = self._client.batches.with_raw_response.list(limit=PAGE, after=after, timeout=TIMEOUT)
+            listed = self._client.batches.with_raw_response.list(limit=100, after=after, timeout=TIMEOUT)
             body = await self._json("GET", "/batches", listed)
             data = body.get("data") if isinstance(body, Mapping) else None
             if not isinstance(data, list):

@@ -56,11 +56,9 @@ class BaselineBackend:
         )
 
     def learned(self) -> Mapping[str, Any]:
-        """Nothing: there is no server to learn from."""
         return {}
 
     async def prices(self) -> Prices:
-        """Nothing costs anything here."""
         return Prices(prompt=0.0, completion=0.0)
 
     async def aclose(self) -> None:

@@ -37,16 +37,9 @@ TRAITS: dict[str, str | list[str] | int] = {
     "who_5": NOT_POOR,
     **dict.fromkeys(("promis_anxiety", "promis_depression", "promis_sleep"), BANDS[0]),
     **dict.fromkeys(("aq_10", "asrs_6"), NEGATIVE),
-    "tipi_extraversion": 9,
-    "tipi_agreeableness": 10,
-    "tipi_conscientiousness": 11,
-    "tipi_stability": 10,
-    "tipi_openness": 11,
-    "age": 30,
-    "gender": GENDERS[0],
-    "education": EDUCATION[2],
-    "english_proficiency": ENGLISH[0],
-}
+    "tipi_extraversion": 9, "tipi_agreeableness": 10, "tipi_conscientiousness": 11, "tipi_stability": 10,
+    "tipi_openness": 11, "age": 30, "gender": GENDERS[0], "education": EDUCATION[2], "english_proficiency": ENGLISH[0],
+}  # fmt: skip
 """Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
 rest is who takes part in studies on the web most often."""
 
