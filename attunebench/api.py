@@ -98,6 +98,8 @@ def run(
     `functools.partial(attunebench.runner.on_ray.run_on_ray, workers=4)`, say.
     """
     if client is not None:
+        if executor is not run_conversations:
+            raise UsageError("A `client` serves one process: leave out `executor`, or have it find keys by itself.")
         settings = _with_client(settings, client)
     talks, book = _loaded(conversations, codebook)
     return executor(

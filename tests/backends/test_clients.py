@@ -304,7 +304,7 @@ def test_what_is_no_client_is_refused(client: Any, data: Path, tmp_path: Path) -
         attunebench.run(data, settings, client=client)
 
 
-def test_a_client_serves_neither_a_baseline_nor_a_shard(data: Path, tmp_path: Path) -> None:
+def test_a_client_serves_no_baseline_and_no_other_process(data: Path, tmp_path: Path) -> None:
     client = AsyncOpenAI(api_key="k")
     baseline = RunSettings(em=ModelSettings(provider="baseline", model="majority"), output=tmp_path / "results")
     shard = RunSettings(
@@ -313,6 +313,9 @@ def test_a_client_serves_neither_a_baseline_nor_a_shard(data: Path, tmp_path: Pa
     for settings in (baseline, shard):
         with pytest.raises(UsageError):
             attunebench.run(data, settings, client=client)
+    alone = RunSettings(em=ModelSettings(provider="local", model="m"), output=tmp_path)
+    with pytest.raises(UsageError):
+        attunebench.run(data, alone, client=client, executor=lambda *_, **__: pytest.fail("was called"))
 
 
 def test_a_client_is_in_no_text_of_the_settings() -> None:

@@ -54,7 +54,9 @@ def test_the_example_for_a_gateway_sends_each_request_with_the_token_of_that_mom
     token.write_text("token-0\n")
 
     def script(asked: Asked) -> Answer:
-        token.write_text(f"token-{asked.number + 1}\n")
+        renewed = here / "renewed"
+        renewed.write_text(f"token-{asked.number + 1}\n")
+        renewed.replace(token)  # whole at any moment
         return Answer()
 
     with FakeServer(script) as server:
