@@ -118,8 +118,8 @@ def keys(environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
         if not provider.needs_key:
             continue
         try:
-            endpoint = resolve(ModelSettings(provider=provider.name, model="any"), environment)
-        except ConfigurationError as error:
+            endpoint = resolve(ModelSettings(provider=provider.name, model="MODEL"), environment)
+        except AttuneBenchError as error:
             yield Finding("note", str(error))
         else:
             yield Finding("ok", f"key for {provider.name}: found ({endpoint.key_source}), for {endpoint.base_url}")

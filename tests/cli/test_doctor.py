@@ -151,6 +151,12 @@ def test_keys_are_found_by_name_and_never_shown(tmp_path: Path) -> None:
     assert str(len(SECRET)) not in text
 
 
+def test_a_provider_whose_address_is_missing_is_a_note(tmp_path: Path) -> None:
+    environment = {"AZURE_OPENAI_API_KEY": SECRET, "OPENAI_API_VERSION": "2024-10-21", "HOME": str(tmp_path)}
+    [finding] = [each for each in doctor.keys(environment) if "AZURE_OPENAI_ENDPOINT" in each.text]
+    assert "note" == finding.state
+
+
 def test_a_key_that_cannot_be_sent_is_told_and_not_shown(tmp_path: Path) -> None:
     environment = {"OPENAI_API_KEY": f"{SECRET} {SECRET}", "HOME": str(tmp_path)}
     text = "\n".join(finding.text for finding in doctor.keys(environment))
