@@ -190,6 +190,7 @@ class Collector:
             given_up = (known | rejected[place]) - taken[place]
             if given_up != known:
                 journal.learn(*place, {"given_up": sorted(given_up)} if given_up else {})
+        await journal.flush()  # the next round asks by it
         return collected
 
     def _take_line(self, line: Line) -> None:

@@ -63,8 +63,6 @@ def run_batches(
     settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
     executor = BatchExecutor(settings, options, watcher, interruptible=interruptible, sleep=sleep)
     work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
-    for warning in task.warnings(work.chosen, codebook):
-        watcher.warned(warning)
     summary = eventloop.run(Run(work, settings, codebook, watcher, run_again=run_again).by(executor))
     return BatchRun(summary, tuple(executor.under_way))
 

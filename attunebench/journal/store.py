@@ -183,6 +183,11 @@ class Journal:
         now = datetime.now(timezone.utc).isoformat()
         self._writer.put_terms((provider, base_url, model, json.dumps(dict(learned)), now))
 
+    async def flush(self) -> None:
+        """Returns when all that was learned before is on the disk, and so is found."""
+        assert self._writer is not None, "opened for reading"
+        await self._writer.flush()
+
     def close(self) -> None:
         """Write what is waiting, and give the file back."""
         self._held.close()
@@ -248,6 +253,11 @@ class _Writer:
     def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
+
+    async def flush(self) -> None:
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.put(("SELECT 1", (), written))
+        await written
 
     def put_terms(self, row: tuple[Any, ...]) -> None:
         self._queue.put(("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row, None))

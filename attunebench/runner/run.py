@@ -92,6 +92,9 @@ class Work(Protocol):
     def words(self) -> tuple[str, str, Sequence[str]]:
         """In words: the order in which it is done, a headline ("" for that of a run), and notes."""
 
+    def warnings(self) -> Sequence[str]:
+        """What a user should know once before anything is sent."""
+
     def end(self, summary: RunSummary) -> None:
         """Fill in what the summary says of the folder."""
 
@@ -141,8 +144,6 @@ def run_conversations(
     check_judges(settings)
     live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing
     work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
-    for warning in task.warnings(work.chosen, codebook):
-        observer.warned(warning)
     run = Run(work, settings, codebook, observer, run_again=run_again)
     return eventloop.run(run.by(live), owner=settings.em.client)
 
@@ -187,7 +188,10 @@ class Run:
                 self.journal = stack.enter_context(journal)
                 self._tell_unread(self.journal)
             await executor.enter(stack, self.journal)
-            self.observer.started(await self._survey(executor))
+            plan = await self._survey(executor)
+            for warning in self.work.warnings():
+                self.observer.warned(warning)
+            self.observer.started(plan)
             stopped = await executor.execute(self)
         summary = self.summary
         summary.stopped, summary.seconds = stopped, time.monotonic() - started

@@ -222,6 +222,10 @@ class VoteWork:
         replacing = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in self._rescaled.items()]
         return self._order, headline, replacing
 
+    def warnings(self) -> Sequence[str]:
+        """See `Work.warnings`."""
+        return ()
+
     def end(self, summary: RunSummary) -> None:
         """See `Work.end`."""
         summary.unreached = len(self.todos)

@@ -191,6 +191,10 @@ class ConversationWork:
         part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
         return order_words(len(self._whole), self._n_all, self._settings.order_seed, part), "", ()
 
+    def warnings(self) -> Sequence[str]:
+        """See `Work.warnings`."""
+        return self._task.warnings(self.chosen, self._codebook)
+
     def end(self, summary: RunSummary) -> None:
         """See `Work.end`."""
         settings, identities = self._settings, self._identities()

@@ -80,6 +80,9 @@ class ToyWork:
     def words(self) -> tuple[str, str, Sequence[str]]:
         return "", "", ()
 
+    def warnings(self) -> Sequence[str]:
+        return ()
+
     def end(self, summary: RunSummary) -> None: ...
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 FORGETFUL = """
 from attunebench.journal.store import Journal
-Journal.find = lambda self, request_hash: None
+Journal.find = lambda self, *hashes: None
 """
 
 
