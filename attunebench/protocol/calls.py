@@ -89,6 +89,11 @@ class Call:
         return self.id if self.judge is None else self.id.rpartition("/")[0]
 
     @property
+    def who(self) -> int:
+        """Who is asked: 0 for the evaluated model, judges count from 1."""
+        return 0 if self.judge is None else self.judge + 1
+
+    @property
     def prompt_characters(self) -> int:
         return sum(len(message.content) for message in self.messages)
 

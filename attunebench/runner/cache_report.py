@@ -50,8 +50,7 @@ class CacheReport:
         return [_sentence(kinds, reasons) for reasons, kinds in groups]
 
     def _is_known(self, call: Call) -> bool:
-        who = 0 if call.judge is None else call.judge + 1
-        hasher = self._hashers[who] if who < len(self._hashers) else None
+        hasher = self._hashers[call.who] if call.who < len(self._hashers) else None
         if self._journal is None or hasher is None or call.slot is not None:
             return False
         hashed = hasher(call, call.messages, 0)

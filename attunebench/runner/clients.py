@@ -44,11 +44,6 @@ class Clients:
         """The evaluated model's (None where it is not asked), then the judges'."""
 
     @property
-    def costs(self) -> bool:
-        """Whether anybody costs something to ask again: what is built in does not."""
-        return any(each.provider != "baseline" for each in self._models if each is not None)
-
-    @property
     def notes(self) -> list[str]:
         """Who pays, where a server says so: a sentence for each."""
         told = [f"At {each.provider} {each.payer}." for each in self.backends if each is not None and each.payer]

@@ -69,7 +69,7 @@ class Estimate:
     def add(self, calls: Iterable[Call]) -> None:
         """Count these."""
         for call in calls:
-            key = (0 if call.judge is None else call.judge + 1, call.kind)
+            key = (call.who, call.kind)
             number, characters, replies = self._sums.get(key, (0, 0, 0))
             draft = _LONGEST_DRAFT if call.slot is not None else 0
             reply = EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)

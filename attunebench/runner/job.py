@@ -37,7 +37,7 @@ class Open:
     @property
     def who(self) -> int:
         """0 for the evaluated model; judges count from 1."""
-        return 0 if self.call.judge is None else self.call.judge + 1
+        return self.call.who
 
 
 class Job:

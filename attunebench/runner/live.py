@@ -348,7 +348,7 @@ class Engine:
         """The observer hears of calls that are done now."""
         progress = self.open[job]
         for record in islice(job.records.values(), progress.told, None):
-            self._answered.add(0 if record.call.judge is None else record.call.judge + 1)
+            self._answered.add(record.call.who)
             self._observer.answered(record.call, record)
         progress.told = len(job.records)
 

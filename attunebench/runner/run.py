@@ -214,7 +214,7 @@ class Run:
 
     def hashed(self, call: Call, ask: Ask) -> RequestHash | None:
         """The hashes of an ask; None where its replies are not kept."""
-        hasher = self.hashers[0 if call.judge is None else call.judge + 1]
+        hasher = self.hashers[call.who]
         return hasher(call, ask.messages, ask.number) if hasher is not None else None
 
     async def finish(self, job: Job) -> None:
