@@ -1,14 +1,11 @@
-"""The library's front door: what the commands do, as typed functions that print nothing.
-
-It joins parts that do not know each other: the runner asks for a conversation's scores, the scorer gives them.
-"""
+"""The library's front door: what the commands do, as typed functions that print nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attunebench.batches.files import CollectSummary, PlanSummary, collect_responses, plan_requests
 from attunebench.batches.requests import SERVICE, Limits, Origin
@@ -19,13 +16,11 @@ from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics.registry import Rules
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_calls as _plan_calls
-from attunebench.results.parsing import parse_result
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_results
 from attunebench.runner.reparse import ReparseSummary, reparse_results
-from attunebench.scorer import score_conversation, score_folders
+from attunebench.scorer import score_folders
 from attunebench.scorer import score_to_file as _score_to_file
-from attunebench.scorer.alignment import MismatchError
 from attunebench.scorer.closeness import Progress
 from attunebench.scorer.encoder import BertScoreSettings
 from attunebench.scorer.groups import Ci
@@ -107,7 +102,6 @@ def run(
         settings,
         book,
         observer=observer,
-        quick_scores=quick_scores,
         run_again=run_again,
         interruptible=interruptible,
     )
@@ -142,7 +136,6 @@ def plan(
         origin=origin,
         limits=limits,
         new_only=new_only,
-        quick_scores=quick_scores,
     )
 
 
@@ -165,7 +158,6 @@ def collect(
         Path(results),
         conversations=Path(conversations) if conversations is not None else None,
         codebook=codebook,
-        quick_scores=quick_scores,
     )
 
 
@@ -181,7 +173,7 @@ def reparse(
     `left`. The codebook is found as by `run`. Raises DataError: no journal, or one that cannot be used.
     """
     talks, book = _loaded(conversations, codebook)
-    return reparse_results(Path(results), talks, book, quick_scores=quick_scores)
+    return reparse_results(Path(results), talks, book)
 
 
 def rejudge(
@@ -208,7 +200,6 @@ def rejudge(
         models=models,
         modes=modes,
         observer=observer,
-        quick_scores=quick_scores,
         interruptible=interruptible,
     )
 
@@ -294,17 +285,6 @@ def score_to_file(
         judge_scale=judge_scale,
         processes=processes,
     )
-
-
-def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Mapping[str, float | None]:
-    """Metric id → value of one result as it was assembled, for the `scores` block of its file.
-
-    Empty where the result answers other turns, texts or comparisons than the conversation has now.
-    """
-    try:
-        return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
-    except MismatchError:
-        return {}
 
 
 def _with_client(settings: RunSettings, client: AsyncOpenAI) -> RunSettings:

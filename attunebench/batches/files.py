@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from attunebench.journal import RequestHash
     from attunebench.runner.events import RunSummary, Stop
     from attunebench.runner.job import Open
-    from attunebench.runner.run import QuickScores
 
     Asks = AsyncIterator[tuple[Open, RequestHash]]
 
@@ -170,7 +169,6 @@ def plan_requests(
     origin: Origin,
     limits: Limits = SERVICE,
     new_only: bool = False,
-    quick_scores: QuickScores | None = None,
 ) -> PlanSummary:
     """Write what a run with these settings would ask now into `target` and files beside it, and results of what the
     journal of `settings.output` has all answers for.
@@ -199,7 +197,7 @@ def plan_requests(
                     planned.add(asked, hashed)
 
     executor = RequestFiles(settings, write, again=1)
-    ended = _run(executor, settings, codebook, conversations, quick_scores, origin.command)
+    ended = _run(executor, settings, codebook, conversations, origin.command)
     assert summary is not None
     summary.complete, summary.written = ended.complete_before + executor.unchanged, ended.written
     summary.waiting, summary.older = executor.waiting, older_files(target, summary.planned)
@@ -211,11 +209,10 @@ def _run(
     settings: RunSettings,
     codebook: Codebook,
     conversations: Sequence[Conversation],
-    quick_scores: QuickScores | None,
     run_again: str,
 ) -> RunSummary:
     settings = settings.model_copy(update={"max_cost": None})
-    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled)
     return eventloop.run(Run(work, settings, codebook, Observer(), run_again=run_again).by(executor))
 
 
@@ -248,7 +245,6 @@ def collect_responses(
     *,
     conversations: Path | None = None,
     codebook: Path | None = None,
-    quick_scores: QuickScores | None = None,
 ) -> CollectSummary:
     """Keep the answers in response files, then write the results that they complete.
 
@@ -263,7 +259,7 @@ def collect_responses(
     summary.problems += summary.collected.damaged
     for head, tags in _plans(tables, summary.collected.tags):
         with _noting(summary.problems):
-            _write_results(head, tags, results, summary, conversations, codebook, quick_scores)
+            _write_results(head, tags, results, summary, conversations, codebook)
     summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 
@@ -314,7 +310,6 @@ def _write_results(
     summary: CollectSummary,
     conversations: Path | None,
     codebook: Path | None,
-    quick_scores: QuickScores | None,
 ) -> None:
     """Results of one run, and what is left of it. Raises AttuneBenchError for what stands in the way."""
     settings, folder, talks, book = _inputs(head, results, conversations, codebook)
@@ -333,7 +328,7 @@ def _write_results(
         summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
 
     executor = RequestFiles(settings, see)
-    ended = _run(executor, settings, book, talks, quick_scores, head.again)
+    ended = _run(executor, settings, book, talks, head.again)
     summary.written += ended.written
     summary.complete += ended.complete_before + executor.unchanged
     left.waiting = executor.waiting
@@ -342,7 +337,7 @@ def _write_results(
     if collected.mended or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
-        mending = _run(RequestFiles(settings), settings, book, talks, quick_scores, head.again)
+        mending = _run(RequestFiles(settings), settings, book, talks, head.again)
         summary.written += mending.written
 
 

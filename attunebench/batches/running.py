@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.runner.events import RunSummary
-    from attunebench.runner.run import QuickScores
     from attunebench.runner.settings import RunSettings
 
 __all__ = ["BatchOptions", "BatchRun", "refuse_what_does_not_fit", "run_batches"]
@@ -47,7 +46,6 @@ def run_batches(
     *,
     task: Task = BENCHMARK,
     watcher: Watcher | None = None,
-    quick_scores: QuickScores | None = None,
     run_again: str = "",
     interruptible: bool = False,
     sleep: Sleep = asyncio.sleep,
@@ -62,7 +60,7 @@ def run_batches(
     watcher = watcher or Watcher()
     settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
     executor = BatchExecutor(settings, options, watcher, interruptible=interruptible, sleep=sleep)
-    work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, task, assembled)
     summary = eventloop.run(Run(work, settings, codebook, watcher, run_again=run_again).by(executor))
     return BatchRun(summary, tuple(executor.under_way))
 

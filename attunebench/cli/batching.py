@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from attunebench import api
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import batch_prices
 from attunebench.batches.requests import Origin
@@ -57,7 +56,6 @@ def main(
             book,
             options,
             watcher=watcher,
-            quick_scores=api.quick_scores,
             run_again=again,
             interruptible=True,
         )

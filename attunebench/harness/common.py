@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from attunebench.api import quick_scores
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.conversations.bundled import demo_folder
@@ -106,7 +105,7 @@ class Study:
         settings, conversation = self.settings, job.context
         stamp = Stamping(settings, self.codebook, BENCHMARK)(job.calls, conversation.source_sha256)
         place = [*self.conversations].index(conversation.conversation_id), len(self.conversations)
-        result = assembled(job, conversation, settings, stamp, place, epoch=epoch, quick_scores=quick_scores)
+        result = assembled(job, conversation, settings, stamp, place, epoch=epoch)
         return {**result, "parameters": {**result["parameters"], **self.further}}
 
 

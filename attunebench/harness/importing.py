@@ -21,9 +21,8 @@ from attunebench.jsonfile import parse_json
 from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
-from attunebench.results.schema import VOTE_KEYS, judge_calls_key
+from attunebench.results.schema import VOTE_KEYS, judge_calls_key, now
 from attunebench.runner.files import Identity, ResultFolder, identity_of, prepare_folder, write_json
-from attunebench.runner.run import now
 from attunebench.runner.skipped import SkippedFile
 from attunebench.text import printable
 

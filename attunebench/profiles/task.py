@@ -10,7 +10,7 @@ from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import PREDICTED_PROFILE
 from attunebench.protocol.profile import TEMPLATES, plan_profile
-from attunebench.results.assemble import RunFacts, provenance, taken
+from attunebench.results.assemble import provenance, taken
 from attunebench.runner.files import Identity, result_name
 from attunebench.runner.task import Task
 
@@ -45,7 +45,7 @@ class ProfileTask(Task):
         return ()
 
     def assemble(
-        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The content of the result file. No result of the benchmark (`task` marks it): nothing enters its scores.
 
@@ -60,7 +60,6 @@ class ProfileTask(Task):
             "experimental": True,
             **provenance(conversation, own, facts),
             "conversationId": conversation.conversation_id,
-            "em_model": facts.em_model,
             # A run looks for votes in the turns of a result; a profile has neither.
             "turns": [],
             PREDICTED_PROFILE: dict(own[0].answer.values[PREDICTED_PROFILE]),

@@ -8,7 +8,6 @@ clock or metric. Counts, usage and cost are the evaluated model's alone; what ju
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
@@ -17,7 +16,7 @@ from attunebench.protocol.calls import Answer, Kind, Mode, Record
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.post import post_block
 from attunebench.protocol.read import expected_items
-from attunebench.results.schema import DRAFT, TURN_BLOCKS, VOTE_KEYS, Stamp, judge_calls_key
+from attunebench.results.schema import DRAFT, TURN_BLOCKS, VOTE_KEYS
 from attunebench.results.votes import spent, with_votes
 
 SCHEMA_VERSION = "1.0"
@@ -25,28 +24,11 @@ _NOTHING = Answer({}, (), "answered")
 """The answer to a call that was not asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """What a result says about the run that made it; all of it comes from outside, none of it from answers.
-
-    `judge_models`: by judge index. `run_timestamp`: ISO 8601 with a time zone. `scores`: metric id → value, {} where
-    nobody scored yet. `parameters` as the run's settings state them.
-    """
-
-    provider: str
-    em_model: str
-    run_timestamp: str
-    attunebench_version: str
-    prompt_set_sha256: str | None
-    codebook_sha256: str | None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    judge_models: tuple[str, ...] = ()
-    epoch: int | None = None
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-
-
-def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts) -> dict[str, Any]:
-    """The result of one conversation in one mode; `records` maps call ids to finished calls.
+def assemble(
+    conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The result of one conversation in one mode; `records` maps call ids to finished calls. `facts` are the keys of
+    the file that its run decides, `provider`, `em_model` and `judge_models` (by judge index) among them.
 
     Every call to the evaluated model must be there: one that the line kept from an answer makes a skipped
     conversation, never a result. Judges' records may be missing (their votes are owed). Raises ValueError otherwise.
@@ -60,36 +42,28 @@ def assemble(conversation: Conversation, mode: Mode, records: Mapping[str, Recor
     result: dict[str, Any] = {
         **provenance(conversation, list(own.values()), facts),
         "conversationId": conversation.conversation_id,
-        "em_model": facts.em_model,
         "mode": mode,
         "turns": [_turn_block(conversation, turn, answers) for turn in conversation.turns],
         "post_conversation": post_block(conversation, own[0, "post"]),
-        "scores": dict(facts.scores),
+        "scores": {},
         **taken(list(own.values())),
     }
-    return with_votes(result, records.values(), facts.judge_models)
+    return with_votes(result, records.values(), facts["judge_models"])
 
 
-def provenance(conversation: Conversation, records: Sequence[Record], facts: RunFacts) -> dict[str, Any]:
+def provenance(conversation: Conversation, records: Sequence[Record], facts: Mapping[str, Any]) -> dict[str, Any]:
     """How a result came about: the first keys of its file. `records` are the evaluated model's own."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "provider": facts.provider,
+        **facts,
         # The name alone: where the folder lay on somebody's disk is nobody's business.
         "source_file": PurePath(conversation.source_file).name,
         "source_sha256": conversation.source_sha256,
         "asked_sha256": conversation.asked_sha256,
         "em_model_reported": ", ".join(dict.fromkeys(name for record in records for name in record.models)) or None,
         "providers_reported": sorted({name for record in records for name in record.providers}),
-        "run_timestamp": facts.run_timestamp,
-        "attunebench_version": facts.attunebench_version,
-        "prompt_set_sha256": facts.prompt_set_sha256,
-        "codebook_sha256": facts.codebook_sha256,
-        "parameters": dict(facts.parameters),
         "structured_used": sorted({record.structured for record in records if record.structured}),
         "adapted": {name: how for record in records for name, how in record.adapted.items()},
-        "judge_models": [],
-        "epoch": facts.epoch,
     }
 
 
@@ -104,12 +78,6 @@ def taken(records: Sequence[Record]) -> dict[str, Any]:
         # A sum with gaps would look like a duration.
         "duration_seconds": round(sum(timed), 3) if len(timed) == len(records) else None,
     }
-
-
-def stamped(result: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
-    """A result with the hashes by which a later run knows it again."""
-    of_judges = {judge_calls_key(scale): digest for scale, digest in stamp.judge_calls_sha256.items()}
-    return {**result, "calls_sha256": stamp.calls_sha256, "plan_sha256": stamp.plan_sha256, **of_judges}
 
 
 def _asked_kinds(turn: Turn) -> list[Kind]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from attunebench.judging import UNNAMED_SCALE, JudgeScale
@@ -66,6 +67,11 @@ UNNAMED_JUDGE = "unknown"
 def judge_calls_key(scale: JudgeScale) -> str:
     """The key under which a file states the digest of what judges were asked on this scale."""
     return "judge_calls_sha256" if scale == UNNAMED_SCALE else f"judge_calls_sha256_{scale}"
+
+
+def now() -> str:
+    """This moment as results and lists state it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,13 @@ class Stamp:
     calls_sha256: str | None
     judge_calls_sha256: Mapping[JudgeScale, str]
     plan_sha256: str | None = None
+
+    @property
+    def as_keys(self) -> dict[str, Any]:
+        """The keys of a file that state the digests."""
+        names = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
+        of_judges = {judge_calls_key(scale): digest for scale, digest in self.judge_calls_sha256.items()}
+        return {**{name: getattr(self, name) for name in names}, **of_judges}
 
 
 @dataclass(frozen=True, slots=True)

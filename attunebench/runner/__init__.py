@@ -3,7 +3,7 @@
 from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary
 from attunebench.runner.pricing import KnownPrices, known_prices
-from attunebench.runner.run import QuickScores, run_conversations
+from attunebench.runner.run import run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "KnownPrices",
     "ModelSettings",
     "Observer",
-    "QuickScores",
     "RunPlan",
     "RunSettings",
     "RunSummary",

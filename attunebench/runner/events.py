@@ -169,3 +169,26 @@ class Observer:
 
     def finished(self, summary: RunSummary) -> None:
         """After the last call."""
+
+
+@dataclass(slots=True)
+class RejudgeSummary:
+    """How judging again ended. `run` has the counts that every run has; a job is one result file.
+
+    `added` counts votes where there was none, `replaced` those in place of an older one, of which `changed` say
+    something else and `rescaled` replace one on another scale; `kept` older ones whose judge had no usable answer this
+    time. `left`: file → why it was left as it is. `without_draft`, `other_turns`: file → its turns without a draft, and
+    those that the conversation does not have. `foreign`: results that hold votes of other judge prompts too, or of
+    unknown ones.
+    """
+
+    run: RunSummary
+    added: int = 0
+    replaced: int = 0
+    changed: int = 0
+    rescaled: int = 0
+    kept: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+    without_draft: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    other_turns: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    foreign: int = 0

@@ -1,28 +1,50 @@
-"""Judge the drafts of results that are there, with more judges or with the same ones again, and add their votes.
+"""Judge the drafts of results that are there, ours or others', and add the votes: a run whose work is `VoteWork`.
 
-The evaluated model is not asked. It is a run like any other, whose work is `VoteWork`.
+Owns which files are judged, which are left alone and why (a conversation that is not there, a result that is there
+twice, no drafts), and what new votes change in a file. The evaluated model is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from attunebench import eventloop
-from attunebench.errors import UsageError
+from attunebench._version import __version__
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
+from attunebench.errors import AttuneBenchError, DataError, UsageError
+from attunebench.journal import claim
+from attunebench.jsonfile import parse_json
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy, Record
+from attunebench.protocol.modes import MODES
+from attunebench.protocol.plan import plan_conversation, with_draft
+from attunebench.results.folder import Findings, find_duplicates, read_content, result_files
+from attunebench.results.parsing import parse_result, stamp_of
+from attunebench.results.schema import Vote, judge_calls_key, now
+from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.estimate import Estimate
-from attunebench.runner.events import Observer
+from attunebench.runner.events import Observer, RejudgeSummary, RunSummary
+from attunebench.runner.files import identity_of, prepare_folder
+from attunebench.runner.fingerprint import calls_sha256
+from attunebench.runner.job import Job
 from attunebench.runner.live import Live
+from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.run import Run
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
-from attunebench.runner.votes import RejudgeSummary, VoteWork
+from attunebench.runner.task import with_scores
+from attunebench.runner.work import Seen, Work
 
 if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.runner.run import QuickScores
+    from attunebench.runner.exchange import Rules
+    from attunebench.runner.job import Known
 
 __all__ = ["RejudgeSummary", "estimate_rejudge", "rejudge_results", "rejudge_settings"]
 
@@ -46,7 +68,6 @@ def rejudge_results(
     models: Sequence[str] = (),
     modes: Sequence[str] = (),
     observer: Observer | None = None,
-    quick_scores: QuickScores | None = None,
     interruptible: bool = False,
 ) -> RejudgeSummary:
     """Have the judges of `rejudge_settings` rate the drafts of the results under `settings.output`; add their votes.
@@ -62,7 +83,7 @@ def rejudge_results(
     check_judges(settings)
     settings = settled(settings, observer.warned, within=True)
     live = Live(settings, observer, judges_only=True, interruptible=interruptible)
-    work = VoteWork(conversations, settings, codebook, models, modes, quick_scores)
+    work = VoteWork(conversations, settings, codebook, models, modes)
     work.summary.run = eventloop.run(Run(work, settings, codebook, observer).by(live))
     return work.summary
 
@@ -79,6 +100,301 @@ def estimate_rejudge(
     notes: list[str] = []
     settings = settled(settings, notes.append, within=True)
     work, estimate = VoteWork(conversations, settings, codebook, models, modes), Estimate(notes=notes)
-    work.survey(estimate.add, lambda _: None)
+    work.survey(estimate.add)
     estimate.jobs, estimate.complete = len(work.todos), work.complete
     return estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A result file that was asked for; `run` is what a run of it would hold: provider, model, mode."""
+
+    path: Path
+    name: str
+    conversation_id: str
+    run: tuple[str, str, str]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.conversation_id, self.run[2], self.name
+
+    @property
+    def spellings(self) -> set[str]:
+        """How a user may name its model."""
+        provider, model, _ = self.run
+        return {model.casefold(), f"{provider}/{model}".casefold()}
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A result file as it is judged. `calls`: the judge calls on its drafts, with these in them; `judge_calls_sha256`:
+    the digest of one judge's calls as planned, None where there are none."""
+
+    content: Mapping[str, Any]
+    conversation: Conversation
+    votes: Mapping[int, Mapping[str, Vote]]
+    calls: Sequence[Call]
+    judge_calls_sha256: str | None
+
+
+class VoteWork(Work):
+    """The votes of `settings.judges` on the drafts under `settings.output`: a `Work`.
+
+    A job is one result file. `differing`: scale → votes of these judges on it, which is not the one they are asked for.
+    Raises UsageError for a model that no result has, DataError where there is no result at all.
+    """
+
+    def __init__(
+        self,
+        conversations: Sequence[Conversation],
+        settings: RunSettings,
+        codebook: Codebook,
+        models: Sequence[str] = (),
+        modes: Sequence[str] = (),
+    ) -> None:
+        super().__init__()
+        self.summary = RejudgeSummary(RunSummary(settings.output))
+        self._settings = settings
+        self._codebook = codebook
+        self._judges = tuple(judge.model for judge in settings.judges)
+        self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
+        self._plan = lru_cache(64)(self._planned)  # results of one conversation come one after the other
+        self._rescaled: Counter[str] = Counter()
+        self._n_votes = 0
+        candidates, self.summary.left = _candidates(settings.output, models, modes)
+        self._candidates = self._ordered(candidates, conversations)
+
+    def enter(self, stack: ExitStack) -> None:
+        """Every run whose results are judged is kept out."""
+        prepare_folder(self._settings.output)
+        for place, (provider, model, mode) in sorted({(each.path.parent, each.run) for each in self._candidates}):
+            stack.enter_context(claim(place, provider, model, [mode]))
+
+    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
+        for candidate in self._candidates:
+            sheet = self._sheet(candidate)
+            if sheet is None:
+                continue
+            drafted = {call.turn for call in sheet.calls} | drafts_of(sheet.content).keys()
+            planned = {turn.number for turn in sheet.conversation.turns}
+            if missing := tuple(sorted(planned - drafted)):
+                self.summary.without_draft[candidate.name] = missing
+            if others := tuple(sorted(sheet.votes.keys() - planned)):
+                self.summary.other_turns[candidate.name] = others
+            votes = [(call, self._vote(sheet, call)) for call in sheet.calls]
+            rescaled = {call.id: vote.scale for call, vote in votes if vote and vote.scale != self._settings.scale}
+            self._rescaled.update(rescaled.values())
+            if rescaled and not self._settings.replace:
+                self.differing.update(rescaled.values())
+                refused([call for call in sheet.calls if call.id in rescaled])
+            due = [call for call, vote in votes if self._is_due(call, vote)]
+            if due or not set(self._judges) <= set(judges_of(sheet.content)):
+                self.todos[candidate.key] = candidate
+                self._n_votes += len(due)
+                seen(due)
+            else:
+                self.complete += 1
+
+    def check(self, details: str = "") -> None:
+        if self.differing:
+            there = " and ".join(sorted(self._rescaled))
+            raise DataError(
+                f"{self._settings.output} holds {sum(self._rescaled.values()):,} votes of {', '.join(self._judges)} on "
+                f"the {there} scale. {details} --replace replaces them by votes on the {self._settings.scale} scale, "
+                f"and --judge-scale {there} keeps them."
+            )
+
+    def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
+        for candidate in tuple(self.todos.values()):
+            sheet = self._sheet(candidate)
+            if sheet is None:
+                del self.todos[candidate.key]
+                continue
+            due = [call for call in sheet.calls if self._is_due(call, self._vote(sheet, call))]
+            content = partial(self._content, candidate, sheet)
+            yield Job(candidate.key, due, rules, known=known, assemble=content, context=sheet.conversation)
+
+    def place(self, job: Job) -> Path:
+        path: Path = self.todos[job.key].path
+        return path
+
+    def words(self) -> tuple[str, str, Sequence[str]]:
+        votes = "1 vote" if self._n_votes == 1 else f"{self._n_votes:,} votes"
+        results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
+        headline = (
+            f"{votes} of {', '.join(self._judges)} to ask for, on the drafts of {results} in {self._settings.output} "
+            f"({self._order}); {self.complete} complete"
+        )
+        replacing = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in self._rescaled.items()]
+        return self._order, headline, replacing
+
+    def _ordered(self, candidates: Sequence[Candidate], conversations: Sequence[Conversation]) -> list[Candidate]:
+        """All results of one conversation before those of the next; `limit` counts conversations that have results."""
+        settings = self._settings
+        by_conversation: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
+        ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
+        known = [name for name in ordered if name in by_conversation]
+        unknown = [name for name in by_conversation if name not in self._conversations]
+        chosen = known[: settings.limit]
+        self._order = order_words(len(chosen), len(known), settings.order_seed)
+        return [candidate for name in (*chosen, *unknown) for candidate in by_conversation[name]]
+
+    def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
+        return sheet.votes[call.turn].get(self._judges[call.judge or 0])
+
+    def _is_due(self, call: Call, vote: Vote | None) -> bool:
+        """Whether the vote is missing, or to be replaced, or lacks something that was asked and is to be had."""
+        if vote is None or self._settings.replace:
+            return True
+        lacking = any(vote.ratings.get(name) is None for name in (RATINGS if call.asked.rated else ()))
+        lacking = lacking or any(vote.answers.get(question) is None for question in call.asked.questions)
+        return self._settings.retry_unanswered and lacking
+
+    def _sheet(self, candidate: Candidate) -> Sheet | None:
+        """The file as it is now, or None (and noted) where it is left as it is."""
+        try:
+            content = _strictly_read(candidate.path)
+            conversation = self._conversations.get(candidate.conversation_id)
+            if conversation is None:
+                raise ValueError("its conversation is not among those given")
+            measured = parse_result(content, candidate.name).measured
+            check_editable(content)
+            mode = candidate.run[2]
+            if mode not in MODES:
+                raise ValueError(f"its mode {mode!r} is none of {', '.join(MODES)}")
+            if "draft" not in measured:
+                raise ValueError("it holds no drafts")
+            stamp, drafts = stamp_of(content), drafts_of(content)
+            calls, own, digest = self._plan(candidate.conversation_id, mode, stamp.parameters.get("panas_strategy"))
+            today = (prompt_set_sha256(), self._codebook.sha256)
+            same_prompts = (stamp.prompt_set_sha256, stamp.codebook_sha256) == today
+            if same_prompts and stamp.calls_sha256 not in (None, own):
+                raise ValueError("it was made with other conversation texts")
+        except ValueError as reason:
+            self.summary.left[candidate.name] = str(reason)
+            return None
+        whole = [replace(with_draft(call, drafts[call.turn]), needs=None) for call in calls if call.turn in drafts]
+        return Sheet(content, conversation, votes_in(content), whole, digest)
+
+    def _planned(self, conversation_id: str, mode: Mode, strategy: Any) -> tuple[tuple[Call, ...], str, str | None]:
+        """The judge calls of a conversation, the digest of all others, and that of one judge's. `strategy`: how the
+        result asked for the mood afterwards, which judges never see."""
+        try:
+            plan = plan_conversation(
+                self._conversations[conversation_id],
+                mode,
+                self._codebook,
+                judges=len(self._judges),
+                panas_strategy=strategy if strategy in get_args(PanasStrategy) else "absolute",
+                judge_scale=self._settings.scale,
+            )
+        except AttuneBenchError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        calls = tuple(call for call in plan if call.judge is not None)
+        own = calls_sha256(call for call in plan if call.judge is None)
+        return calls, own, calls_sha256(call for call in calls if call.judge == 0) if calls else None
+
+    def _content(self, candidate: Candidate, sheet: Sheet, job: Job) -> dict[str, Any] | None:
+        """The file with the job's votes; None where nothing in it is to change.
+
+        A new answer that says nothing takes the place of no older vote. An answer that was paid for before, and is the
+        vote that stands already, is not counted as spent again.
+        """
+        summary, scale = self.summary, self._settings.scale
+        new: list[Record] = []
+        replaced = anew = 0
+        for record in job.records.values():
+            before, vote = self._vote(sheet, record.call), vote_of(record)
+            if before != vote or record.call.id in job.fetched:
+                new.append(record)
+            if before is None:
+                summary.added += 1
+            elif before and not vote:
+                summary.kept += 1
+            else:
+                replaced, anew = replaced + 1, anew + (before.scale == scale)
+                summary.changed += (before.ratings, before.answers) != (vote.ratings, vote.answers)
+                summary.rescaled += before.scale != scale
+        summary.replaced += replaced
+        content = with_votes(sheet.content, new, self._judges, spare=True)
+        if (job.calls and not job.records) or content == sheet.content:
+            return None
+        if read_content(candidate.path, candidate.name) != sheet.content:
+            summary.left[candidate.name] = (
+                "it was changed while its drafts were judged; the same command puts the votes in"
+            )
+            return None
+        key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
+        if digest is not None and sheet.content.get(key) != digest:
+            alike = sum(vote.scale == scale for votes in sheet.votes.values() for vote in votes.values())
+            if alike == anew:  # none is left that was asked otherwise
+                content[key] = digest
+            else:
+                summary.foreign += 1
+        earlier = content.get("rejudged")
+        note = self._note(votes=len(job.records), replaced=replaced)
+        content["rejudged"] = [*(earlier if isinstance(earlier, list) else ()), note]
+        return with_scores(content, sheet.conversation)
+
+    def _note(self, *, votes: int, replaced: int) -> dict[str, Any]:
+        """How these votes were made, for the file."""
+        parameters = {name: value for name, value in self._settings.parameters.items() if name != "panas_strategy"}
+        return {
+            "timestamp": now(),
+            "attunebench_version": __version__,
+            "judge_providers": {judge.model: judge.provider for judge in self._settings.judges},
+            "parameters": {**parameters, "judge_scale": self._settings.scale},
+            "prompt_set_sha256": prompt_set_sha256(),
+            "codebook_sha256": self._codebook.sha256,
+            "votes": votes,
+            "replaced": replaced,
+        }
+
+
+def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tuple[list[Candidate], dict[str, str]]:
+    """The result files under the folder, of these models and modes where some are named; and file → why it is left."""
+    findings = Findings()
+    found: dict[str, Candidate] = {}
+    keys = []
+    for path, name in result_files(folder, findings):
+        content = read_content(path, name)
+        if not isinstance(content, dict):
+            findings.add(content)
+        elif (identity := identity_of(content)) is not None:
+            epoch = content.get("epoch")
+            keys.append(((*identity, epoch if isinstance(epoch, int) else None), name))
+            found[name] = Candidate(path, name, identity[0], identity[1:])
+    if not found:
+        raise DataError(f"There is no result in {folder}; name the folder that `attune-bench run` wrote to.")
+    known = {spelling for candidate in found.values() for spelling in candidate.spellings}
+    for model in models:
+        if model.strip().casefold() not in known:
+            there = ", ".join(dict.fromkeys(candidate.run[1] for candidate in found.values()))
+            raise UsageError(f"There is no result of a model {model}; there is {there}.")
+    left = {each.file: f"it {each.reason}" for each in findings.unreadable}
+    for duplicate in find_duplicates(iter(keys)):
+        others = ", ".join(duplicate.files)
+        left.update(dict.fromkeys(duplicate.files, f"the same result is there more than once ({others})"))
+    wanted = {name.strip().casefold() for name in models}
+    chosen = [
+        each
+        for name, each in found.items()
+        if name not in left and (not wanted or wanted & each.spellings) and (not modes or each.run[2] in modes)
+    ]
+    return chosen, left
+
+
+def _strictly_read(path: Path) -> dict[str, Any]:
+    """The content of a file that will be written anew. Raises ValueError, with a clause, where some of it would be lost
+    (NaN, say, is no number that JSON has)."""
+    try:
+        content = parse_json(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
+    except ValueError as error:
+        raise ValueError(f"it {error}") from None
+    if not isinstance(content, dict):
+        raise ValueError("it holds no result")
+    return content

@@ -29,15 +29,16 @@ from attunebench.results.schema import (
     SCORES_BY_JUDGE,
     VOTE_KEYS,
     Stamp,
+    now,
 )
 from attunebench.results.votes import drafts_of, view_of, votes_in, with_votes
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
 from attunebench.runner.job import Job
-from attunebench.runner.run import assembled, now
+from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import BENCHMARK
+from attunebench.runner.task import BENCHMARK, with_scores
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Record
     from attunebench.runner.exchange import Ask
-    from attunebench.runner.run import QuickScores
 
 _TURN_KEYS = [keys for kind, keys in KEYS_OF_CALL.items() if kind != "post"]
 _ANSWERS = ("turns", "post_conversation", "calls")
@@ -79,13 +79,7 @@ class ReparseSummary:
         return sum(each.results for each in self.changed.values())
 
 
-def reparse_results(
-    folder: Path,
-    conversations: Iterable[Conversation],
-    codebook: Codebook,
-    *,
-    quick_scores: QuickScores | None = None,
-) -> ReparseSummary:
+def reparse_results(folder: Path, conversations: Iterable[Conversation], codebook: Codebook) -> ReparseSummary:
     """Read the replies behind every result of the folder again and rewrite the results that come out otherwise.
 
     Results of the built-in baselines, whose replies nobody keeps, are passed over. Raises DataError where the folder
@@ -117,9 +111,7 @@ def reparse_results(
                 continue
             _count(summary.changed.setdefault(identity[2], Changed()), result, again)
             again["reparsed"] = {"timestamp": now(), "attunebench_version": __version__}
-            if quick_scores is not None:
-                again["scores"] = dict(quick_scores(conversation, again))
-            write_json(path, again)
+            write_json(path, with_scores(again, conversation))
     return summary
 
 

@@ -1,18 +1,15 @@
 """One run: work → executor → assemble, whoever makes the calls.
 
 `Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is
-assembled and written. Prints nothing: an observer hears of everything. What a result is worth is the scorer's; it comes
-in as a function.
+assembled and written. Prints nothing: an observer hears of everything.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from attunebench import eventloop
@@ -20,7 +17,7 @@ from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.journal import Journal, is_shared
-from attunebench.results.assemble import RunFacts, stamped
+from attunebench.results.schema import now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.cache_report import CacheReport
@@ -32,7 +29,7 @@ from attunebench.runner.live import Live
 from attunebench.runner.pricing import KnownPrices, check_bound
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings, check_judges
-from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.task import BENCHMARK, Task, with_scores
 from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
@@ -40,63 +37,8 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Mode
     from attunebench.results.schema import Stamp
     from attunebench.runner.exchange import Ask
-    from attunebench.runner.job import Job, Known
-    from attunebench.runner.work import Seen
-
-QuickScores = Callable[["Conversation", Mapping[str, Any]], Mapping[str, "float | None"]]
-"""(conversation, result) → metric id → value, for the `scores` block of a result file."""
-
-
-class Work(Protocol):
-    """What there is to do, and where what comes of it goes.
-
-    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what needs nothing,
-    `differing` is not empty where what is there is in the way, and `made` has the keys of what was written.
-    """
-
-    complete: int
-    made: set[tuple[str, ...]]
-
-    @property
-    def todos(self) -> Mapping[tuple[str, ...], Any]: ...
-    @property
-    def differing(self) -> Mapping[str, int]: ...
-
-    def enter(self, stack: ExitStack) -> str | None:
-        """Take possession of the folder until `stack` closes; the name of the journal's part, None for the whole.
-
-        Raises DataError where it cannot be written or somebody else is at work on it.
-        """
-
-    def survey(self, seen: Seen, refused: Seen) -> None:
-        """See what is to do; `seen` is handed the calls of each job, `refused` those that may not be made."""
-
-    def check(self, details: str) -> None:
-        """Raises DataError where something is `differing`; `details`: what making it anew would take."""
-
-    def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        """Every job that is not done, planned when it is taken. `Job.assemble` makes what is written."""
-
-    def is_news(self, job: Job) -> bool:
-        """Whether what is there of the job comes to anything else than what was written of it before."""
-
-    def place(self, job: Job) -> Path:
-        """Where what comes of the job is written."""
-
-    def written(self, job: Job) -> None:
-        """It is on the disk."""
-
-    def skip(self, job: Job, again: str) -> None:
-        """Note that the job failed; `again` is the command that asks again."""
-
-    def words(self) -> tuple[str, str, Sequence[str]]:
-        """In words: the order in which it is done, a headline ("" for that of a run), and notes."""
-
-    def warnings(self) -> Sequence[str]:
-        """What a user should know once before anything is sent."""
-
-    def end(self, summary: RunSummary) -> None:
-        """Fill in what the summary says of the folder."""
+    from attunebench.runner.job import Job
+    from attunebench.runner.work import Work
 
 
 class Executor(Protocol):
@@ -126,7 +68,6 @@ def run_conversations(
     *,
     task: Task = BENCHMARK,
     observer: Observer | None = None,
-    quick_scores: QuickScores | None = None,
     run_again: str = "",
     interruptible: bool = False,
 ) -> RunSummary:
@@ -143,7 +84,7 @@ def run_conversations(
     settings = settled(settings, observer.warned)
     check_judges(settings)
     live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing
-    work = ConversationWork(conversations, settings, codebook, task, assembled, quick_scores)
+    work = ConversationWork(conversations, settings, codebook, task, assembled)
     run = Run(work, settings, codebook, observer, run_again=run_again)
     return eventloop.run(run.by(live), owner=settings.em.client)
 
@@ -235,6 +176,8 @@ class Run:
             self.work.made.add(job.key)
             self.observer.written(name, mode, path)
         self.work.written(job)
+        if job.key not in self.work.todos:
+            del self._counted[job.key]
 
     def count(self, job: Job) -> None:
         """Count the calls of a job that have their answers, each once."""
@@ -301,7 +244,6 @@ def assembled(
     task: Task = BENCHMARK,
     before: Mapping[str, Any] | None = None,
     epoch: int | None = None,
-    quick_scores: QuickScores | None = None,
     when: str | None = None,
 ) -> dict[str, Any]:
     """The content of the result file of a job over a conversation, whoever made its calls.
@@ -310,25 +252,17 @@ def assembled(
     votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
     ValueError where a call to the evaluated model has no record in `job.records`.
     """
-    facts = RunFacts(
-        provider=settings.em.provider,
-        em_model=settings.em.model,
-        run_timestamp=when or now(),
-        attunebench_version=__version__,
-        prompt_set_sha256=stamp.prompt_set_sha256,
-        codebook_sha256=stamp.codebook_sha256,
-        parameters=settings.parameters,
-        judge_models=tuple(judge.model for judge in settings.judges),
-        epoch=epoch,
-    )
+    facts = {
+        "provider": settings.em.provider,
+        "em_model": settings.em.model,
+        "run_timestamp": when or now(),
+        "attunebench_version": __version__,
+        "parameters": settings.parameters,
+        "judge_models": [judge.model for judge in settings.judges],
+        "epoch": epoch,
+        "run_order": {"seed": settings.order_seed, "position": place[0], "of": place[1]},
+        **stamp.as_keys,
+    }
     result = task.assemble(conversation, cast("Mode", job.key[1]), job.records, facts)
-    result["run_order"] = {"seed": settings.order_seed, "position": place[0], "of": place[1]}
-    result = stamped(result if before is None else kept_votes(before, result), stamp)
-    if quick_scores is not None:
-        result["scores"] = dict(quick_scores(conversation, result))
-    return result
-
-
-def now() -> str:
-    """This moment as results and lists state it."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    result = result if before is None else kept_votes(before, result)
+    return with_scores(result, conversation)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.protocol.calls import Call, Mode, Record
-    from attunebench.results.assemble import RunFacts
     from attunebench.runner.settings import RunSettings
 
 
@@ -55,7 +54,7 @@ class Task:
         return plan_warnings(conversations, codebook)
 
     def assemble(
-        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: RunFacts
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The content of the result file. `turns` is a list of objects with `turnNumber`, a draft and votes."""
         return assemble(conversation, mode, records, facts)
@@ -70,3 +69,12 @@ class Task:
 
 
 BENCHMARK = Task()
+
+
+def with_scores(result: dict[str, Any], conversation: Conversation) -> dict[str, Any]:
+    """The result with its `scores` block computed; one without such a block, or written by others, stays as it is."""
+    if not isinstance(result.get("scores"), dict) or "attunebench_version" not in result:
+        return result
+    from attunebench.scorer.conversation import quick_scores  # numpy is not loaded before the first result
+
+    return {**result, "scores": quick_scores(conversation, result)}

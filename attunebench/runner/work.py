@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,7 @@ from attunebench.errors import DataError
 from attunebench.journal import claim
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.read import expected_items
-from attunebench.results.assemble import stamped
-from attunebench.results.schema import Stamp
+from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import View, drafts_of, missing_votes, vote_of, votes_in, with_votes
 from attunebench.runner.files import Identity, ResultFolder, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
@@ -31,7 +29,7 @@ from attunebench.runner.order import order_words, sample_words, stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.shards import journal_name, part_of
 from attunebench.runner.skipped import SkippedFile
-from attunebench.runner.task import Task
+from attunebench.runner.task import Task, with_scores
 
 if TYPE_CHECKING:
     from attunebench.runner.events import RunSummary
@@ -58,11 +56,71 @@ class Todo:
         return self.conversation.conversation_id, self.mode
 
 
-class ConversationWork:
-    """The results that `settings.em` is to have of conversations: a `runner.run.Work`.
+class Work:
+    """What there is to do, and where what comes of it goes.
 
-    `assemble` and `quick_scores` make the content of a result; without them nothing but the survey can be had.
-    `differing` maps a setting to the results that were made with another one.
+    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what needs nothing,
+    `differing` is not empty where what is there is in the way, and `made` has the keys of what was written.
+    """
+
+    def __init__(self) -> None:
+        self.todos: dict[tuple[str, ...], Any] = {}
+        self.complete = 0
+        self.differing: Counter[str] = Counter()
+        self.made: set[tuple[str, ...]] = set()
+
+    def enter(self, stack: ExitStack) -> str | None:
+        """Take possession of the folder until `stack` closes; the name of the journal's part, None for the whole.
+
+        Raises DataError where it cannot be written or somebody else is at work on it.
+        """
+        raise NotImplementedError
+
+    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
+        """See what is to do; `seen` is handed the calls of each job, `refused` those that may not be made."""
+        raise NotImplementedError
+
+    def check(self, details: str = "") -> None:
+        """Raises DataError where something is `differing`; `details`: sentences on what making it anew would take."""
+
+    def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
+        """Every job that is not done, planned when it is taken. `Job.assemble` makes what is written."""
+        raise NotImplementedError
+
+    def is_news(self, job: Job) -> bool:
+        """Whether what is there of the job comes to anything else than what was written of it before."""
+        return bool(job.records)
+
+    def place(self, job: Job) -> Path:
+        """Where what comes of the job is written."""
+        raise NotImplementedError
+
+    def written(self, job: Job) -> None:
+        """It is on the disk; a job with calls left stays to do."""
+        if not job.left:
+            del self.todos[job.key]
+
+    def skip(self, job: Job, again: str) -> None:
+        """Note that the job failed; `again` is the command that asks again."""
+
+    def words(self) -> tuple[str, str, Sequence[str]]:
+        """In words: the order in which it is done, a headline ("" for that of a run), and notes."""
+        return "", "", ()
+
+    def warnings(self) -> Sequence[str]:
+        """What a user should know once before anything is sent."""
+        return ()
+
+    def end(self, summary: RunSummary) -> None:
+        """Fill in what the summary says of the folder."""
+        summary.unreached = len(self.todos)
+
+
+class ConversationWork(Work):
+    """The results that `settings.em` is to have of conversations: a `Work`.
+
+    `assemble` makes the content of a result; without it nothing but the survey can be had. `differing` maps a setting
+    to the results that were made with another one.
     """
 
     def __init__(
@@ -72,12 +130,8 @@ class ConversationWork:
         codebook: Codebook,
         task: Task,
         assemble: Callable[..., dict[str, Any]] | None = None,
-        quick_scores: Any = None,
     ) -> None:
-        self.todos: dict[tuple[str, ...], Todo] = {}
-        self.complete = 0
-        self.differing: Counter[str] = Counter()
-        self.made: set[tuple[str, ...]] = set()
+        super().__init__()
         # Seeded and stratified, so that each beginning is a fair sample of all.
         self._whole = stratified_order(conversations, settings.order_seed)[: settings.limit]
         self.chosen: Sequence[Conversation] = self._whole
@@ -88,12 +142,10 @@ class ConversationWork:
         self._codebook = codebook
         self._task = task
         self._assemble = assemble
-        self._quick_scores = quick_scores
         self._judges = tuple(judge.model for judge in settings.judges)
         self._stamping = Stamping(settings, codebook, task)
 
     def enter(self, stack: ExitStack) -> str | None:
-        """See `Work.enter`."""
         settings, em, task = self._settings, self._settings.em, self._task
         prepare_folder(settings.output)
         shard = settings.shard.name if settings.shard else None
@@ -113,15 +165,12 @@ class ConversationWork:
         self._folder = ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
 
     def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
-        """See `Work.survey`; `refused` gets the calls that `replace` would make of results with other settings."""
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
         for conversation in self.chosen:
             for mode in self._settings.modes:
                 self._survey(conversation, mode, seen, refused)
 
     def check(self, details: str = "") -> None:
-        """Raises DataError where results were made with other settings. `details`: sentences about the calls that are
-        new."""
         if not self.differing:
             return
         counts = self.differing.items()
@@ -138,7 +187,6 @@ class ConversationWork:
         )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        """See `Work.jobs`."""
         for todo in tuple(self.todos.values()):
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
@@ -149,7 +197,6 @@ class ConversationWork:
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
     def is_news(self, job: Job) -> bool:
-        """See `Work.is_news`."""
         if not self.todos[job.key].again:
             return bool(job.records)
         if (before := self._folder.read(self._identity(*job.key))) is None:
@@ -164,7 +211,6 @@ class ConversationWork:
         return any(votes[call.turn].get(self._judges[call.judge or 0]) != vote for call, vote in judged)
 
     def place(self, job: Job) -> Path:
-        """See `Work.place`."""
         return self._folder.place(self._identity(*job.key))
 
     def written(self, job: Job) -> None:
@@ -181,22 +227,17 @@ class ConversationWork:
             self.todos[job.key] = replace(todo, owed=owed)
 
     def skip(self, job: Job, again: str) -> None:
-        """See `Work.skip`."""
-        when = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=when, again=again)
+        self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=now(), again=again)
 
     def words(self) -> tuple[str, str, Sequence[str]]:
-        """See `Work.words`."""
         shard = self._settings.shard
         part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
         return order_words(len(self._whole), self._n_all, self._settings.order_seed, part), "", ()
 
     def warnings(self) -> Sequence[str]:
-        """See `Work.warnings`."""
         return self._task.warnings(self.chosen, self._codebook)
 
     def end(self, summary: RunSummary) -> None:
-        """See `Work.end`."""
         settings, identities = self._settings, self._identities()
         if not summary.stopped:  # what was asked again without anything new is as complete as it was
             left = [key for key, todo in self.todos.items() if todo.again and key not in self.made]
@@ -224,10 +265,8 @@ class ConversationWork:
         assert self._assemble is not None
         there, conversation = self._result_of(todo), todo.conversation
         if todo.owed is not None and there is not None:
-            result = stamped(with_votes(there, job.records.values(), self._judges), todo.stamp)
-            if self._quick_scores is not None:
-                result["scores"] = dict(self._quick_scores(conversation, result))
-            return result
+            result = {**with_votes(there, job.records.values(), self._judges), **todo.stamp.as_keys}
+            return with_scores(result, conversation)
         return self._assemble(
             job,
             conversation,
@@ -236,7 +275,6 @@ class ConversationWork:
             (self._positions[conversation.conversation_id], self._n_all),
             task=self._task,
             before=there,
-            quick_scores=self._quick_scores,
         )
 
     def _survey(self, conversation: Conversation, mode: Mode, seen: Seen, refused: Seen) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attunebench.constants import PANAS_NEGATIVE, PANAS_POSITIVE, PANAS_SIMILARITY, Q3_OPTIONS
 from attunebench.conversations.schema import Conversation
@@ -18,9 +18,10 @@ from attunebench.metrics.composite import composite
 from attunebench.metrics.means import mean_defined
 from attunebench.metrics.registry import Rules, cards_of
 from attunebench.metrics.text import tokens
+from attunebench.results.parsing import parse_result
 from attunebench.results.schema import BINARY_BLOCKS, Result, ResultTurn
 from attunebench.results.votes import on_one_scale
-from attunebench.scorer.alignment import aligned
+from attunebench.scorer.alignment import MismatchError, aligned
 from attunebench.scorer.answers import Answers, answers_of
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.released import score_released
@@ -69,6 +70,17 @@ class ConversationScore:
     def key(self) -> tuple[str, str, str, str, int | None]:
         """What no second result may share (spec 5.3)."""
         return (self.conversation_id, self.provider, self.em_model, self.mode, self.epoch)
+
+
+def quick_scores(conversation: Conversation, result: Mapping[str, Any]) -> Values:
+    """Metric id → value of one result as it was assembled, for the `scores` block of its file.
+
+    Empty where the result answers other turns, texts or comparisons than the conversation has now.
+    """
+    try:
+        return score_conversation(conversation, parse_result(dict(result), source_file="")).metrics
+    except MismatchError:
+        return {}
 
 
 def score_conversation(conversation: Conversation, result: Result) -> ConversationScore:

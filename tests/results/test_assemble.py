@@ -14,20 +14,21 @@ from attunebench.conversations.schema import Conversation
 from attunebench.protocol.calls import Answer, Call, Mode, PanasStrategy, Record, Usage
 from attunebench.protocol.plan import plan_conversation
 from attunebench.protocol.read import expected_items
-from attunebench.results.assemble import RunFacts, assemble
+from attunebench.results.assemble import assemble
 from attunebench.results.votes import with_votes
 
 CODEBOOK = default_codebook()
-FACTS = RunFacts(
-    provider="local",
-    em_model="some-model",
-    run_timestamp="2026-01-02T03:04:05+00:00",
-    attunebench_version="0",
-    prompt_set_sha256="aa",
-    codebook_sha256="bb",
-    parameters={"temperature": 0},
-    judge_models=("judge-one", "judge-two"),
-)
+FACTS = {
+    "provider": "local",
+    "em_model": "some-model",
+    "run_timestamp": "2026-01-02T03:04:05+00:00",
+    "attunebench_version": "0",
+    "prompt_set_sha256": "aa",
+    "codebook_sha256": "bb",
+    "parameters": {"temperature": 0},
+    "judge_models": ["judge-one", "judge-two"],
+    "epoch": None,
+}
 FILE_KEYS = {
     *("schema_version", "provider", "source_file", "source_sha256", "em_model_reported", "run_timestamp"),
     *("attunebench_version", "prompt_set_sha256", "codebook_sha256", "parameters", "judge_models", "epoch"),
@@ -229,10 +230,10 @@ def test_a_judge_can_be_added_to_a_finished_result() -> None:
         TALK,
         "default",
         {k: r for k, r in records(TALK).items() if r.call.judge != 1},
-        replace(FACTS, judge_models=("judge-one",)),
+        {**FACTS, "judge_models": ["judge-one"]},
     )
     votes = [record for record in records(TALK).values() if record.call.judge == 1]
-    assert both == with_votes(one, votes, FACTS.judge_models)
+    assert both == with_votes(one, votes, FACTS["judge_models"])
 
 
 def test_a_predicted_change_is_kept_beside_the_state_it_leads_to() -> None:

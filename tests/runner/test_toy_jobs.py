@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from attunebench.runner.job import Job, Known
 from attunebench.runner.live import Live
 from attunebench.runner.run import Executor, Run
 from attunebench.runner.settings import RunSettings
+from attunebench.runner.work import Work
 
 KEY = ("toy", "default")
 TOY = talk(seed=1, turns=1)
@@ -38,24 +39,19 @@ PLANNED = plan_conversation(TOY, "default", default_codebook(), judges=1)
 CALLS = [call for call in PLANNED if call.kind in ("draft", "judge", "post")]
 
 
-class ToyWork:
+class ToyWork(Work):
     """One job, of whose answers the texts are written."""
 
-    differing: Mapping[str, int] = {}
-    complete = 0
-
     def __init__(self, folder: Path) -> None:
-        self.todos: dict[tuple[str, ...], Any] = {KEY: None}
-        self.made: set[tuple[str, ...]] = set()
+        super().__init__()
         self.path = folder / "toy.json"
 
     def enter(self, stack: ExitStack) -> None:
         self.path.parent.mkdir(exist_ok=True)
 
-    def survey(self, seen: Any, refused: Any) -> None:
+    def survey(self, seen: Any = None, refused: Any = None) -> None:
+        self.todos[KEY] = None
         seen(CALLS)
-
-    def check(self, details: str) -> None: ...
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
         for key in list(self.todos):
@@ -64,26 +60,11 @@ class ToyWork:
     def assemble(self, job: Job) -> dict[str, Any]:
         return {record.call.kind: record.answer.values for record in job.records.values()}
 
-    def is_news(self, job: Job) -> bool:
-        return bool(job.records)
-
     def place(self, job: Job) -> Path:
         return self.path
 
-    def written(self, job: Job) -> None:
-        if not job.left:
-            self.todos.clear()
-
     def skip(self, job: Job, again: str) -> None:
         raise AssertionError(job.failed)
-
-    def words(self) -> tuple[str, str, Sequence[str]]:
-        return "", "", ()
-
-    def warnings(self) -> Sequence[str]:
-        return ()
-
-    def end(self, summary: RunSummary) -> None: ...
 
 
 def run(executor: Executor, settings: RunSettings) -> RunSummary:

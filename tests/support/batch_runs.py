@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attunebench import api
 from attunebench.batches.desk import BatchOptions, Sleep, UnderWay, Watcher
 from attunebench.batches.running import BatchRun, run_batches
 from attunebench.codebook import default_codebook
@@ -71,7 +70,6 @@ def run_by_batches(
         default_codebook(),
         BatchOptions(**{"interval": 0.0, **options}),
         watcher=watcher,
-        quick_scores=api.quick_scores,
         run_again="attune-bench run … --batch",
         interruptible=interruptible,
         sleep=sleep,
