@@ -16,8 +16,7 @@ from pathlib import Path
 from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.choosing import conversation_number, is_companion
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal.locks import try_lock
-from attunebench.journal.owners import owner_file
+from attunebench.journal.locks import owner_file, try_lock
 
 WORK_NAME = ".attunebench-get"
 """Hidden, so that whoever reads the data passes over it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 from zlib import crc32
 
@@ -55,55 +56,55 @@ class Entry:
 
     def __post_init__(self) -> None:
         """Bounds what is kept of a reply, here since every reply passes here before anybody reads it."""
-        if self.reply is not None:
-            object.__setattr__(self, "reply", _bounded(self.reply))
-
-
-def _bounded(reply: Reply) -> Reply:
-    """The reply as it is kept: of a text that is longer than any answer the beginning, and that it was so."""
-    text = reply.text
-    if text is not None and len(text) > LONGEST_TEXT:
-        text = text.strip()
-        if len(text) > LONGEST_TEXT:
-            reply = replace(reply, finish_reason=TOO_LONG)
-            text = text[:BEGINNING]
-    reasoning, refusal = _shortened(reply.reasoning), _shortened(reply.refusal)
-    if text is reply.text and reasoning is reply.reasoning and refusal is reply.refusal:
-        return reply
-    return replace(reply, text=text, reasoning=reasoning, refusal=refusal)
-
-
-def _shortened(text: str | None) -> str | None:
-    return text if text is None or len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+        if (reply := self.reply) is None:
+            return
+        changes: dict[str, Any] = {
+            name: f"{text[: LONGEST_TEXT - 1]}…"
+            for name in ("reasoning", "refusal")
+            if (text := getattr(reply, name)) is not None and len(text) > LONGEST_TEXT
+        }
+        if reply.text is not None and len(reply.text) > LONGEST_TEXT:
+            changes["text"] = text = reply.text.strip()
+            if len(text) > LONGEST_TEXT:
+                changes |= {"text": text[:BEGINNING], "finish_reason": TOO_LONG}
+        if changes:
+            object.__setattr__(self, "reply", replace(reply, **changes))
 
 
 _OWN = tuple(name for name in Entry.__slots__ if name != "reply")
 _OF_REPLY = ("text", "finish_reason", "refusal", "reasoning", "cost", "latency", "structured")
-_COLUMN_TYPES = {
+_SOURCES = {
+    **{name: name for name in _OWN},
+    **{name: f"reply.{name}" for name in _OF_REPLY},
+    **{"served_model": "reply.model", "served_provider": "reply.provider"},
+    **{name: f"reply.usage.{name}" for name in Usage.__slots__},
+    **{name: f"reply.{name}" for name in ("notes", "headers")},
+}
+COLUMNS: tuple[str, ...] = (*_SOURCES, "crc32")
+"""The journal's columns in order; `notes` and `headers` are JSON, `crc32` tells a row that the disk has changed."""
+_values_of = attrgetter(*_SOURCES.values())
+_TYPES = {
     **dict.fromkeys(("turn", "judge", "ask", "max_tokens", "tries", "lost", *Usage.__slots__, "crc32"), "INTEGER"),
     **dict.fromkeys(("seconds", "cost", "latency"), "REAL"),
 }
-COLUMNS: tuple[str, ...] = (
-    *(*_OWN, *_OF_REPLY, "served_model", "served_provider", *Usage.__slots__),
-    *("notes", "headers", "crc32"),
-)
-"""The journal's columns in order; `notes` and `headers` are JSON, `crc32` tells a row that the disk has changed."""
 DECLARED = ", ".join(
-    f"{name} {_COLUMN_TYPES.get(name, 'TEXT')}{' PRIMARY KEY' if name == 'request_hash' else ''}" for name in COLUMNS
+    f"{name} {_TYPES.get(name, 'TEXT')}{' PRIMARY KEY' if name == 'request_hash' else ''}" for name in COLUMNS
 )
 
 
 def to_row(entry: Entry) -> tuple[Any, ...]:
-    """The values of `COLUMNS`."""
-    row = [getattr(entry, name) for name in _OWN]
-    if (reply := entry.reply) is not None:
-        row += [getattr(reply, name) for name in _OF_REPLY]
-        row += [reply.model, reply.provider]
-        row += [getattr(reply.usage, name) for name in Usage.__slots__]
-        row += [json.dumps(dict(each)) if each else None for each in (reply.notes, reply.headers)]
-    row += [None] * (len(COLUMNS) - 1 - len(row))
-    values = tuple(map(_storable, COLUMNS, row))
-    return (*values, _checksum(values))
+    """The values of `COLUMNS`, each as it comes back out of its column, so that the checksum is of the same value."""
+    values = _values_of(entry if entry.reply is not None else replace(entry, reply=Reply(text=None)))
+    row = []
+    for column, value in zip(_SOURCES, values, strict=True):
+        if isinstance(value, Mapping):
+            value = json.dumps(dict(value)) if value else None
+        elif isinstance(value, str):
+            value = encodable(value)
+        elif value is not None and _TYPES.get(column) == "REAL":
+            value = float(value)
+        row.append(value)
+    return (*row, _checksum(row))
 
 
 def from_row(row: Sequence[Any]) -> Entry:
@@ -111,24 +112,15 @@ def from_row(row: Sequence[Any]) -> Entry:
     if row[-1] != _checksum(row[:-1]):
         raise ValueError(f"its row of {row[1]!r} is damaged")
     values = dict(zip(COLUMNS, row, strict=True))
-    reply = None
-    if values["error_outcome"] is None:
-        reply = Reply(
-            **{name: values[name] for name in _OF_REPLY},
-            usage=Usage(**{name: values[name] for name in Usage.__slots__}),
-            model=values["served_model"],
-            provider=values["served_provider"],
-            notes=json_object(values["notes"]),
-            headers=json_object(values["headers"]),
-        )
-    return Entry(**{name: values[name] for name in _OWN}, reply=reply)
-
-
-def _storable(column: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return encodable(value)
-    # As it comes back out of a column of that type, so that the checksum is of the same value.
-    return float(value) if value is not None and _COLUMN_TYPES.get(column) == "REAL" else value
+    reply = Reply(
+        **{name: values[name] for name in _OF_REPLY},
+        usage=Usage(**{name: values[name] for name in Usage.__slots__}),
+        model=values["served_model"],
+        provider=values["served_provider"],
+        notes=json_object(values["notes"]),
+        headers=json_object(values["headers"]),
+    )
+    return Entry(**{name: values[name] for name in _OWN}, reply=reply if values["error_outcome"] is None else None)
 
 
 def _checksum(values: Sequence[Any]) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, DECLARED
-from attunebench.journal.owners import has_record_locks
+from attunebench.journal.locks import has_record_locks
 
 APPLICATION_ID = 0x41747475
 """In the header of every journal ("Attu"), so that no other program's database is taken for one."""
@@ -72,10 +72,7 @@ def writing(path: Path) -> sqlite3.Connection:
     """A connection for the one thread that writes; a commit that returns is on the disk."""
     connection = _connect(path, "mode=rw", any_thread=True)
     # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
-    locks = has_record_locks(path.parent)
-    if not locks:
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    for mode in ("WAL", "TRUNCATE") if locks and not is_shared(path) else ("TRUNCATE",):
+    for mode in ("TRUNCATE",) if is_shared(path) or not has_record_locks(path.parent) else ("WAL", "TRUNCATE"):
         with suppress(sqlite3.OperationalError):
             connection.execute(f"PRAGMA journal_mode = {mode}")
             break
@@ -192,7 +189,7 @@ def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.C
             options = f"{options}&{_UNLOCKED}"  # whoever opens it has made sure that nobody else writes to it
         uri = f"{path.resolve().as_uri()}?{options}"
         connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, check_same_thread=not any_thread)
-        if options == _UNSHARED:
+        if "vfs=" in options:
             # Without shared memory the index of the log is kept in this process's own, which only one may do.
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     except (sqlite3.Error, OSError) as error:

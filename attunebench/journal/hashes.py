@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Message
 
 _MOST_SCHEMAS = 4096
-
-
 _FORMER_PLACES = 8
 """Places among the judges under which the journal used to keep a judge's replies."""
 
@@ -29,18 +28,21 @@ _FORMER_PLACES = 8
 class RequestHash:
     """The hash, and digests of its parts by which a change can be explained. All hexadecimal SHA-256.
 
-    `former`: the hashes under which earlier versions kept the same request of a judge.
+    `of_judge`: what the hash of a judge's request is made of, the call's identity first.
     """
 
     request: str
     prompt: str
     schema: str
-    former: tuple[str, ...] = ()
+    of_judge: tuple[str, ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every hash under which a reply may be found."""
-        return (self.request, *self.former)
+        """Every hash under which a reply may be found: earlier versions kept a judge's by its place in the command."""
+        if not self.of_judge:
+            return (self.request,)
+        identity, *parts = self.of_judge
+        return (self.request, *(_digest([former, *parts]) for former in _former(identity)))
 
 
 class Hasher:
@@ -53,18 +55,16 @@ class Hasher:
         self.parameters = json.dumps(dict(parameters), sort_keys=True)
         self._target = _digest([provider, base_url, model, self.parameters])
 
-    def __call__(self, call: Call, messages: Sequence[Message], ask: int) -> RequestHash:
+    def __call__(self, call: Call, messages: tuple[Message, ...], ask: int) -> RequestHash:
         """The hash of asking this call for the `ask`-th time (0 is the first) with these messages."""
         prompt, schema = prompt_digest(messages), schema_digest(call.schema)
-        parts = (prompt, schema, self._target, str(ask))
-        request, *former = (_digest([identity, *parts]) for identity in identities(call))
-        return RequestHash(request, prompt, schema, tuple(former))
+        parts = (call.identity, prompt, schema, self._target, str(ask))
+        return RequestHash(_digest(parts), prompt, schema, parts if call.judge is not None else ())
 
 
 def identities(call: Call) -> list[str]:
     """The call's identity, and those under which earlier versions kept it."""
-    places = range(_FORMER_PLACES) if call.judge is not None else ()
-    return [call.identity, *(f"{call.identity}/{place}" for place in places)]
+    return [call.identity, *(_former(call.identity) if call.judge is not None else ())]
 
 
 def call_digest(call: Call) -> str:
@@ -72,7 +72,8 @@ def call_digest(call: Call) -> str:
     return _digest([call.id, prompt_digest(call.messages), schema_digest(call.schema)])
 
 
-def prompt_digest(messages: Sequence[Message]) -> str:
+@lru_cache(maxsize=256)  # a request is hashed when it is looked up, and again when its reply is kept
+def prompt_digest(messages: tuple[Message, ...]) -> str:
     """The digest of messages, roles included."""
     return _digest([part for message in messages for part in (message.role, message.content)])
 
@@ -90,6 +91,15 @@ def schema_digest(schema: Mapping[str, Any]) -> str:
         # The order of its keys is part of a schema: models answer in it.
         known = _schemas[id(schema)] = (schema, sha256(to_json(schema)).hexdigest())
     return known[1]
+
+
+def name_digest(*parts: str) -> str:
+    """The digest that tells files apart in whose names these parts cannot all stand."""
+    return sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _former(identity: str) -> list[str]:
+    return [f"{identity}/{place}" for place in range(_FORMER_PLACES)]
 
 
 def _digest(parts: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -33,8 +33,7 @@ from attunebench.journal.files import (
     unusable,
     writing,
 )
-from attunebench.journal.locks import LOOK, is_held, try_lock
-from attunebench.journal.owners import has_record_locks
+from attunebench.journal.locks import LOOK, has_record_locks, is_held, try_lock
 
 _MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -44,6 +43,9 @@ _INSERT = (
     # What can never be answered may be answered all the same: by another engine, for whoever asks in files.
     "WHERE replies.error_outcome IS NOT NULL AND excluded.error_outcome IS NULL"
 )
+_ONE_OF = "request_hash IN ({})"
+_OF_MODEL = "provider = ? AND base_url = ? AND model = ?"
+Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 
 
 class Journal:
@@ -54,21 +56,18 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path] = ()
+        self, own: _Writer | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path]
     ) -> None:
         """`files`: those of the folder → what is read of them, they or copies. `held` is given back at the end."""
-        self.path = path
+        self.path = own.path if own is not None else None
         self.unread = tuple(unread)
+        self._writer = own
+        self._readers: list[tuple[Path, Execute]] = []
         with held as stack:
-            self._writer = stack.enter_context(closing(_Writer(path))) if path is not None else None
-            self._readers, self._read_from = [], list[_Reader]()
-            for called, file in files.items():
-                through = self._writer if called == path and file != path else None
-                reader = stack.enter_context(closing(_Reader(file, called, through)))
-                self._readers.append(reader)
-                # The own file is empty at first and fills.
-                if called == path or any(reader.rows("SELECT 1 FROM replies LIMIT 1")):
-                    self._read_from.append(reader)
+            for path, file in files.items():
+                self._readers.append((path, stack.enter_context(closing(reading(file))).execute))
+            if own is not None and own.path not in files:
+                self._readers.append((own.path, own.rows))
             self._held = stack.pop_all()
 
     @classmethod
@@ -79,41 +78,35 @@ class Journal:
         for `patience` seconds. Raises DataError for a file that is damaged, of another program or of a newer version;
         it is left as it is.
         """
-        alone = shard is None and has_record_locks(folder)
-        if alone:
-            _checked(folder)
-        stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
-        for number in range(1, 1000):
-            path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
-            release = try_lock(_lock_of(path), patience if shard else 0.0)
-            if release is None:
-                continue
-            with ExitStack() as held:
-                held.callback(release)
-                if not path.exists():
-                    create(path)
-                if alone:
-                    return cls(path, {file: file for file in _at_rest(folder)}, held.pop_all())
-                files, unread = _copies(folder, path, held)
-                return cls(path, files, held.pop_all(), unread)
-        raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
+        with ExitStack() as held:
+            alone = shard is None and has_record_locks(folder)
+            files, unread = _at_rest(folder, None) if alone else ({}, [])
+            path = _lock_own(folder, shard, patience if shard else 0.0, held)
+            if not path.exists():
+                create(path)
+            elif path not in files:
+                check(path)
+            if alone:
+                files[path] = path
+            else:  # no second connection may stand beside the writer's
+                files, unread = _at_rest(folder, _scratch(held), own=path)
+            return cls(held.enter_context(closing(_Writer(path))), files, held.pop_all(), unread)
 
     @classmethod
-    def read(cls, folder: Path) -> Journal:
+    def read(cls, folder: Path, *, copies: bool = False) -> Journal:
         """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
 
-        What a shard writes to at this moment is not read.
+        What a shard writes to at this moment is not read. `copies`: of copies, as where the file system has no locks.
         """
-        if not has_record_locks(folder):
-            return cls.snapshot(folder)
-        return cls(None, {file: file for file in _checked(folder)}, ExitStack())
+        with ExitStack() as held:
+            into = _scratch(held) if copies or not has_record_locks(folder) else None
+            files, unread = _at_rest(folder, into)
+            return cls(None, files, held.pop_all(), unread)
 
     @classmethod
     def snapshot(cls, folder: Path) -> Journal:
         """As `read`, of copies: for a folder that other machines write to."""
-        with ExitStack() as held:
-            files, unread = _copies(folder, None, held)
-            return cls(None, files, held.pop_all(), unread)
+        return cls.read(folder, copies=True)
 
     def __enter__(self) -> Journal:
         return self
@@ -123,19 +116,20 @@ class Journal:
 
     def find(self, *hashes: str) -> Entry | None:
         """What came of the request with one of these hashes, from whichever file has it; a reply before an error."""
-        found = None
-        for reader in self._read_from:
-            for entry in reader.entries(f"WHERE request_hash IN ({_marks(hashes)})", hashes):
-                if entry.reply is not None:
-                    return entry
-                found = found or entry
-        return found
+        error = None
+        for entry in self.entries(_ONE_OF.format(", ".join("?" * len(hashes))), hashes):
+            if entry.reply is not None:
+                return entry
+            error = error or entry
+        return error
 
     def state(self, *hashes: str) -> Literal["reply", "error"] | None:
         """Whether there is a reply to the request with one of these hashes, or an error for which there can be none;
         None for neither."""
-        sql = f"SELECT error_outcome IS NULL FROM replies WHERE request_hash IN ({_marks(hashes)})"
-        known = {bool(row[0]) for row in self.select(sql, hashes)}
+        one_of = _ONE_OF.format(", ".join("?" * len(hashes)))
+        known = {
+            bool(row[0]) for row in self.select(f"SELECT error_outcome IS NULL FROM replies WHERE {one_of}", hashes)
+        }
         return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
@@ -145,86 +139,63 @@ class Journal:
         but a reply takes the place of an error.
         """
         assert self._writer is not None, "opened for reading"
-        await self._writer.put(entry)
+        await self._writer.write(_INSERT, to_row(entry))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
         condition = f"WHERE {where}" if where else ""
-        for reader in self._readers:
-            yield from reader.entries(f"{condition} ORDER BY rowid", values)
+        for path, row in self._rows(f"{_SELECT} {condition} ORDER BY rowid", values):
+            try:
+                entry = from_row(row)
+            except ValueError as error:
+                raise unusable(path, str(error)) from error
+            yield entry
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, file after file."""
-        for reader in self._read_from:
-            yield from reader.rows(sql, values)
+        return (row for _, row in self._rows(sql, values))
 
     def count(self) -> int:
-        """Replies that were there when the journal was opened, over all files."""
+        """Replies that are there, over all files."""
         return sum(int(row[0]) for row in self.select("SELECT count(*) FROM replies"))
 
     def terms(self, provider: str, base_url: str, model: str) -> Mapping[str, Any]:
         """What was learned of this model's server; of several files the latest counts."""
-        sql = "SELECT learned_at, learned FROM terms WHERE provider = ? AND base_url = ? AND model = ?"
-        found = [row for reader in self._readers for row in reader.rows(sql, (provider, base_url, model))]
-        return json_object(max(found)[1]) if found else {}
+        sql = f"SELECT learned_at, learned FROM terms WHERE {_OF_MODEL}"
+        return json_object(max(self.select(sql, (provider, base_url, model)), default=("", ""))[1])
 
     def constraints_taken(self, provider: str, base_url: str, model: str) -> set[str]:
         """How the output was constrained ("schema", "object", "text") in those of this model's requests that were
         answered; empty where none was."""
-        sql = (
-            "SELECT DISTINCT coalesce(structured, 'text') FROM replies "
-            "WHERE provider = ? AND base_url = ? AND model = ? AND error_outcome IS NULL"
-        )
+        sql = f"SELECT DISTINCT coalesce(structured, 'text') FROM replies WHERE {_OF_MODEL} AND error_outcome IS NULL"
         return {str(row[0]) for row in self.select(sql, (provider, base_url, model))}
 
     def learn(self, provider: str, base_url: str, model: str, learned: Mapping[str, Any]) -> None:
         """Remember what the server does not take, in place of what was known."""
         assert self._writer is not None, "opened for reading"
         now = datetime.now(timezone.utc).isoformat()
-        self._writer.put_terms((provider, base_url, model, json.dumps(dict(learned)), now))
+        row = (provider, base_url, model, json.dumps(dict(learned)), now)
+        self._writer.put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
 
     async def flush(self) -> None:
         """Returns when all that was learned before is on the disk, and so is found."""
         assert self._writer is not None, "opened for reading"
-        await self._writer.flush()
+        await self._writer.write("SELECT 1", ())
 
     def close(self) -> None:
         """Write what is waiting, and give the file back."""
         self._held.close()
 
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
-
-
-class _Reader:
-    """Reads one file; what SQLite or a checksum finds wrong in it is a sentence. `through`: its writer, where no other
-    connection may stand beside that one."""
-
-    def __init__(self, path: Path, called: Path, through: _Writer | None = None) -> None:
-        self._path = called
-        self._connection = reading(path)
-        self._execute = self._connection.execute if through is None else through.rows
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
         try:
-            yield from self._execute(sql, values)
+            for path, execute in self._readers:
+                for row in execute(sql, values):
+                    yield path, row
         except sqlite3.Error as error:
-            raise unusable(self._path, str(error)) from error
-
-    def entries(self, condition: str, values: Sequence[Any]) -> Iterator[Entry]:
-        for row in self.rows(f"{_SELECT} {condition}", values):
-            try:
-                entry = from_row(row)
-            except ValueError as error:
-                raise unusable(self._path, str(error)) from error
-            yield entry
-
-    def close(self) -> None:
-        self._connection.close()
+            raise unusable(path, str(error)) from error
 
 
-_Item = tuple[str, tuple[Any, ...], "asyncio.Future[None] | None"]
+_Item = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
 """(statement, row, who waits for it to be written)"""
 
 
@@ -232,7 +203,7 @@ class _Writer:
     """The one thread that writes: whatever waits goes into one commit, so that one flush to disk serves many."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         try:
@@ -245,29 +216,24 @@ class _Writer:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self._thread.start()
 
-    async def put(self, entry: Entry) -> None:
+    def put(self, sql: str, row: Sequence[Any], written: asyncio.Future[None] | None = None) -> None:
+        self._queue.put((sql, row, written))
+
+    async def write(self, sql: str, row: Sequence[Any]) -> None:
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put((_INSERT, to_row(entry), written))
+        self.put(sql, row, written)
         await written
 
     def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
 
-    async def flush(self) -> None:
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.put(("SELECT 1", (), written))
-        await written
-
-    def put_terms(self, row: tuple[Any, ...]) -> None:
-        self._queue.put(("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row, None))
-
     def close(self) -> None:
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
         with suppress(sqlite3.Error):
-            if is_shared(self._path):
+            if is_shared(self.path):
                 self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no empty log beside the file
             self._connection.close()
 
@@ -293,7 +259,7 @@ class _Writer:
                     self._connection.execute(sql, row)
         except (sqlite3.Error, OverflowError) as error:
             return DataError(
-                f"The call journal {self._path} cannot be written ({error}); make room or use another results folder, "
+                f"The call journal {self.path} cannot be written ({error}); make room or use another results folder, "
                 "and repeat the command: what was written before is kept."
             )
         return None
@@ -309,58 +275,45 @@ def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) ->
             written.set_exception(failure)
 
 
+def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:
+    """The first file of this shard (or of undivided runs) that nobody else writes to; `held` gives its lock back."""
+    stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
+    for number in range(1, 1000):
+        path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
+        if release := try_lock(_lock_of(path), patience):
+            held.callback(release)
+            return path
+    raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
+
+
 def _lock_of(path: Path) -> Path:
     return path.with_name(f".attunebench-{path.name.removesuffix('.sqlite3')}.lock")
 
 
-def _checked(folder: Path) -> list[Path]:
-    """The journal files that are at rest, each whole and ours."""
-    files = _at_rest(folder)
-    for path in files:
-        check(path)
-    return files
+def _scratch(held: ExitStack) -> Path:
+    return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-")))
 
 
-def _at_rest(folder: Path) -> list[Path]:
-    """The journal files but those that a part of a run writes to at this moment, maybe on another machine."""
-    files = journal_files(folder)
-    busy = _each_at_rest([path for path in files if is_shared(path)], lambda path: not _is_written_to(path))
-    return [path for path in files if path not in busy]
-
-
-def _each_at_rest(paths: Sequence[Path], take: Callable[[Path], bool]) -> list[Path]:
-    """Those that could not be taken. Somebody who only looks whether a file is at rest holds its lock for a moment."""
-    left = list(paths)
-    for pause in (0.0, LOOK / 10, LOOK / 5):
-        if left:
-            time.sleep(pause)
-            left = [path for path in left if not take(path)]
-    return left
-
-
-def _is_written_to(path: Path) -> bool:
-    try:
-        return is_held(_lock_of(path))
-    except DataError:  # who may not lock in this folder cannot tell, and reads as ever
-        return False
-
-
-def _copies(folder: Path, own: Path | None, held: ExitStack) -> tuple[Mapping[Path, Path], list[Path]]:
-    """The folder's files → copies of them, made while nobody wrote to them; and those that have none.
+def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[dict[Path, Path], list[Path]]:
+    """The folder's files but `own` → what is read of each: the file, or with `into` a copy there, whole and ours; and
+    the files that are left out since somebody writes to them, maybe on another machine.
 
     A database that another machine is changing can be read only as far as the file system passes locks on and shows
     changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
     """
-    into = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-")))
-    files = {own: copied(own, into)} if own is not None else {}
-
-    def take(path: Path) -> bool:
-        copy = _copy_at_rest(path, into)
-        if copy is not None:
-            files[path] = copy
-        return copy is not None
-
-    return files, _each_at_rest([path for path in journal_files(folder) if path != own], take)
+    files: dict[Path, Path] = {}
+    left = [path for path in journal_files(folder) if path != own]
+    for pause in (0.0, LOOK / 10, LOOK / 5):  # who only looks whether a file is at rest holds its lock for a moment
+        if left:
+            time.sleep(pause)
+        for path in left:
+            if into is not None and (copy := _copy_at_rest(path, into)) is not None:
+                files[path] = copy
+            elif into is None and not (is_shared(path) and _is_written_to(path)):
+                check(path)
+                files[path] = path
+        left = [path for path in left if path not in files]
+    return files, left
 
 
 def _copy_at_rest(path: Path, into: Path) -> Path | None:
@@ -377,3 +330,10 @@ def _copy_at_rest(path: Path, into: Path) -> Path | None:
     after = path.stat()
     unchanged = (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size)
     return copy if unchanged and not _is_written_to(path) else None
+
+
+def _is_written_to(path: Path) -> bool:
+    try:
+        return is_held(_lock_of(path))
+    except DataError:  # who may not lock in this folder cannot tell, and reads as ever
+        return False

@@ -72,7 +72,7 @@ def do(*words: str) -> int:
 def sent(server: BatchServer) -> Requests:
     """The chat requests that have arrived."""
     return Counter(
-        (body["model"], prompt_digest([Message(**message) for message in body["messages"]]), body["max_tokens"])
+        (body["model"], prompt_digest(tuple(Message(**message) for message in body["messages"])), body["max_tokens"])
         for body in server.fake.bodies
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ import pytest
 from batch_server import BatchServer, varied
 from factory import write_conversations
 
-from attunebench.journal.owners import owner_file, try_owner
+from attunebench.journal.locks import left_by, owner_file
 from attunebench.selftest.server import Answer, FakeServer, Hang
 
 SOURCE = Path(__file__).parents[1] / "support" / "nolocks.c"
@@ -161,37 +160,16 @@ def test_a_run_by_batches_finds_what_it_has_kept_and_asks_it_once(library: Path,
         assert len(server.billed) > 6
 
 
-def owned_by(path: Path, **changes: Any) -> Path:
-    """The owner file of this process's own lock, changed."""
-    held = try_owner(path, 0.0)
-    assert held is not None
-    owner = owner_file(path)
-    owner.write_text(json.dumps({**json.loads(owner.read_text("utf-8")), **changes}), encoding="utf-8")
-    return owner
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="starts of processes are read from /proc")
-@pytest.mark.parametrize(
-    ("changes", "dead"),
-    [
-        ({}, False),
-        ({"pid": 2**22 + 1}, True),
-        ({"start": ["1"]}, True),
-        ({"boot": "an earlier one"}, True),
-        ({"boot": "an earlier one", "machine": "another"}, False),
-        ({"pid": 2**22 + 1, "machine": "another"}, False),
-        ({"pid": 2**22 + 1, "space": "another container"}, False),
-    ],
-)
-def test_an_owner_is_dead_only_where_that_can_be_known(tmp_path: Path, changes: dict[str, Any], dead: bool) -> None:
-    owned_by(tmp_path / "x.lock", **changes)
-    assert dead is (try_owner(tmp_path / "x.lock", 0.0) is not None)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": null}', "4711 2026-01-01"])
-@pytest.mark.parametrize(("age", "dead"), [(0, False), (60, True)])
-def test_an_owner_that_says_nothing_is_given_time_to_say_it(tmp_path: Path, content: str, age: int, dead: bool) -> None:
+def test_an_owner_on_another_machine_is_respected_and_its_file_is_named(lock: Lock, tmp_path: Path) -> None:
+    first = lock(HOLDS)
+    assert "held" == said(first)
     owner = owner_file(tmp_path / "x.lock")
-    owner.write_text(content, encoding="utf-8")
-    os.utime(owner, (time.time() - age,) * 2)
-    assert dead is (try_owner(tmp_path / "x.lock", 0.0) is not None)
+    pid, _, *start = owner.read_text("utf-8").splitlines()
+    first.kill()
+    first.communicate()
+    owner.write_text("\n".join([pid, "another-machine", *start, ""]), encoding="utf-8")
+    assert "refused" == said(lock(LEAVES))
+    assert str(owner) in left_by(tmp_path / "x.lock")
+    owner.unlink()
+    assert "held" == said(lock(LEAVES))
+    assert "" == left_by(tmp_path / "y.lock")
