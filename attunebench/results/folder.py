@@ -149,10 +149,16 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
         name = Path(error.filename).relative_to(root).as_posix()
         findings.unreadable.append(Unreadable(name, f"is a folder that cannot be read ({error.strerror})"))
 
-    paths: list[Path] = []
     seen: set[tuple[int, int]] = set()
+
+    def is_new(path: Path) -> bool:
+        status, known = path.stat(), len(seen)
+        seen.add((status.st_dev, status.st_ino))
+        return len(seen) > known
+
+    paths: list[Path] = []
     for place, folders, names in os.walk(root, followlinks=True, onerror=unreadable):
-        if _is_again(Path(place), seen):
+        if not is_new(Path(place)):
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -161,15 +167,7 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
         paths += [path for path in visible if path.suffix == ".json" or (islink(path) and not exists(path))]  # noqa: PTH110, PTH114
     # A file goes by its own name before that of a link to it. (`os.path` says no where `Path` raises: no access.)
     paths.sort(key=lambda path: (islink(path), path))  # noqa: PTH114
-    return sorted(path for path in paths if not isfile(path) or not _is_again(path, seen))  # noqa: PTH113
-
-
-def _is_again(path: Path, seen: set[tuple[int, int]]) -> bool:
-    status = path.stat()
-    key = (status.st_dev, status.st_ino)
-    known = key in seen
-    seen.add(key)
-    return known
+    return sorted(path for path in paths if not isfile(path) or is_new(path))  # noqa: PTH113
 
 
 def _content(path: Path) -> Any:
@@ -188,18 +186,12 @@ def _content(path: Path) -> Any:
 
 def _skipped(content: Any) -> Iterator[Skipped]:
     """What a run's list says, of entries that say enough; what stands around all entries holds for each."""
-    entries = coerce.first(content, ("skipped", "entries")) if isinstance(content, dict) else content
-    if isinstance(entries, dict):
-        entries = list(entries.values())
+    entries = coerce.block(content).get("skipped")
     for each in entries if isinstance(entries, list) else ():
-        entry = {**coerce.block(content), **coerce.block(each)}
-        conversation_id = coerce.identifier(coerce.first(entry, ("conversationId", "conversation_id", "conversation")))
+        entry = {**content, **coerce.block(each)}
+        conversation_id = coerce.identifier(entry.get("conversationId"))
         em_model = coerce.text(coerce.first(entry, ("em_model", "model")))
         if conversation_id is not None and em_model is not None:
-            yield Skipped(
-                conversation_id=conversation_id,
-                provider=coerce.text(entry.get("provider")) or "unknown",
-                em_model=em_model,
-                mode=coerce.text(entry.get("mode")) or "default",
-                reason=coerce.text(coerce.first(entry, ("reason", "error", "failed"))),
-            )
+            provider, mode = coerce.text(entry.get("provider")), coerce.text(entry.get("mode"))
+            reason = coerce.text(entry.get("reason"))
+            yield Skipped(conversation_id, provider or "unknown", em_model, mode or "default", reason)

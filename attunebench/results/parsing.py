@@ -51,16 +51,11 @@ def kind_of(content: Any) -> Literal["result", "other"]:
 
     A predicted profile is the result of another task, and no result of the benchmark.
     """
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or "aggregates" in content or content.get("task") == PROFILE_TASK:
         return "other"
-    if "aggregates" in content or content.get("task") == PROFILE_TASK:
-        return "other"
-    if "em_model" in content or "post_conversation" in content:
-        return "result"
     turns = content.get("turns")
-    predicted = isinstance(turns, list) and any(
-        isinstance(turn, dict) and any(key.startswith("em_") for key in turn) for turn in turns
-    )
+    keys = (key for turn in (turns if isinstance(turns, list) else ()) if isinstance(turn, dict) for key in turn)
+    predicted = "em_model" in content or "post_conversation" in content or any(key.startswith("em_") for key in keys)
     return "result" if predicted else "other"
 
 
@@ -167,7 +162,6 @@ def _run_order(block: Mapping[str, Any]) -> RunOrder | None:
 
 def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
     """`first`: the judge whose votes are in the fields of a single judge."""
-    om, hp, om_hp, hp_hp = (_yes_no(turn.get(TURN_BLOCKS[name])) for name in BINARY_BLOCKS)
     tags, unknown_tags = _tags(turn.get(TURN_BLOCKS["tags"]))
     ratings, answers, scales = vote_blocks(turn, first).values()
     return ResultTurn(
@@ -175,10 +169,7 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
         present=frozenset(name for name, key in TURN_BLOCKS.items() if key in turn),
         draft=coerce.text(turn.get(DRAFT)),
         tags=tags,
-        binary_om=om,
-        binary_hp=hp,
-        binary_om_hp=om_hp,
-        binary_hp_hp=hp_hp,
+        **{name: _yes_no(turn.get(TURN_BLOCKS[name])) for name in BINARY_BLOCKS},
         pairwise=_choices(turn.get(TURN_BLOCKS["pairwise"]), coerce.LETTERS, coerce.letter),
         assignment=coerce.block(turn.get("pairwise_assignment")),
         votes={

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attunebench.journal.entries import json_object
+from attunebench.runner.fingerprint import shown
 
 if TYPE_CHECKING:
     from attunebench.journal import Hasher, Journal, RequestHash
@@ -46,8 +47,13 @@ class CacheReport:
 
     def sentences(self) -> list[str]:
         """Why calls are new that the journal has under another hash, the most frequent reason first."""
-        groups = sorted(self._new.items(), key=lambda group: -group[1].total())
-        return [_sentence(kinds, reasons) for reasons, kinds in groups]
+        sentences = []
+        for reasons, kinds in sorted(self._new.items(), key=lambda group: -group[1].total()):
+            plural = "s" if len(kinds) > 1 else ""
+            named = [f"the {_joined(list(kinds))} {each}{plural}" if each in _OF_A_KIND else each for each in reasons]
+            calls = "1 call is" if kinds.total() == 1 else f"{kinds.total():,} calls are"
+            sentences.append(f"{calls} new because {_joined(named) or 'something in the request'} changed.")
+        return sentences
 
     def _is_known(self, call: Call) -> bool:
         hasher = self._hashers[call.who] if call.who < len(self._hashers) else None
@@ -68,28 +74,17 @@ class CacheReport:
 def _differences(hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
     prompt, schema, parameters, provider, base_url = row
     digests = zip(_OF_A_KIND, (prompt, schema), (hashed.prompt, hashed.schema), strict=True)
-    before, now = json_object(parameters), json_object(hasher.parameters)
-    changes = [(name, before.get(name), now[name]) for name in now if name not in before or before[name] != now[name]]
-    for what, old, new in (("provider", provider, hasher.provider), ("address", base_url, hasher.base_url)):
-        if old != new:
-            changes.append((f"the {what}", old, new))
-    shown = (f"{what} ({_shown(old)} before, {_shown(new)} now)" for what, old, new in changes)
-    return (*(what for what, old, new in digests if old != new), *shown)
-
-
-def _sentence(kinds: Counter[Kind], reasons: Sequence[str]) -> str:
-    named = [
-        f"the {_joined(list(kinds))} {reason}{'s' if len(kinds) > 1 else ''}" if reason in _OF_A_KIND else reason
-        for reason in reasons
-    ]
-    number = kinds.total()
-    calls = "1 call is" if number == 1 else f"{number:,} calls are"
-    return f"{calls} new because {_joined(named) or 'something in the request'} changed."
+    before = {**json_object(parameters), "the provider": provider, "the address": base_url}
+    now = {**json_object(hasher.parameters), "the provider": hasher.provider, "the address": hasher.base_url}
+    return (
+        *(what for what, old, new in digests if old != new),
+        *(
+            f"{name} ({shown(before.get(name))} before, {shown(new)} now)"
+            for name, new in now.items()
+            if name not in before or before[name] != new
+        ),
+    )
 
 
 def _joined(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)

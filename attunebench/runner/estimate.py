@@ -7,7 +7,7 @@ top of what is expected, and are not in the worst case either: nobody can forese
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from attunebench.backends.prices import Prices, usd
 from attunebench.codebook import Codebook
@@ -33,8 +33,8 @@ EXPECTED_REPLY: dict[Kind, int] = {
     "post": 300,
     "profile": 180,
 }
-"""Tokens of a usual reply: a paragraph for a draft; for the others the JSON of a turn's questions at about seven tokens
-an answer. Models that think before they answer take more, often several times as much."""
+"""Tokens of a usual reply: a paragraph for a draft, about seven tokens for an answer. Models that think before they
+answer take more, often several times as much."""
 EXPECTED_REASONS = 250
 """Tokens more where reasons are asked for."""
 
@@ -53,6 +53,7 @@ class KindEstimate:
         return round(self.characters / CHARACTERS_PER_TOKEN)
 
 
+@dataclass(slots=True)
 class Estimate:
     """Planned calls, added up by whom they go to (0 is the evaluated model, judges count from 1) and kind.
 
@@ -60,29 +61,28 @@ class Estimate:
     the results folder has decided where the settings leave something open, in sentences.
     """
 
-    def __init__(self, jobs: int = 0, complete: int = 0, notes: Sequence[str] = ()) -> None:
-        self.jobs = jobs
-        self.complete = complete
-        self.notes = notes
-        self._sums: dict[tuple[int, Kind], tuple[int, int, int]] = {}
+    jobs: int = 0
+    complete: int = 0
+    notes: Sequence[str] = ()
+    _sums: dict[tuple[int, Kind], tuple[int, int, int]] = field(default_factory=dict, init=False)
 
     def add(self, calls: Iterable[Call]) -> None:
         """Count these."""
         for call in calls:
-            key = (call.who, call.kind)
-            number, characters, replies = self._sums.get(key, (0, 0, 0))
+            number, characters, replies = self._sums.get((call.who, call.kind), (0, 0, 0))
             draft = _LONGEST_DRAFT if call.slot is not None else 0
             reply = EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)
-            self._sums[key] = (number + 1, characters + call.prompt_characters + draft, replies + reply)
+            sums = (number + 1, characters + call.prompt_characters + draft, replies + reply)
+            self._sums[call.who, call.kind] = sums
 
     @property
     def calls(self) -> int:
-        return sum(number for number, _, _ in self._sums.values())
+        return sum(each.calls for each in self.kinds)
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens of all prompts, estimated."""
-        return round(sum(characters for _, characters, _ in self._sums.values()) / CHARACTERS_PER_TOKEN)
+        return round(sum(each.characters for each in self.kinds) / CHARACTERS_PER_TOKEN)
 
     @property
     def kinds(self) -> tuple[KindEstimate, ...]:

@@ -5,7 +5,6 @@ Knows names and bytes; what is in a result is for the package `results` to know.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import tempfile
@@ -16,6 +15,7 @@ from typing import Any
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
+from attunebench.journal.hashes import name_digest
 from attunebench.jsonfile import parse_json
 from attunebench.results.votes import View, view_of
 
@@ -47,7 +47,7 @@ def prepare_folder(folder: Path) -> None:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".attunebench-"):
             pass
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error.strerror or error
         raise DataError(f"The output folder {folder} cannot be written ({reason}); use another one.") from error
 
 
@@ -55,12 +55,8 @@ def identity_of(data: Mapping[str, Any]) -> Identity | None:
     """Whose result this is, or None where the data is no result file of the benchmark."""
     if "em_model" not in data or "conversationId" not in data or data.get("task") == PROFILE_TASK:
         return None
-    return (
-        str(data["conversationId"]),
-        str(data.get("provider", "unknown")),
-        str(data["em_model"]),
-        str(data.get("mode", "default")),
-    )
+    provider, mode = data.get("provider", "unknown"), data.get("mode", "default")
+    return str(data["conversationId"]), str(provider), str(data["em_model"]), str(mode)
 
 
 def result_name(identity: Identity) -> str:
@@ -88,9 +84,9 @@ class ResultFolder:
         self._views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
-            data = read_object(path)
-            identity = None if data is None else identify(data)
-            if data is not None and identity is not None and identity not in self._paths:
+            data = read_object(path) or {}
+            identity = identify(data)
+            if identity is not None and identity not in self._paths:
                 self._paths[identity], self._views[identity] = path, view_of(data)
             self._names[path.name.casefold()] = identity
 
@@ -110,7 +106,7 @@ class ResultFolder:
             name = self._name(identity)
             # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
             if self._names.get(name.casefold(), identity) != identity:
-                name = f"{name.removesuffix('.json')}_{_short_hash(identity)}.json"
+                name = f"{name.removesuffix('.json')}_{name_digest(*identity)[:8]}.json"
             path = self._paths[identity] = self.folder / name
         self._names[path.name.casefold()] = identity
         return path
@@ -123,7 +119,7 @@ class ResultFolder:
 
 def short_name(stem: str, *of: str) -> str:
     """The stem, cut to what every file system takes and then told apart by a hash of what it is the name of."""
-    return stem if len(stem) <= _LONGEST_NAME else f"{stem[:_LONGEST_NAME]}_{_short_hash(of)}"
+    return stem if len(stem) <= _LONGEST_NAME else f"{stem[:_LONGEST_NAME]}_{name_digest(*of)[:8]}"
 
 
 def clean_name(part: str) -> str:
@@ -131,16 +127,10 @@ def clean_name(part: str) -> str:
     return _DISLIKED.sub("-", part).strip(".") or "-"
 
 
-def _short_hash(identity: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join(identity).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-
-
 def read_object(path: Path) -> Mapping[str, Any] | None:
     """The object in a file, or None: somebody else's file in the folder is no reason to stop, nor is a pipe to wait."""
     try:
-        if not path.is_file():
-            return None
-        data = parse_json(path.read_bytes(), lenient=True)
+        data = parse_json(path.read_bytes(), lenient=True) if path.is_file() else None
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,17 +66,15 @@ class Stamping:
 def _code_sha256() -> str:
     """The digest of the sources of everything between a conversation's file and its calls."""
     package = Path(attunebench.__file__).parent
-    files = [
-        file for name in ("protocol", "prompts", "conversations") for file in sorted((package / name).rglob("*.py"))
-    ]
-    files += [package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text")]
+    folders = [sorted((package / name).rglob("*.py")) for name in ("protocol", "prompts", "conversations")]
+    files = [*chain(*folders), *(package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text"))]
     return sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def calls_sha256(calls: Iterable[Call]) -> str:
     """A digest of what is asked, in an order of its own (by call id)."""
-    digests = sorted((call.id, call_digest(call)) for call in calls)
-    return sha256("".join(digest for _, digest in digests).encode()).hexdigest()
+    ordered = sorted(calls, key=lambda call: call.id)
+    return sha256("".join(map(call_digest, ordered)).encode()).hexdigest()
 
 
 def differences(there: View, wanted: Stamp) -> list[str]:
@@ -88,7 +87,7 @@ def differences(there: View, wanted: Stamp) -> list[str]:
         return ["turns (damaged in the file)"]
     stamp = there.stamp
     named = [
-        f"{key} ({_shown(stamp.parameters.get(key))} there, {_shown(value)} now)"
+        f"{key} ({shown(stamp.parameters.get(key))} there, {shown(value)} now)"
         for key, value in wanted.parameters.items()
         if stamp.parameters.get(key) != value or key not in stamp.parameters
     ]
@@ -112,5 +111,6 @@ def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> str |
     return f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)" if others else None
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A setting's value in a sentence."""
     return "none" if value is None else str(value)

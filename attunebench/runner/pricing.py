@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import ModelSettings, RunSettings
 
 FREE = Prices(0.0, 0.0)
-_MILLION = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,17 @@ def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPr
     Asks providers for their lists alone. With `judges_only` the evaluated model is not asked, and so costs nothing.
     Raises UsageError where a run would.
     """
-    opened = [_opened(each) for each in (*(() if judges_only else (settings.em,)), *settings.judges)]
-    reasons = [each for each in opened if isinstance(each, str)]
-    backends = [None if isinstance(each, str) else each for each in opened]
-    known = eventloop.run(prices_of(settings, [None, *backends] if judges_only else backends))
+    reasons: list[str] = []
+
+    def opened(model: ModelSettings) -> Backend | None:
+        try:
+            return open_backend(model)
+        except ConfigurationError as error:
+            reasons.append(str(error))
+            return None
+
+    backends = [None if judges_only else opened(settings.em), *map(opened, settings.judges)]
+    known = eventloop.run(prices_of(settings, backends))
     prices = [FREE, *known.prices[1:]] if judges_only else known.prices
     return KnownPrices(prices, known.source, tuple(dict.fromkeys(reasons)) if None in prices else ())
 
@@ -52,20 +58,20 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
 
     A provider is asked only where no option says what it would. Raises UsageError where an option lacks its other half.
     """
-    found = await asyncio.gather(*(_price(settings, each, judge=number > 0) for number, each in enumerate(backends)))
+
+    async def price(backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
+        if backend is not None and backend.provider == "baseline":
+            return FREE, ""
+        given, source = prices_for(settings, None, judge=judge)
+        if given is not None or backend is None:
+            return given, source
+        return prices_for(settings, await backend.prices(), judge=judge)
+
+    found = await asyncio.gather(*(price(each, judge=number > 0) for number, each in enumerate(backends)))
     (_, source), *judges = found
     theirs = [words for words in dict.fromkeys(words for _, words in judges) if words and words != source]
     words = "; for judges ".join(filter(None, (source, " and ".join(theirs))))
     return KnownPrices([prices for prices, _ in found], words)
-
-
-async def _price(settings: RunSettings, backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
-    if backend is not None and backend.provider == "baseline":
-        return FREE, ""
-    given, source = prices_for(settings, None, judge=judge)
-    if given is not None or backend is None:
-        return given, source
-    return prices_for(settings, await backend.prices(), judge=judge)
 
 
 def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> tuple[Prices | None, str]:
@@ -74,14 +80,15 @@ def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> 
     What the user gives wins over what the provider lists. Raises UsageError where only one of the two is given.
     """
     option = "--judge-price" if judge else "--price"
-    into = settings.judge_price_in if judge else settings.price_in
-    out = settings.judge_price_out if judge else settings.price_out
+    into, out = (
+        (settings.judge_price_in, settings.judge_price_out) if judge else (settings.price_in, settings.price_out)
+    )
     if into is None and out is None:
         return listed, "the provider's list" if listed is not None else ""
     if into is None or out is None:
         given, lacking = ("out", "in") if into is None else ("in", "out")
         raise UsageError(f"{option}-{given} without {option}-{lacking}: give both, in USD for a million tokens.")
-    return Prices(into / _MILLION, out / _MILLION), f"{option}-in and {option}-out"
+    return Prices(into / 1e6, out / 1e6), f"{option}-in and {option}-out"
 
 
 def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
@@ -99,11 +106,3 @@ def options_for_prices(prices: Sequence[Prices | None]) -> str:
     if None in prices[1:]:
         lacking.append("--judge-price-in and --judge-price-out")
     return " and ".join(lacking)
-
-
-def _opened(model: ModelSettings) -> Backend | str:
-    """Somebody to ask for prices, or why there is nobody."""
-    try:
-        return open_backend(model)
-    except ConfigurationError as error:
-        return str(error)

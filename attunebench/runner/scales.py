@@ -7,8 +7,8 @@ journal and, from callers that have them, requests under way; asks and writes no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from attunebench.journal import Journal
 from attunebench.journal.entries import json_object
@@ -17,8 +17,6 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
-Vote = tuple[str, str, JudgeScale]
-"""(evaluated model or "" where that is not known, judge, scale)"""
 _ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
 
@@ -54,22 +52,17 @@ def settled(
     return settings.model_copy(update={"judge_scale": scale or JUDGE_SCALE})
 
 
-def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[Vote]:
-    """Every judge that has voted, with the scale: in results, then in the journal, then what is under way."""
+def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, JudgeScale]]:
+    """(evaluated model or "", judge, scale) of all votes: in results, then in the journal, then what is under way."""
     for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
-        data = read_object(path)
-        if data is None or identity_of(data) is None:
-            continue
-        try:
-            result = parse_result(data)
-        except ValueError:
-            continue
-        yield from dict.fromkeys(
-            (result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters
-        )
-    asked: list[tuple[Any, ...]] = []
+        data = read_object(path) or {}
+        with suppress(ValueError):  # no result
+            result = parse_result(data if identity_of(data) is not None else {})
+            yield from dict.fromkeys(
+                (result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters
+            )
     if folder.is_dir():
         with Journal.read(folder) as journal:
-            asked += journal.select(_ASKED)
-    for model, parameters in (*asked, *under_way):
+            under_way = [*((str(model), str(told)) for model, told in journal.select(_ASKED)), *under_way]
+    for model, parameters in under_way:
         yield "", model, scale_of(json_object(parameters).get("judge_scale"))

@@ -9,11 +9,11 @@ call and no journal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
+from attunebench.journal.hashes import name_digest
 from attunebench.journal.locks import left_by, try_lock
 from attunebench.runner.files import read_object, write_json
 from attunebench.runner.settings import RunSettings, Shard
@@ -28,19 +28,17 @@ def dealt(conversations: Sequence[Conversation], of: int, known: Mapping[str, in
     Those of `known` keep their shard; every other one goes to the shard with the fewest calls so far, the first of
     several. Where nothing is known, two shards differ by no more than the calls of the longest conversation.
     """
-    places = {name: shard for name, shard in (known or {}).items() if 1 <= shard <= of}
+    # How much each is to do, against others: modes and judges make more of all of them alike.
+    calls = {each.conversation_id: 4 * len(each.turns) + 1 for each in conversations}
+    places = {name: shard for name, shard in (known or {}).items() if name in calls and 1 <= shard <= of}
     loads = dict.fromkeys(range(1, of + 1), 0)
-    for conversation in conversations:
-        if (place := places.get(conversation.conversation_id)) is not None:
-            loads[place] += _calls(conversation)
-    result = {}
-    for conversation in conversations:
-        name = conversation.conversation_id
+    for name, shard in places.items():
+        loads[shard] += calls[name]
+    for name in calls:
         if name not in places:
             places[name] = min(loads, key=lambda shard: (loads[shard], shard))
-            loads[places[name]] += _calls(conversation)
-        result[name] = places[name]
-    return result
+            loads[places[name]] += calls[name]
+    return places
 
 
 def part_of(
@@ -93,13 +91,8 @@ def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
 
     The digest is of what `claim` goes by, so that nobody but the next start of the same part writes to the same file.
     """
-    identity = [settings.em.provider, settings.em.model, *sorted(set(settings.modes)), task]
-    return f"{who}-{sha256(chr(0).join(identity).encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
-
-
-def _calls(conversation: Conversation) -> int:
-    """How much a conversation is to do, against others: modes and judges make more of all of them alike."""
-    return 4 * len(conversation.turns) + 1
+    digest = name_digest(settings.em.provider, settings.em.model, *sorted(set(settings.modes)), task)
+    return f"{who}-{digest[:8]}"
 
 
 def _read(path: Path) -> dict[str, int]:

@@ -28,45 +28,37 @@ class SkippedFile:
         stem = f"{of_task}_skipped_{short_name(clean_name(model), model)}"
         # Other models' names hold no "~" when they are cleaned.
         self.path = folder / f"{stem}{f'~{shard}' if shard else ''}.json"
-        self._provider = provider
-        self._model = model
-        others = [] if shard else sorted(folder.glob("*~*.json"))
-        of_shards = [path for path in others if path.name.startswith(f"{stem}~")]
+        self._model = (provider, model)
+        of_shards = (
+            [] if shard else [path for path in sorted(folder.glob("*~*.json")) if path.name.startswith(f"{stem}~")]
+        )
         # Names of different models may be cleaned to the same one, so the model is part of the key.
-        self._lists = {path: _stored(path) for path in (self.path, *of_shards)}
+        self._lists: dict[Path, dict[tuple[str, ...], dict[str, Any]]] = {}
+        for path in (self.path, *of_shards):
+            entries = (read_object(path) or {}).get("skipped")
+            entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+            self._lists[path] = {tuple(str(entry.get(name)) for name in _KEY): entry for entry in entries}
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
         """Note what failed, when, after how many tries, and the command to run again."""
-        entry = {
-            "provider": self._provider,
-            "model": self._model,
-            "conversationId": conversation_id,
-            "mode": mode,
-            "reason": reason,
-            "tries": tries,
-            "when": when,
-            "run_again": again,
-        }
+        key = (*self._model, conversation_id, mode)
         self.remove(conversation_id, mode, but=self.path)
-        self._lists[self.path][self._provider, self._model, conversation_id, mode] = entry
+        noted = {"reason": reason, "tries": tries, "when": when, "run_again": again}
+        self._lists[self.path][key] = {**dict(zip(_KEY, key, strict=True)), **noted}
         self._save(self.path)
 
     def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
         """The conversation has its result now (or its entry stands in the file `but`)."""
         for path, entries in self._lists.items():
-            if path != but and entries.pop((self._provider, self._model, conversation_id, mode), None) is not None:
+            if path != but and entries.pop((*self._model, conversation_id, mode), None) is not None:
                 self._save(path)
 
     def join_shards(self, done: Container[tuple[str, str]]) -> None:
         """Have this model's entries in this one list, but those whose (conversation, mode) is done. No shard runs."""
-        entries = [(path, key, each) for path, of in self._lists.items() for key, each in of.items()]
-        kept = {}
-        for path, key, entry in sorted(entries, key=lambda item: str(item[2].get("when"))):
-            if key[:2] == (self._provider, self._model):
-                del self._lists[path][key]
-                if key[2:] not in done:
-                    kept[key] = entry
-        self._lists[self.path].update(kept)
+        own = [(path, key) for path, entries in self._lists.items() for key in entries if key[:2] == self._model]
+        moved = [(key, self._lists[path].pop(key)) for path, key in own]
+        moved.sort(key=lambda item: str(item[1].get("when")))
+        self._lists[self.path].update({key: entry for key, entry in moved if key[2:] not in done})
         for path in self._lists:  # this one first: a kill leaves an entry twice rather than nowhere
             self._save(path)
 
@@ -75,9 +67,3 @@ class SkippedFile:
             write_json(path, {"schema_version": 1, "skipped": list(entries.values())})
         else:
             path.unlink(missing_ok=True)
-
-
-def _stored(path: Path) -> dict[tuple[str, ...], dict[str, Any]]:
-    entries = (read_object(path) or {}).get("skipped")
-    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return {tuple(str(entry.get(name)) for name in _KEY): entry for entry in known}
