@@ -22,8 +22,7 @@ from attunebench.judging import JUDGE_SCALES
 from attunebench.prompts import prompt_set_sha256
 from attunebench.results.parsing import parse_result
 from attunebench.results.schema import VOTE_KEYS, judge_calls_key, now
-from attunebench.runner.files import Identity, ResultFolder, identity_of, prepare_folder, write_json
-from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.files import Identity, ResultFolder, SkippedFile, identity_of, prepare_folder, write_json
 from attunebench.text import printable
 
 _NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}

@@ -1,8 +1,7 @@
 """The engine: asks models the planned calls and writes result files. Knows no prompt's wording and no metric."""
 
-from attunebench.runner.estimate import Estimate, KindEstimate, estimate_run
 from attunebench.runner.events import Observer, RunPlan, RunSummary
-from attunebench.runner.pricing import KnownPrices, known_prices
+from attunebench.runner.pricing import Estimate, KindEstimate, KnownPrices, estimate_run, known_prices
 from attunebench.runner.run import run_conversations
 from attunebench.runner.settings import ModelSettings, RunSettings, Structured
 

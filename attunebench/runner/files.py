@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ Identity = tuple[str, str, str, str]
 
 _DISLIKED = re.compile(r"[^A-Za-z0-9._+@-]+")
 _LONGEST_NAME = 200
+_SKIPPED_KEY = ("provider", "model", "conversationId", "mode")
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
@@ -134,3 +135,58 @@ def read_object(path: Path) -> Mapping[str, Any] | None:
     except (OSError, ValueError):
         return None
     return data if isinstance(data, dict) else None
+
+
+class SkippedFile:
+    """`_skipped_<model>.json`: what a run left out of one model, why, and how to go on; no file where nothing is.
+
+    It is for people and for coverage counts: a later run decides by the results that are there. Each change is on disk
+    before the call returns. `task` keeps the lists of others than the benchmark apart, under a name that scoring does
+    not look at. Each `shard` ("2-of-8") has a list of its own, so that no two processes rewrite one file; without one,
+    the lists that shards have left are kept too, since no shard runs beside the whole.
+    """
+
+    def __init__(self, folder: Path, provider: str, model: str, task: str = "", *, shard: str = "") -> None:
+        of_task = f"_{clean_name(task)}" if task else ""
+        stem = f"{of_task}_skipped_{short_name(clean_name(model), model)}"
+        # Other models' names hold no "~" when they are cleaned.
+        self.path = folder / f"{stem}{f'~{shard}' if shard else ''}.json"
+        self._model = (provider, model)
+        of_shards = (
+            [] if shard else [path for path in sorted(folder.glob("*~*.json")) if path.name.startswith(f"{stem}~")]
+        )
+        # Names of different models may be cleaned to the same one, so the model is part of the key.
+        self._lists: dict[Path, dict[tuple[str, ...], dict[str, Any]]] = {}
+        for path in (self.path, *of_shards):
+            entries = (read_object(path) or {}).get("skipped")
+            entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+            self._lists[path] = {tuple(str(entry.get(name)) for name in _SKIPPED_KEY): entry for entry in entries}
+
+    def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
+        """Note what failed, when, after how many tries, and the command to run again."""
+        key = (*self._model, conversation_id, mode)
+        self.remove(conversation_id, mode, but=self.path)
+        noted = {"reason": reason, "tries": tries, "when": when, "run_again": again}
+        self._lists[self.path][key] = {**dict(zip(_SKIPPED_KEY, key, strict=True)), **noted}
+        self._save(self.path)
+
+    def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
+        """The conversation has its result now (or its entry stands in the file `but`)."""
+        for path, entries in self._lists.items():
+            if path != but and entries.pop((*self._model, conversation_id, mode), None) is not None:
+                self._save(path)
+
+    def join_shards(self, done: Container[tuple[str, str]]) -> None:
+        """Have this model's entries in this one list, but those whose (conversation, mode) is done. No shard runs."""
+        own = [(path, key) for path, entries in self._lists.items() for key in entries if key[:2] == self._model]
+        moved = [(key, self._lists[path].pop(key)) for path, key in own]
+        moved.sort(key=lambda item: str(item[1].get("when")))
+        self._lists[self.path].update({key: entry for key, entry in moved if key[2:] not in done})
+        for path in self._lists:  # this one first: a kill leaves an entry twice rather than nowhere
+            self._save(path)
+
+    def _save(self, path: Path) -> None:
+        if entries := self._lists[path]:
+            write_json(path, {"schema_version": 1, "skipped": list(entries.values())})
+        else:
+            path.unlink(missing_ok=True)

@@ -28,12 +28,11 @@ from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.clients import Clients
 from attunebench.runner.events import Observer, RunSummary, Stop
-from attunebench.runner.files import prepare_folder
+from attunebench.runner.files import SkippedFile, prepare_folder
+from attunebench.runner.order import share_of
 from attunebench.runner.run import Run, run_conversations
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard, check_judges
-from attunebench.runner.shards import share_of
-from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 

@@ -1,25 +1,51 @@
-"""What those who are asked cost: by the user's options, else by what their providers list.
+"""What a run would send, and what those who are asked cost: by the user's options, else by what their providers list.
 
-How a list is read is `backends.prices`' business, what is done with the prices `budget`'s and `estimate`'s.
+Prompts are counted from the plan, replies are guessed by their kind. Retries and reasks come on top, and are not in the
+worst case either: nobody can foresee how often a line breaks.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attunebench import eventloop
 from attunebench.backends import open_backend
-from attunebench.backends.prices import Prices
+from attunebench.backends.prices import Prices, usd
 from attunebench.errors import ConfigurationError, UsageError
+from attunebench.protocol.calls import ALL_KINDS, Call, Kind
+from attunebench.runner.scales import settled
+from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend
+    from attunebench.codebook import Codebook
+    from attunebench.conversations.schema import Conversation
     from attunebench.runner.settings import ModelSettings, RunSettings
 
 FREE = Prices(0.0, 0.0)
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English text; tokenizers differ by some 20 %."""
+WORST = 2.0
+"""How many times the estimated tokens a prompt may have: tokenizers differ, and servers count the answer schema too."""
+_LONGEST_DRAFT = 1200
+"""Characters that a draft adds to a judge's prompt: a long reply, so that the estimate is no understatement."""
+EXPECTED_REPLY: dict[Kind, int] = {
+    "draft": 200,
+    "judge": 150,
+    "review": 330,
+    "binary_hp": 290,
+    "pairwise": 90,
+    "post": 300,
+    "profile": 180,
+}
+"""Tokens of a usual reply: a paragraph for a draft, about seven tokens for an answer. Models that think before they
+answer take more, often several times as much."""
+EXPECTED_REASONS = 250
+"""Tokens more where reasons are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +132,95 @@ def options_for_prices(prices: Sequence[Prices | None]) -> str:
     if None in prices[1:]:
         lacking.append("--judge-price-in and --judge-price-out")
     return " and ".join(lacking)
+
+
+@dataclass(frozen=True, slots=True)
+class KindEstimate:
+    """The calls of one kind that are still to make. Tokens are estimated from characters."""
+
+    kind: Kind
+    calls: int
+    characters: int
+    reply_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return round(self.characters / CHARACTERS_PER_TOKEN)
+
+
+@dataclass(slots=True)
+class Estimate:
+    """Planned calls, added up by whom they go to (0 is the evaluated model, judges count from 1) and kind.
+
+    `jobs` counts the (conversation, mode) pairs that are to do, `complete` those that have their result. `notes`: what
+    the results folder has decided where the settings leave something open, in sentences.
+    """
+
+    jobs: int = 0
+    complete: int = 0
+    notes: Sequence[str] = ()
+    _sums: dict[tuple[int, Kind], tuple[int, int, int]] = field(default_factory=dict, init=False)
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Count these."""
+        for call in calls:
+            number, characters, replies = self._sums.get((call.who, call.kind), (0, 0, 0))
+            draft = _LONGEST_DRAFT if call.slot is not None else 0
+            reply = EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)
+            sums = (number + 1, characters + call.prompt_characters + draft, replies + reply)
+            self._sums[call.who, call.kind] = sums
+
+    @property
+    def calls(self) -> int:
+        return sum(each.calls for each in self.kinds)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of all prompts, estimated."""
+        return round(sum(each.characters for each in self.kinds) / CHARACTERS_PER_TOKEN)
+
+    @property
+    def kinds(self) -> tuple[KindEstimate, ...]:
+        """The sums by kind, in the order of `ALL_KINDS`."""
+        by_kind = [(kind, [sums for (_, of), sums in self._sums.items() if of == kind]) for kind in ALL_KINDS]
+        return tuple(KindEstimate(kind, *map(sum, zip(*rows, strict=True))) for kind, rows in by_kind if rows)
+
+    def price(self, prices: Sequence[Prices | None], max_tokens: int) -> tuple[float, float] | None:
+        """USD expected, and with every reply at the limit; None where a price is unknown. `prices` by whom."""
+        expected = worst = 0.0
+        for (who, _), (calls, characters, replies) in self._sums.items():
+            known = prices[who] if who < len(prices) else None
+            if known is None:
+                return None
+            prompts = characters / CHARACTERS_PER_TOKEN * known.prompt + calls * known.request
+            expected += prompts + min(replies, calls * max_tokens) * known.completion
+            worst += prompts * WORST + calls * max_tokens * known.completion
+        return expected, worst
+
+    def in_words(self, prices: Sequence[Prices | None] = (), max_tokens: int = 0) -> str:
+        """ "40 calls would be new (40 judge), about 61,000 prompt tokens, about $0.12 …", "" where there are none."""
+        if not self.calls:
+            return ""
+        kinds = ", ".join(f"{each.calls:,} {each.kind}" for each in self.kinds)
+        known = self.price(prices, max_tokens)
+        cost = "cost unknown (no prices)" if known is None else f"about {usd(known[0])}, {usd(known[1])} at worst"
+        new = f"{self.calls:,} {'call' if self.calls == 1 else 'calls'} would be new ({kinds})"
+        return f"{new}: about {self.prompt_tokens:,} prompt tokens, {cost}."
+
+
+def estimate_run(
+    conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: Task = BENCHMARK
+) -> Estimate:
+    """The calls of a run (or its shard) with these settings that are not complete in its output folder, by kind.
+
+    What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
+    """
+    notes: list[str] = []
+    settings = settled(settings, notes.append)
+    work = ConversationWork(conversations, settings, codebook, task)
+    work.look()
+    estimate, refused = Estimate(notes=notes), Estimate()
+    work.survey(estimate.add, refused.add)
+    work.check(refused.in_words())
+    estimate.jobs, estimate.complete = len(work.todos), work.complete
+    return estimate

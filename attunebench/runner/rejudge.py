@@ -29,13 +29,13 @@ from attunebench.results.folder import Findings, find_duplicates, read_content, 
 from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
-from attunebench.runner.estimate import Estimate
 from attunebench.runner.events import Observer, RejudgeSummary, RunSummary
 from attunebench.runner.files import identity_of, prepare_folder
 from attunebench.runner.fingerprint import calls_sha256
 from attunebench.runner.job import Job
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
+from attunebench.runner.pricing import Estimate
 from attunebench.runner.run import Run
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, check_judges

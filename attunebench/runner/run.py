@@ -20,13 +20,12 @@ from attunebench.journal import Journal, is_shared
 from attunebench.results.schema import now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
-from attunebench.runner.cache_report import CacheReport
-from attunebench.runner.estimate import Estimate
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import write_json
+from attunebench.runner.fingerprint import CacheReport
 from attunebench.runner.live import Live
-from attunebench.runner.pricing import KnownPrices, check_bound
+from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK, Task, with_scores

@@ -22,13 +22,11 @@ from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.read import expected_items
 from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import View, drafts_of, missing_votes, vote_of, votes_in, with_votes
-from attunebench.runner.files import Identity, ResultFolder, prepare_folder
+from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
-from attunebench.runner.order import order_words, sample_words, stratified_order
+from attunebench.runner.order import journal_name, order_words, part_of, sample_words, stratified_order
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.shards import journal_name, part_of
-from attunebench.runner.skipped import SkippedFile
 from attunebench.runner.task import Task, with_scores
 
 if TYPE_CHECKING:

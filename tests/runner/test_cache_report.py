@@ -14,7 +14,7 @@ from factory import write_conversations
 from attunebench import load_conversations, plan_calls
 from attunebench.journal import Hasher, Journal
 from attunebench.protocol.calls import Call, Message
-from attunebench.runner.cache_report import CacheReport
+from attunebench.runner.fingerprint import CacheReport
 
 TARGET: dict[str, Any] = {"provider": "local", "base_url": "u", "model": "m", "parameters": {"temperature": 0.0}}
 

@@ -11,7 +11,7 @@ from attunebench.backends.prices import Prices
 from attunebench.codebook import default_codebook
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import Estimate, ModelSettings, RunSettings, estimate_run
-from attunebench.runner.estimate import CHARACTERS_PER_TOKEN, EXPECTED_REPLY, WORST
+from attunebench.runner.pricing import CHARACTERS_PER_TOKEN, EXPECTED_REPLY, WORST
 
 BOOK = default_codebook()
 TALKS = [talk(1), talk(2)]

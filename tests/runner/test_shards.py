@@ -17,8 +17,8 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations.schema import Conversation, Turn
 from attunebench.errors import DataError, UsageError
 from attunebench.runner.on_ray import run_on_ray
+from attunebench.runner.order import dealt, journal_name, part_of, share_of
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard
-from attunebench.runner.shards import dealt, journal_name, part_of, share_of
 
 EM = ModelSettings(provider="baseline", model="majority")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from attunebench.runner.skipped import SkippedFile
+from attunebench.runner.files import SkippedFile
 
 NOTE = {"reason": "busy", "tries": 8, "when": "2026-01-01", "again": "attune-bench run"}
 
