@@ -24,10 +24,9 @@ BEGINNING = 10_000
 class Entry:
     """A finished request: the `ask`-th time (0 is the first) that a call was put to a model.
 
-    `reply` is what came back; None where the server can never take this request, and then `error` says why and
-    `error_outcome` is the outcome of the answer. `tries` counts the requests that were sent, `lost` those of them that
-    got no usable reply and may be billed all the same; `seconds` is the time from the first of them, None where nobody
-    took it (a batch). `parameters` is the JSON of what the user set.
+    `reply` is None where the server can never take this request; then `error` says why and `error_outcome` is the
+    outcome of the answer. `tries` counts the requests that were sent, `lost` those without a usable reply, which may be
+    billed; `seconds` is the time from the first, None in a batch. `parameters`: JSON of what the user set.
     """
 
     request_hash: str

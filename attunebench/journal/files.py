@@ -1,10 +1,8 @@
 """One journal file: how it is made, checked, copied and connected to. SQLite, told from others by its header.
 
 WAL keeps its index in memory that processes share, which no other machine sees: so the file of a part of a run, which
-may lie on a network file system, has a rollback journal.
-
-Owns what may be done to a file on disk. A file that is damaged or not ours is never opened for writing: it stops the
-command and stays as it is. Knows nothing of what a row means.
+may lie on a network file system, has a rollback journal. A file that is damaged or not ours is never opened for
+writing: it stops the command and stays as it is.
 """
 
 from __future__ import annotations
@@ -31,16 +29,13 @@ _UNLOCKED = f"vfs={'win32' if os.name == 'nt' else 'unix'}-none"
 _UNSHARED = f"mode=ro&{_UNLOCKED}"
 """Reads a file with its log and makes nothing beside it; only for one that no process is writing to."""
 _SCHEMA = f"""
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {FORMAT};
 CREATE TABLE replies ({DECLARED});
 CREATE INDEX replies_of_a_call ON replies (call_id, provider, base_url, model, ask);
 CREATE TABLE terms (provider TEXT, base_url TEXT, model TEXT, learned TEXT, learned_at TEXT,
                     PRIMARY KEY (provider, base_url, model));
 """
-
-
-def journal_files(folder: Path) -> list[Path]:
-    """The journal files of a folder, by name."""
-    return sorted(folder.glob("_calls*.sqlite3"))
 
 
 def is_shared(path: Path) -> bool:
@@ -54,8 +49,6 @@ def create(path: Path) -> None:
     try:
         part.unlink(missing_ok=True)
         with closing(_connect(part, "mode=rwc")) as connection, connection:
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.executescript(_SCHEMA)
         part.replace(path)
     except (OSError, sqlite3.Error, DataError) as error:

@@ -1,8 +1,8 @@
 """What makes two requests the same: the hash under which the journal keeps a reply.
 
-It covers the call's identity, the messages as they are sent, the answer's schema, the user's own parameters (before
-anything is negotiated with a server), provider, address, model, and the number of the ask. What changes none of these,
-such as a corrected label, buys nothing again; what changes one of them never gets a stale reply.
+It covers the call's identity, the messages, the answer's schema, the user's own parameters (before anything is
+negotiated with a server), provider, address, model, and the number of the ask. What changes none of these, such as a
+corrected label, buys nothing again; what changes one of them never gets a stale reply.
 """
 
 from __future__ import annotations

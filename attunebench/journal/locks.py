@@ -36,9 +36,8 @@ def claim(
 ) -> Iterator[None]:
     """Hold the right to run this model in these modes into the folder. Raises DataError where another process has it.
 
-    Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"). Shards of
-    another division are refused, and so is the whole beside its shards: they would ask the same. Who starts all shards
-    holds "0-of-3".
+    Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"; who starts all
+    of them holds "0-of-3"). Another division, or the whole beside its shards, would ask the same and is refused.
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):

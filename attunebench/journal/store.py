@@ -28,14 +28,12 @@ from attunebench.journal.files import (
     copied,
     create,
     is_shared,
-    journal_files,
     reading,
     unusable,
     writing,
 )
 from attunebench.journal.locks import LOOK, has_record_locks, is_held, try_lock
 
-_MOST_AT_ONCE = 1000
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
 _INSERT = (
     f"INSERT INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (request_hash) "
@@ -242,7 +240,7 @@ class _Writer:
         while not ended:
             batch = [self._queue.get()]
             # Nobody else takes from the queue, so what it is said to hold is there.
-            while batch[-1] is not None and len(batch) < _MOST_AT_ONCE and self._queue.qsize():
+            while batch[-1] is not None and self._queue.qsize():
                 batch.append(self._queue.get())
             ended = batch[-1] is None
             items = [item for item in batch if item is not None]
@@ -302,7 +300,7 @@ def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[
     changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
     """
     files: dict[Path, Path] = {}
-    left = [path for path in journal_files(folder) if path != own]
+    left = [path for path in sorted(folder.glob("_calls*.sqlite3")) if path != own]
     for pause in (0.0, LOOK / 10, LOOK / 5):  # who only looks whether a file is at rest holds its lock for a moment
         if left:
             time.sleep(pause)

@@ -1,8 +1,7 @@
 """A folder of result files → results, and a note of every file that is none.
 
-Owns which files count and what is said of the others. Never raises for a single file, never depends on its name except
-that `_skipped_*.json` holds what a run left undone, other names with a leading `_` are private to a run, and what
-begins with a dot is not looked at. Links are followed; what cannot be read is named.
+Never raises for a single file, never depends on its name except that `_skipped_*.json` holds what a run left undone,
+other names with a leading `_` are private to a run, and what begins with a dot is not looked at.
 """
 
 from __future__ import annotations
@@ -77,10 +76,8 @@ class Findings:
 
 
 def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
-    """The results one by one, so that a large folder need not be held in memory; the rest goes into `findings`.
-
-    `Result.source_file` and the names in `findings` are relative to the folder. Duplicates are not looked for.
-    """
+    """The results one by one, their `source_file` relative to the folder; the rest goes into `findings`. Duplicates are
+    not looked for."""
     for path, name in result_files(folder, findings):
         found = read_result(path, name)
         if isinstance(found, Result):

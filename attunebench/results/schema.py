@@ -1,9 +1,7 @@
 """What a result file holds (spec 5.2): the names of its keys, and what its readers are given.
 
-Three states of an answer are kept apart, since the score depends on them:
-- the key is there with a value: answered;
-- the key is there with null, or an item is missing inside a block: not answered;
-- the key is absent from all turns of the file: not measured (`Result.measured`).
+Three states of an answer are kept apart, since the score depends on them: a value is an answer; null, or an item that
+is missing inside a block, is not answered; a key that all turns of the file lack is not measured (`Result.measured`).
 Elsewhere no key of a file that begins with `em_` is spelled out, `em_model` aside.
 """
 
@@ -159,9 +157,8 @@ class PredictedWide:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What servers did with what was asked, as far as the file says: the names under which model and providers
-    answered, how the output was held to its format, and what was not taken as asked (parameter → what became of it).
-    """
+    """What servers did with what was asked: the names under which model and providers answered, how the output was held
+    to its format, and what was not taken as asked (parameter → what became of it)."""
 
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()

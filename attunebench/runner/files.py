@@ -152,12 +152,10 @@ class SkippedFile:
         # Other models' names hold no "~" when they are cleaned.
         self.path = folder / f"{stem}{f'~{shard}' if shard else ''}.json"
         self._model = (provider, model)
-        of_shards = (
-            [] if shard else [path for path in sorted(folder.glob("*~*.json")) if path.name.startswith(f"{stem}~")]
-        )
+        others = [] if shard else sorted(folder.glob("*~*.json"))
         # Names of different models may be cleaned to the same one, so the model is part of the key.
         self._lists: dict[Path, dict[tuple[str, ...], dict[str, Any]]] = {}
-        for path in (self.path, *of_shards):
+        for path in (self.path, *(other for other in others if other.name.startswith(f"{stem}~"))):
             entries = (read_object(path) or {}).get("skipped")
             entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
             self._lists[path] = {tuple(str(entry.get(name)) for name in _SKIPPED_KEY): entry for entry in entries}

@@ -25,13 +25,11 @@ from attunebench.runner.settings import RunSettings, Shard
 
 _PATIENCE = 60.0
 """Seconds: the list of shards is held for as long as it takes to read and write it."""
-Stratum = tuple[str, tuple[str, ...]]
-"""(topic category in lower case, groups of diagnoses in alphabetical order); "" and () where nothing is told."""
 
 
 def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
     """The conversations in the order in which a run takes them."""
-    strata: dict[Stratum, list[Conversation]] = defaultdict(list)
+    strata: dict[tuple[str, tuple[str, ...]], list[Conversation]] = defaultdict(list)
     for conversation in sorted(conversations, key=lambda c: c.conversation_id):
         strata[stratum_of(conversation)].append(conversation)
     placed = []
@@ -43,8 +41,8 @@ def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[C
     return [conversation for _, _, conversation in sorted(placed, key=lambda item: item[:2])]
 
 
-def stratum_of(conversation: Conversation) -> Stratum:
-    """Whom and what a conversation is counted under."""
+def stratum_of(conversation: Conversation) -> tuple[str, tuple[str, ...]]:
+    """(topic category in lower case, groups of diagnoses in alphabetical order); "" and () where nothing is told."""
     category = conversation.metadata.get("category")
     topics = category if isinstance(category, Sequence) and not isinstance(category, str) else (category,)
     topic = " + ".join(sorted({topic.strip().casefold() for topic in topics if isinstance(topic, str)}))

@@ -34,14 +34,8 @@ WORST = 2.0
 _LONGEST_DRAFT = 1200
 """Characters that a draft adds to a judge's prompt: a long reply, so that the estimate is no understatement."""
 EXPECTED_REPLY: dict[Kind, int] = {
-    "draft": 200,
-    "judge": 150,
-    "review": 330,
-    "binary_hp": 290,
-    "pairwise": 90,
-    "post": 300,
-    "profile": 180,
-}
+    "draft": 200, "judge": 150, "review": 330, "binary_hp": 290, "pairwise": 90, "post": 300, "profile": 180,
+}  # fmt: skip
 """Tokens of a usual reply: a paragraph for a draft, about seven tokens for an answer. Models that think before they
 answer take more, often several times as much."""
 EXPECTED_REASONS = 250

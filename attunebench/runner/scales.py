@@ -7,13 +7,12 @@ journal and, from callers that have them, requests under way; asks and writes no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from attunebench.journal import Journal
 from attunebench.journal.entries import json_object
 from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
-from attunebench.results.parsing import parse_result
+from attunebench.results.votes import view_of
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
@@ -30,9 +29,8 @@ def settled(
     """The settings with the scale of their judges; `told` hears in a sentence of one that the folder decides.
 
     The named judges' votes on drafts of the evaluated model count first, then their other votes, then those of other
-    judges, which theirs are to stand beside.
-    `within`: results in folders within the output folder count too. `under_way`: model and parameters (JSON) of judges'
-    requests that may be answered yet. Raises DataError for a journal that cannot be used.
+    judges. `within`: results in folders within the output folder count too. `under_way`: model and parameters (JSON) of
+    judges' requests that may be answered yet. Raises DataError for a journal that cannot be used.
     """
     if not settings.judges or settings.judge_scale is not None:
         return settings
@@ -56,11 +54,9 @@ def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> 
     """(evaluated model or "", judge, scale) of all votes: in results, then in the journal, then what is under way."""
     for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
         data = read_object(path) or {}
-        with suppress(ValueError):  # no result
-            result = parse_result(data if identity_of(data) is not None else {})
-            yield from dict.fromkeys(
-                (result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters
-            )
+        if (identity := identity_of(data)) is not None:
+            for judge, scales in view_of(data).voted.items():
+                yield from ((identity[2], judge, scale) for scale in dict.fromkeys(scales.values()))
     if folder.is_dir():
         with Journal.read(folder) as journal:
             under_way = [*((str(model), str(told)) for model, told in journal.select(_ASKED)), *under_way]

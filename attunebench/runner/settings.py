@@ -1,8 +1,4 @@
-"""What a run is told: one frozen model, filled by the command line or by a library user, checked once.
-
-`parameters` is the part that changes what a model is asked; it goes into every result, and a result that was made
-with other parameters is never mixed with a new one.
-"""
+"""What a run is told: one frozen model, filled by the command line or by a library user, checked once."""
 
 from __future__ import annotations
 
@@ -123,7 +119,7 @@ class RunSettings(BaseModel):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What changes a model's answers beside the prompt itself."""
+        """What changes a model's answers beside the prompt: it is in every result, and no two are mixed."""
         return {name: getattr(self, name) for name in (*_OF_A_REQUEST, "panas_strategy", "max_reasks")}
 
     @property
@@ -132,10 +128,7 @@ class RunSettings(BaseModel):
         return self.judge_scale or JUDGE_SCALE
 
     def request_parameters(self, *, judge: bool = False) -> dict[str, Any]:
-        """The part of `parameters` that changes a single request beside its prompt: what the journal tells it by.
-
-        A judge's request names its scale, unless that is the one of requests that name none.
-        """
+        """What changes a single request beside its prompt; a judge's names its scale, unless no name means that one."""
         named = {name: getattr(self, name) for name in _OF_A_REQUEST}
         return {**named, "judge_scale": self.scale} if judge and self.scale != UNNAMED_SCALE else named
 
