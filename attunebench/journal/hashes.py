@@ -26,10 +26,8 @@ _FORMER_PLACES = 8
 
 @dataclass(frozen=True, slots=True)
 class RequestHash:
-    """The hash, and digests of its parts by which a change can be explained. All hexadecimal SHA-256.
-
-    `of_judge`: what the hash of a judge's request is made of, the call's identity first.
-    """
+    """The hash, and digests of its parts by which a change can be explained: hexadecimal SHA-256. `of_judge`: what the
+    hash of a judge's request is made of, the call's identity first."""
 
     request: str
     prompt: str

@@ -18,25 +18,22 @@ import attunebench
 from attunebench.journal import call_digest
 from attunebench.journal.entries import json_object
 from attunebench.judging import JudgeScale
-from attunebench.protocol.calls import Call
 from attunebench.results.schema import Stamp
 from attunebench.results.votes import View
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.journal import Hasher, Journal, RequestHash
-    from attunebench.protocol.calls import Kind
+    from attunebench.protocol.calls import Call, Kind
     from attunebench.runner.settings import RunSettings
     from attunebench.runner.task import Task
 
 SCALE = "judge scale"
 """How `other_scale` begins."""
-
-
-_KNOWN = """
-SELECT prompt_sha256, schema_sha256, parameters, provider, base_url
-FROM replies WHERE call_id = ? AND ask = 0 AND model = ?
-"""
+_KNOWN = (
+    "SELECT prompt_sha256, schema_sha256, parameters, provider, base_url FROM replies "
+    "WHERE call_id = ? AND ask = 0 AND model = ?"
+)
 _OF_A_KIND = ("prompt", "answer schema")
 
 

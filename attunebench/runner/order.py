@@ -116,24 +116,16 @@ def part_of(
 def share_of(settings: RunSettings, shard: Shard, max_cost: float | None) -> RunSettings:
     """The settings of one of the shards of a run that run at once: its part of the limits, `max_cost` of the money.
 
-    Calls under way are divided in whole numbers, the first shards having one more, so there are no more shards than
-    calls; requests and tokens a minute are divided evenly.
+    Calls under way are divided in whole numbers, so there are no more shards than calls; rates are divided evenly.
     """
     calls, over = divmod(settings.concurrency, shard.of)
-    share = {
-        "shard": shard,
-        "concurrency": calls + (shard.number <= over),
-        "rpm": settings.rpm and settings.rpm / shard.of,
-        "tpm": settings.tpm and settings.tpm / shard.of,
-        "max_cost": max_cost,
-    }
-    return settings.model_copy(update=share)
+    rates = {name: rate and rate / shard.of for name, rate in (("rpm", settings.rpm), ("tpm", settings.tpm))}
+    limits = {"concurrency": calls + (shard.number <= over), "max_cost": max_cost, **rates}
+    return settings.model_copy(update={"shard": shard, **limits})
 
 
 def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
-    """The name of the journal file of a part of this run: `who` (such as "2-of-8") and a digest of the run.
-
-    The digest is of what `claim` goes by, so that nobody but the next start of the same part writes to the same file.
-    """
+    """The name of the journal file of a part of this run: `who` ("2-of-8") and a digest of what `claim` goes by, so
+    that nobody but the next start of the same part writes to the same file."""
     digest = name_digest(settings.em.provider, settings.em.model, *sorted(set(settings.modes)), task)
     return f"{who}-{digest[:8]}"

@@ -55,8 +55,7 @@ class KnownPrices:
 def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPrices:
     """The prices that a run would go by, for an estimate of it; a provider that cannot be asked has no price.
 
-    Asks providers for their lists alone. With `judges_only` the evaluated model is not asked, and so costs nothing.
-    Raises UsageError where a run would.
+    With `judges_only` the evaluated model is not asked, and so costs nothing. Raises UsageError where a run would.
     """
     reasons: list[str] = []
 
@@ -83,9 +82,9 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
         if backend is not None and backend.provider == "baseline":
             return FREE, ""
         given, source = prices_for(settings, None, judge=judge)
-        if given is not None or backend is None:
-            return given, source
-        return prices_for(settings, await backend.prices(), judge=judge)
+        if given is None and backend is not None:
+            return prices_for(settings, await backend.prices(), judge=judge)
+        return given, source
 
     found = await asyncio.gather(*(price(each, judge=number > 0) for number, each in enumerate(backends)))
     (_, source), *judges = found
@@ -95,14 +94,10 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
 
 
 def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> tuple[Prices | None, str]:
-    """The prices of the evaluated model, or of the judges, and where they come from in words.
-
-    What the user gives wins over what the provider lists. Raises UsageError where only one of the two is given.
-    """
-    option = "--judge-price" if judge else "--price"
-    into, out = (
-        (settings.judge_price_in, settings.judge_price_out) if judge else (settings.price_in, settings.price_out)
-    )
+    """The prices of the evaluated model, or of the judges, and where they come from in words: what the user gives, else
+    what the provider lists. Raises UsageError where only one of the two is given."""
+    name = "judge_price" if judge else "price"
+    option, into, out = f"--{name.replace('_', '-')}", getattr(settings, f"{name}_in"), getattr(settings, f"{name}_out")
     if into is None and out is None:
         return listed, "the provider's list" if listed is not None else ""
     if into is None or out is None:
