@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -47,6 +47,20 @@ def atomic_write(target: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
         raise
+
+
+def visible_files(folder: Path, onerror: Callable[[OSError], object]) -> Iterator[Path]:
+    """Every file below the folder that is not hidden. Links to folders are followed, each folder once, so that loops
+    end; `onerror` is told of a folder that cannot be read."""
+    seen: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=onerror):
+        status = Path(place).stat()
+        if (status.st_dev, status.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(place, name) for name in names if not name.startswith("."))
 
 
 def replaces_a_file(path: Path) -> bool:

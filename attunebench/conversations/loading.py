@@ -6,7 +6,6 @@ The rules of a single conversation are `reading`'s. Prints nothing and changes n
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -19,6 +18,7 @@ from attunebench.conversations.issues import Issue, Notes
 from attunebench.conversations.reading import read_conversation
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
+from attunebench.files import visible_files
 from attunebench.jsonfile import read_json
 
 MANIFEST_NAME = "attunebench-manifest.json"
@@ -175,24 +175,9 @@ def _json_files(folder: Path) -> tuple[Path, list[Path]]:
         return folder.parent, [folder]
     if not folder.is_dir():
         raise DataError(f"There is no folder {folder}; give the folder that holds the conversation files.")
-    return folder, sorted(_walk(folder), key=lambda path: _order(path, folder))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    """Every visible `*.json` below the folder. Links to folders are followed, each folder once, so that loops end."""
-    seen: set[tuple[int, int]] = set()
-    for place, folders, names in os.walk(folder, followlinks=True, onerror=_refuse_folder):
-        status = Path(place).stat()
-        if (status.st_dev, status.st_ino) in seen:
-            folders.clear()
-            continue
-        seen.add((status.st_dev, status.st_ino))
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(place, name) for name in names if _is_looked_at(name))
-
-
-def _is_looked_at(name: str) -> bool:
-    return name.endswith(".json") and not name.startswith(".") and name != MANIFEST_NAME
+    paths = (path for path in visible_files(folder, _refuse_folder) if path.name.endswith(".json"))
+    looked_at = (path for path in paths if path.name != MANIFEST_NAME)
+    return folder, sorted(looked_at, key=lambda path: _order(path, folder))
 
 
 def _refuse_folder(error: OSError) -> NoReturn:

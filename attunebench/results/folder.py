@@ -6,7 +6,6 @@ other names with a leading `_` are private to a run, and what begins with a dot 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from os.path import exists, isfile, islink
@@ -16,6 +15,7 @@ from typing import Any, cast
 from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
+from attunebench.files import visible_files
 from attunebench.jsonfile import MAX_BYTES, parse_json
 from attunebench.results.parsing import kind_of, parse_result
 from attunebench.results.schema import Result
@@ -146,25 +146,19 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
         name = Path(error.filename).relative_to(root).as_posix()
         findings.unreadable.append(Unreadable(name, f"is a folder that cannot be read ({error.strerror})"))
 
-    seen: set[tuple[int, int]] = set()
+    def file_of(path: Path) -> object:
+        status = path.stat() if isfile(path) else None  # noqa: PTH113 (`os.path` says no where `Path` raises: no access)
+        return path if status is None else (status.st_dev, status.st_ino)
 
-    def is_new(path: Path) -> bool:
-        status, known = path.stat(), len(seen)
-        seen.add((status.st_dev, status.st_ino))
-        return len(seen) > known
-
-    paths: list[Path] = []
-    for place, folders, names in os.walk(root, followlinks=True, onerror=unreadable):
-        if not is_new(Path(place)):
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        visible = (Path(place, name) for name in names if not name.startswith("."))
-        # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
-        paths += [path for path in visible if path.suffix == ".json" or (islink(path) and not exists(path))]  # noqa: PTH110, PTH114
-    # A file goes by its own name before that of a link to it. (`os.path` says no where `Path` raises: no access.)
-    paths.sort(key=lambda path: (islink(path), path))  # noqa: PTH114
-    return sorted(path for path in paths if not isfile(path) or is_new(path))  # noqa: PTH113
+    # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
+    paths = [
+        path
+        for path in visible_files(root, unreadable)
+        if path.suffix == ".json" or (islink(path) and not exists(path))  # noqa: PTH110, PTH114
+    ]
+    paths.sort(key=lambda path: (islink(path), path), reverse=True)  # noqa: PTH114
+    # A file goes by its own name before that of a link to it.
+    return sorted({file_of(path): path for path in paths}.values())
 
 
 def _content(path: Path) -> Any:
