@@ -94,11 +94,9 @@ def copied(path: Path, into: Path) -> Path:
 def reading(path: Path) -> sqlite3.Connection:
     """A connection that changes no row. Raises DataError where the file cannot be read."""
     # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
-    ways = ["mode=rw"]
-    if not (os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)):
-        ways.append(_UNSHARED if _beside(path, "wal").exists() else "mode=ro&immutable=1")
+    writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
     problem: sqlite3.Error | None = None
-    for options in ways:
+    for options in ("mode=rw",) if writable else ("mode=rw", _to_look(path)):
         connection = _connect(path, options)
         try:
             connection.execute("PRAGMA query_only = ON")
@@ -155,15 +153,8 @@ def _check_bytes(path: Path) -> None:
 
 def _problem(path: Path) -> str | None:
     """What is wrong with the database as SQLite reads it, log included."""
-    log, rollback = _beside(path, "wal"), _beside(path, "journal")
     try:
-        if rollback.exists() and rollback.stat().st_size:
-            options = "mode=rw"  # a commit that was cut short is undone by who reads first: nobody can read it as it is
-        elif not log.exists():
-            options = "mode=ro&immutable=1"
-        else:
-            options = "mode=ro" if _beside(path, "shm").exists() else _UNSHARED
-        with closing(_connect(path, options)) as connection:
+        with closing(_connect(path, _to_look(path))) as connection:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()
             marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             columns = {row[1] for row in connection.execute("PRAGMA table_info(replies)")}
@@ -172,8 +163,18 @@ def _problem(path: Path) -> str | None:
     except (sqlite3.Error, OSError) as error:
         return str(error)
     if marks != [APPLICATION_ID, FORMAT]:
-        return f"{log.name} beside it is not its log"
+        return f"{_beside(path, 'wal').name} beside it is not its log"
     return None if found == ("ok",) and columns.issuperset(COLUMNS) else "it is damaged"
+
+
+def _to_look(path: Path) -> str:
+    """The options that read a file as it is and make nothing beside it."""
+    log, rollback = _beside(path, "wal"), _beside(path, "journal")
+    if rollback.exists() and rollback.stat().st_size:
+        return "mode=rw"  # a commit that was cut short is undone by who reads first: nobody can read it as it is
+    if not log.exists():
+        return "mode=ro&immutable=1"
+    return "mode=ro" if _beside(path, "shm").exists() else _UNSHARED
 
 
 def _connect(path: Path, options: str, *, any_thread: bool = False) -> sqlite3.Connection:
