@@ -6,7 +6,7 @@ What changes no prompt and no parameter re-buys nothing: a corrected label leave
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -94,11 +94,7 @@ def differences(there: View, wanted: Stamp) -> list[str]:
     if not there.whole:
         return ["turns (damaged in the file)"]
     stamp = there.stamp
-    named = [
-        f"{key} ({_shown(stamp.parameters.get(key))} there, {_shown(value)} now)"
-        for key, value in wanted.parameters.items()
-        if stamp.parameters.get(key) != value or key not in stamp.parameters
-    ]
+    named = _changed(stamp.parameters, wanted.parameters, "there")
     if stamp.calls_sha256 is None:
         named.append("prompts (the file does not record which were used)")
     elif stamp.calls_sha256 != wanted.calls_sha256:
@@ -119,8 +115,14 @@ def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> str |
     return f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)" if others else None
 
 
-def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> list[str]:
+    """The values that are others now or are new, each with both; `when` says where the former one stands."""
+    changed = []
+    for name, value in now.items():
+        if name not in before or before[name] != value:
+            then, today = ("none" if each is None else str(each) for each in (before.get(name), value))
+            changed.append(f"{name} ({then} {when}, {today} now)")
+    return changed
 
 
 class CacheReport:
@@ -178,14 +180,7 @@ def _differences(hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tup
     digests = zip(_OF_A_KIND, (prompt, schema), (hashed.prompt, hashed.schema), strict=True)
     before = {**json_object(parameters), "the provider": provider, "the address": base_url}
     now = {**json_object(hasher.parameters), "the provider": hasher.provider, "the address": hasher.base_url}
-    return (
-        *(what for what, old, new in digests if old != new),
-        *(
-            f"{name} ({_shown(before.get(name))} before, {_shown(new)} now)"
-            for name, new in now.items()
-            if name not in before or before[name] != new
-        ),
-    )
+    return (*(what for what, old, new in digests if old != new), *_changed(before, now, "before"))
 
 
 def _joined(words: Sequence[str]) -> str:
