@@ -84,3 +84,10 @@ def test_two_prompts_share_a_hash_only_if_they_are_the_same(
 
 def test_half_a_surrogate_pair_can_be_hashed() -> None:
     assert hashed().request != hashed(messages=(Message("user", "\ud800"),)).request
+
+
+def test_a_judge_s_reply_is_looked_up_under_its_former_places_too() -> None:
+    judged = call(id="c/default/1/judge/1", kind="judge", judge=1)
+    former = [hashed(call(id=f"{judged.identity}/{place}")).request for place in range(8)]
+    assert (hashed(judged).request, *former) == hashed(judged).all
+    assert (hashed().request,) == hashed().all
