@@ -7,12 +7,13 @@ journal and, from callers that have them, requests under way; asks and writes no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from attunebench.journal import Journal
 from attunebench.journal.entries import json_object
 from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
-from attunebench.results.votes import view_of
+from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
@@ -54,9 +55,10 @@ def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> 
     """(evaluated model or "", judge, scale) of all votes: in results, then in the journal, then what is under way."""
     for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
         data = read_object(path) or {}
-        if (identity := identity_of(data)) is not None:
-            for judge, scales in view_of(data).voted.items():
-                yield from ((identity[2], judge, scale) for scale in dict.fromkeys(scales.values()))
+        with suppress(ValueError):  # no result
+            result = parse_result(data if identity_of(data) is not None else {})
+            voters = ((result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters)
+            yield from dict.fromkeys(voters)
     if folder.is_dir():
         with Journal.read(folder) as journal:
             under_way = [*((str(model), str(told)) for model, told in journal.select(_ASKED)), *under_way]
