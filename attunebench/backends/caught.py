@@ -11,7 +11,7 @@ import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.faults import Fault, Line
 from attunebench.backends.wire import (
@@ -51,15 +51,14 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        body = parse_answer(content)
+        return outcome_of_body(parse_answer(content))
     except ValueError:
-        # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
         if content.strip():
             begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
-            said = f'the body was cut or is no JSON; it begins "{begins}"'
+            return Fault(line="body", message=f'the body was cut or is no JSON; it begins "{begins}"', parsed=False)
+        # 202 is "accepted": such servers want to be asked for the answer later, at another address.
+        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
         return Fault(line="body", message=said, parsed=False)
-    return outcome_of_body(body)
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
@@ -67,28 +66,26 @@ def outcome_of_body(body: Any) -> Reply | Fault:
     body = completion_in(body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
-    if (reply := read_completion(body)) is not None:
-        if is_broken(reply.finish_reason):
-            return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
-        return reply
-    begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
-    return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
+    reply = read_completion(body)
+    if reply is None:
+        begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
+        return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
+    if is_broken(reply.finish_reason):
+        return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
+    return reply
 
 
 def fault_of_response(status: int, content: bytes) -> Fault:
     """A fault from a response whose status is none of success."""
     # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
-    parsed = content.lstrip()[:1] in (b"{", b"[", b'"')
-    return fault_of_error(error_in_text(content), status=status, parsed=parsed)
+    return fault_of_error(error_in_text(content), status=status, parsed=content.lstrip()[:1] in (b"{", b"[", b'"'))
 
 
-def fault_of_error(
-    error: Fault, *, status: int, headers: Mapping[str, str] | None = None, parsed: bool = True
-) -> Fault:
+def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
     """What an error body says, under this status; the status inside the body counts under one of success."""
-    if not 200 <= status < 300:
-        return replace(error, status=status, headers=headers or {}, parsed=parsed)
-    return replace(error, line="error body", headers=headers or {}, parsed=parsed)
+    if 200 <= status < 300:
+        return replace(error, line="error body", parsed=parsed)
+    return replace(error, status=status, parsed=parsed)
 
 
 def fault_of_exception(error: Exception) -> Fault:
@@ -98,63 +95,57 @@ def fault_of_exception(error: Exception) -> Fault:
     order = {"aiohttp": 0, "openai": 2}
     for cause in sorted(_causes(error), key=lambda each: order.get(type(each).__module__.partition(".")[0], 1)):
         for cls in type(cause).__mro__:
-            if line := EXCEPTIONS.get(cls.__name__):
-                return _read(cause, line)
+            if cls.__name__ in EXCEPTIONS:
+                return _read(cause, *EXCEPTIONS[cls.__name__])
     raise error
 
 
-_NAMES: Mapping[Line | Literal["late"], str] = {
-    "unreachable": "ClientConnectorError ServerFingerprintMismatch ConnectError ConnectionRefusedError gaierror "
-    "herror ProxyConnectionError",
-    "late": "ConnectionTimeoutError ConnectTimeout PoolTimeout ProxyTimeoutError",
-    "proxy": "ClientHttpProxyError ProxyError",
-    "connection": "ClientConnectionError UploadAbortedError ClientError NetworkError OSError EOFError "
-    "APIConnectionError",
-    "timeout": "ServerTimeoutError TimeoutError TimeoutException APITimeoutError",
-    "body": "ClientPayloadError ClientResponseError HttpProcessingError RemoteProtocolError TooLargeError",
-    "encoding": "DecodingError",
-    "address": "InvalidURL NonHttpUrlClientError RedirectClientError TooManyRedirects UnsupportedProtocol",
-    "client": "LocalProtocolError WSServerHandshakeError WSMessageTypeError ValueError",
-}
-EXCEPTIONS = {name: line for line, names in _NAMES.items() for name in names.split()}
+_ROWS: tuple[tuple[Line, str | None, str], ...] = (
+    ("unreachable", None, "ClientConnectorError ServerFingerprintMismatch ConnectError ConnectionRefusedError gaierror "
+     "herror ProxyConnectionError"),
+    ("unreachable", "it could not be made in time", "ConnectionTimeoutError ConnectTimeout PoolTimeout "
+     "ProxyTimeoutError"),
+    ("proxy", None, "ClientHttpProxyError ProxyError"),
+    ("connection", None, "ClientConnectionError ClientPayloadError UploadAbortedError ClientError NetworkError OSError "
+     "EOFError APIConnectionError"),
+    ("timeout", "", "ServerTimeoutError TimeoutError TimeoutException APITimeoutError"),
+    ("timeout", "nothing came for too long", "SocketTimeoutError"),
+    ("body", None, "ClientResponseError HttpProcessingError RemoteProtocolError TooLargeError"),
+    ("encoding", "the body was not compressed as it said", "DecodingError"),
+    ("address", None, "InvalidURL NonHttpUrlClientError RedirectClientError TooManyRedirects UnsupportedProtocol"),
+    ("client", None, "LocalProtocolError WSServerHandshakeError WSMessageTypeError ValueError"),
+)  # fmt: skip
+EXCEPTIONS = {name: (line, says) for line, says, names in _ROWS for name in names.split()}
 """Exception class of aiohttp, its SOCKS companion, httpx or the system, by name since releases differ in which they
-have → what the line did. "late": no connection in time."""
+have → what the line did, and how that is said where the exception's own words do not."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 """What the TLS library says where the other side speaks plain HTTP."""
 
 
-def _read(error: BaseException, line: Line | Literal["late"]) -> Fault:
+def _read(error: BaseException, line: Line, says: str | None) -> Fault:
     causes = list(_causes(error))
-    if line == "late":
-        return Fault(line="unreachable", message="it could not be made in time")
-    if line == "timeout":
-        return Fault(line="timeout", message=tidy(str(error)) if type(error).__name__ == "StalledError" else "")
-    if line == "proxy":
-        return _proxy_said(error, causes)
-    if line in ("address", "client"):
-        return Fault(line=line, message=tidy(str(error)))
     told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
-    if line == "encoding" or "ContentEncodingError" in told or "content-encoding" in told:
-        return Fault(line="encoding", message="the body was not compressed as it said")
-    if line == "body" and not re.search("ClientPayloadError|disconnected|closed connection", told):
-        return Fault(line="body", message=_words(error))
-    # The most telling cause decides, and speaks.
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
-        line = "certificate"
-    elif any(isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS for cause in causes):
-        line = "no tls"
-    elif any(isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN for cause in causes):
-        line = "unknown host"
-    return Fault(line="connection" if line == "body" else line, message=_last_words(causes))
-
-
-def _proxy_said(error: BaseException, causes: list[BaseException]) -> Fault:
-    # Its own text repeats the proxy's address.
-    status = getattr(error, "status", None) or int((re.match(r"\d{3}\b", str(error)) or "0")[0])
-    if not status:  # a SOCKS proxy
-        return Fault(line="unreachable", message=_last_words(causes))
-    message = str(getattr(error, "message", "")) or str(error)[4:]
-    return Fault(status=status, line="proxy", message=f"the proxy answered {status} {tidy(message)}".rstrip())
+    if line == "proxy":
+        # Its own text repeats the proxy's address.
+        status = getattr(error, "status", None) or int((re.match(r"\d{3}\b", str(error)) or "0")[0])
+        if status:
+            message = tidy(str(getattr(error, "message", "")) or str(error)[4:])
+            return Fault(status=status, line="proxy", message=f"the proxy answered {status} {message}".rstrip())
+        line = "unreachable"  # a SOCKS proxy
+    elif "ContentEncodingError" in told or "content-encoding" in told:
+        line, says = EXCEPTIONS["DecodingError"]
+    elif line == "body" and ("disconnected" in told or "closed connection" in told):
+        line = "connection"
+    if line in ("unreachable", "connection"):
+        # The most telling cause decides.
+        for cause in causes:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                line = "certificate"
+            elif isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS:
+                line = "no tls"
+            elif isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
+                line = "unknown host"
+    return Fault(line=line, message=_words(causes) if says is None else says)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -167,19 +158,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
 
 
-def _last_words(causes: list[BaseException]) -> str:
-    """The innermost cause that says something, with its kind where it says nothing."""
-    inner = causes[1:] or causes
-    said = next((words for cause in reversed(inner) if (words := _words(cause))), "")
-    return said or type(inner[-1]).__name__
-
-
-def _words(error: BaseException) -> str:
-    """What the error says; of a half-read response nothing, since the client would print its own objects."""
-    message = getattr(error, "message", None)
-    if message is None or isinstance(message, str):
-        return tidy(message or str(error))
-    return "the server closed the connection"
+def _words(causes: list[BaseException]) -> str:
+    """What the innermost cause says that says something; else its kind."""
+    for cause in reversed(causes):
+        message = getattr(cause, "message", None) or str(cause)
+        # Of a half-read response the client would print its own objects.
+        if said := tidy(message) if isinstance(message, str) else "the server closed the connection":
+            return said
+    return type(causes[-1]).__name__
 
 
 def located(
@@ -196,25 +182,18 @@ def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, st
     kept: dict[str, str] = {}
     for name, value in headers.items():
         lower = name.lower()
-        if lower not in _KEPT and not lower.startswith(_KEPT_FAMILIES):
-            continue
-        if len(kept) == 40:
-            break
-        tidied = len(value) <= LONGEST_HEADER and value.isascii() and value.isprintable()
-        kept[lower[:LONGEST_HEADER]] = value if tidied else printable(value, LONGEST_HEADER)
-    all_values = "\n".join(kept.values())
-    if _KEY_LIKE.search(all_values) or endpoint.key.get_secret_value()[:6] in all_values:
-        kept = {name: scrubbed(value, endpoint) for name, value in kept.items()}
+        if (lower in _KEPT or lower.startswith(_KEPT_FAMILIES)) and len(kept) < 40:
+            plain = len(value) <= LONGEST_HEADER and value.isascii() and value.isprintable()
+            kept[lower[:LONGEST_HEADER]] = scrubbed(value if plain else printable(value, LONGEST_HEADER), endpoint)
     return kept
 
 
 def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
     """The reply as it may be written to a file: servers that repeat a request's head repeat its key."""
-    key = endpoint.key.get_secret_value()
-    changed: dict[str, Any] = {}
+    key, changed = endpoint.key.get_secret_value(), dict[str, Any]()
     if endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET:
-        told = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
-        changed = {name: said.replace(key, "***") for name, said in told.items() if said and key in said}
+        texts = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
+        changed = {name: said.replace(key, "***") for name, said in texts.items() if said and key in said}
     for name, said in (("model", reply.model), ("provider", reply.provider)):
         if said not in (None, endpoint.model):
             changed[name] = scrubbed(str(said), endpoint)
@@ -226,6 +205,6 @@ def scrubbed(said: str, endpoint: Endpoint) -> str:
     key = endpoint.key.get_secret_value()
     if endpoint.key_source != "none":
         said = said.replace(key, "***")
-        if len(key) >= SHORTEST_SECRET:
+        if len(key) >= SHORTEST_SECRET and (key[:6] in said or key[-6:] in said):
             said = re.sub(rf"\S*({re.escape(key[:6])}|{re.escape(key[-6:])})\S*", "***", said)
     return _KEY_LIKE.sub("***", said)

@@ -1,182 +1,151 @@
-"""A chat message of a server's: what in it is the answer, what are thoughts, what is a refusal. And the body that an
-event stream comes to, where one was sent though none was asked for.
+"""A chat message of a server's: what in it is the answer, what are thoughts, what is a refusal; and the body that the
+events of a stream come to, where one was sent for a plain request.
 
 Pure. What a model says in parts, or writes as the call of a tool that it was never offered, is its answer all the same.
-What servers get wrong in streams is forgiven: no blank lines, no space behind `data:`, pings, a whole completion before
-or among the events.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from attunebench.text import encodable
 
-_ANSWERING = frozenset((None, "", "text", "output_text", "message", "answer"))
+_ANSWERING = (None, "", "text", "output_text", "message", "answer")
 """Types of parts that are the answer; whatever else holds a text is thought, or a tool's."""
+_TEXTS = ("text", "value", "thinking", "summary", "refusal")
+_ARGUMENTS = ("arguments", "parameters", "input", "args")
 _LINES = re.compile(r"\r\n|\n|\r")
 _DECODER = json.JSONDecoder(strict=False)
 DONE = "[DONE]"
-_GIVEN = ("arguments", "parameters", "input", "args")
 
 
-class Content(NamedTuple):
-    """A message's content; each None where there is none."""
+def decoded(text: str) -> Any:
+    """The JSON value that a text is, control characters in its texts or not. Raises ValueError."""
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
-    answer: str | None
-    thoughts: str | None = None
-    refusal: str | None = None
 
-
-def read_content(content: Any) -> Content:
-    """The text parts of each kind in order."""
+def read_content(content: Any) -> tuple[str | None, str | None, str | None]:
+    """The answer, the thoughts and the refusal in a message's content; each None where there is none."""
     if isinstance(content, str):
-        return Content(encodable(content))
-    if isinstance(content, Mapping) and "text" not in content and "type" not in content:
-        return Content(encodable(json.dumps(content, ensure_ascii=False)) if content else None)
+        return encodable(content), None, None
+    if isinstance(content, Mapping) and content.keys().isdisjoint(("text", "type")):
+        content = _as_text(content)
     answer, thoughts, refusals = list[str](), list[str](), list[str]()
     for part in content if isinstance(content, list) else [content]:
-        if not isinstance(part, Mapping):
-            answer += [part] if isinstance(part, str) else []
-        elif part.get("type") == "refusal":
-            refusals.append(_deep_text(part.get("refusal")) or _deep_text(part.get("text")) or "refused")
-        elif part.get("type") == "tool_use":
-            answer.append(_arguments(part.get("input")))
-        elif part.get("type") in _ANSWERING and part.get("thought") is not True:
-            answer.append(_deep_text(part.get("text")))
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "refusal":
+            refusals.append(_deep_text(part) or "refused")
+        elif kind == "tool_use":
+            answer.append(_as_text(part.get("input")))
+        elif kind in _ANSWERING and not (isinstance(part, Mapping) and part.get("thought") is True):
+            answer.append(_deep_text(part))
         else:
-            thoughts.append(_deep_text(part.get("thinking")) or _deep_text(part.get("text")))
-    texts = "".join(answer), "\n".join(filter(None, thoughts)), "\n".join(refusals)
-    return Content(*(encodable(text) or None for text in texts))
+            thoughts.append(_deep_text(part))
+    said, thought, refused = (encodable("".join(texts)) or None for texts in (answer, thoughts, refusals))
+    return said, thought, refused
 
 
 def reasoning_of(message: Mapping[str, Any]) -> str | None:
     """The thoughts that stand in fields of their own."""
-    for name in ("reasoning", "reasoning_content"):
-        if (said := _deep_text(message.get(name))).strip():
-            return encodable(said)
-    details = message.get("reasoning_details")
-    steps = [step for step in details if isinstance(step, Mapping)] if isinstance(details, list) else []
-    texts = [_deep_text(step.get("text")) or _deep_text(step.get("summary")) for step in steps]
-    return encodable("\n".join(text for text in texts if text.strip())) or None
+    texts = (_deep_text(message.get(name)) for name in ("reasoning", "reasoning_content", "reasoning_details"))
+    return next((encodable(text) for text in texts if text.strip()), None)
 
 
 def arguments_in(message: Mapping[str, Any]) -> str | None:
     """What a message hands to tools: no tool was offered, so it is the answer in the form of a call."""
-    calls = message.get("tool_calls")
-    listed = calls if isinstance(calls, list) else [calls]
-    functions = [call.get("function", call) for call in listed if isinstance(call, Mapping)]
-    functions.append(message.get("function_call"))
+    calls = [*_listed(message.get("tool_calls")), message.get("function_call")]
+    functions = [call.get("function", call) for call in calls if isinstance(call, Mapping)]
     named = [each for each in functions if isinstance(each, Mapping)]
-    said = [next((_arguments(each[name]) for name in _GIVEN if each.get(name)), "") for each in named]
-    return encodable("\n".join(filter(None, said))) or _arguments(message.get("parsed")) or None
+    said = [next((_as_text(each[name]) for name in _ARGUMENTS if each.get(name)), "") for each in named]
+    return encodable("\n".join(filter(None, said))) or _as_text(message.get("parsed")) or None
 
 
-def _arguments(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) if value else ""
-
-
-def _deep_text(value: Any, depth: int = 3) -> str:
-    """A text, or those in a part or a list of parts, each under `text` or `value`."""
-    if isinstance(value, str) or not depth:
-        return value if isinstance(value, str) else ""
-    if isinstance(value, Mapping):
-        return _deep_text(value.get("text", value.get("value")), depth - 1)
-    return "".join(_deep_text(each, depth - 1) for each in value) if isinstance(value, list) else ""
+def first_choice(body: Any) -> Mapping[str, Any] | None:
+    """The first choice of a completion or a chunk of one, or None."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    return next((each for each in _listed(choices) if isinstance(each, Mapping)), None)
 
 
 def body_of_stream(text: str) -> Any:
-    """The body that the events of a stream come to. Raises ValueError where it is no stream, or was cut."""
-    chunks = _Chunks()
-    for payload in _payloads(text.lstrip()):
-        if payload == DONE:
-            chunks.done = True
-        elif isinstance(payload, Mapping) and (whole := chunks.take(payload)) is not None:
-            return whole
-    return chunks.body()
-
-
-def _payloads(text: str) -> Iterator[Any]:
-    """What the events say: JSON values and the last word. A value may go over several lines of data."""
-    if text.startswith("{"):
-        value, end = _DECODER.raw_decode(text)
-        text = text[end:]
-        yield value
-    waiting = ""
-    for line in _LINES.split(text):
-        name, colon, said = line.partition(":")
-        if not line.strip():
-            waiting = ""
-        elif line.lstrip().startswith("{"):
-            yield _DECODER.decode(line.strip())
-        elif colon and name.strip().lower() == "data":
-            waiting = f"{waiting}\n{said}".strip()
-            with suppress(ValueError):
-                yield DONE if waiting == DONE else _DECODER.decode(waiting)
-                waiting = ""
-        elif not colon or name.strip().lower() not in ("", "event", "id", "retry"):
-            raise ValueError("no event stream")
-    if waiting:
-        raise ValueError("the stream was cut")
-
-
-@dataclass(slots=True)
-class _Chunks:
-    """The first choice of a stream, as far as it has come."""
-
-    done: bool = False
-    seen: bool = False
-    finish_reason: Any = None
-    texts: dict[str, list[str]] = field(default_factory=dict)
-    calls: dict[Any, list[str]] = field(default_factory=dict)
-    around: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, payload: Mapping[str, Any]) -> Any:
-        """Add an event; a body where it is one by itself: an error, or a whole completion."""
-        listed = payload.get("choices")
-        choices = [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
-        choice = next((each for each in choices if each.get("index") in (None, 0)), None)
-        says_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
-        if choice is None and (says_error or ("code" in payload and isinstance(payload.get("message"), str))):
-            return payload
+    """The body that the events of a stream come to; an event that is one by itself, as an error or a whole completion
+    is. Raises ValueError where it is no stream, or was cut."""
+    events = [event for line in _LINES.split(text) if (event := _event(line)) is not None]
+    payloads = [event for event in events if isinstance(event, Mapping)]
+    choices = list[Mapping[str, Any]]()
+    for payload in payloads:
+        choice = first_choice(payload)
+        if choice is None:
+            if _is_error(payload):
+                return payload
         # Some end with a chunk that has an empty message beside its delta.
-        if choice is not None and (choice.get("error") or (choice.get("message") and not self.texts)):
+        elif choice.get("error") or (choice.get("message") and "delta" not in choice):
             return payload
-        for name in ("id", "model", "provider", "usage"):
-            if payload.get(name):
-                self.around[name] = payload[name]
-        if choice is not None:
-            self.seen = True
-            self.finish_reason = choice.get("finish_reason") or self.finish_reason
-            delta = choice.get("delta")
-            self._add(delta if isinstance(delta, Mapping) else {"content": choice.get("text")})
-        return None
+        elif choice.get("index") in (None, 0):
+            choices.append(choice)
+    finish_reason = next((each["finish_reason"] for each in reversed(choices) if each.get("finish_reason")), None)
+    if not choices or not (finish_reason or DONE in events):
+        raise ValueError("the stream was cut")
+    around = {
+        name: payload[name] for payload in payloads for name in ("model", "provider", "usage") if payload.get(name)
+    }
+    return {**around, "choices": [{"message": _message_of(choices), "finish_reason": finish_reason}]}
 
-    def _add(self, delta: Mapping[str, Any]) -> None:
+
+def _event(line: str) -> Any:
+    """What a line of a stream says: a JSON value, the last word, or None. Some leave out `data:`."""
+    name, colon, said = line.partition(":")
+    if line.lstrip().startswith("{"):
+        return decoded(line.strip())
+    if colon and name.strip().lower() == "data":
+        said = said.strip()
+        return said if said == DONE else decoded(said) if said else None
+    if line.strip() and (not colon or name.strip().lower() not in ("", "event", "id", "retry")):
+        raise ValueError("no event stream")
+    return None
+
+
+def _is_error(payload: Mapping[str, Any]) -> bool:
+    says_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
+    return bool(says_error) or ("code" in payload and isinstance(payload.get("message"), str))
+
+
+def _message_of(choices: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The message that the chunks of one choice come to."""
+    texts: dict[str, list[Any]] = {"content": []}
+    calls: dict[str, str] = {}
+    for choice in choices:
+        delta = choice.get("delta")
+        delta = delta if isinstance(delta, Mapping) else {"content": choice.get("text")}
         for name in ("content", "reasoning", "reasoning_content", "refusal"):
-            for part in delta[name] if isinstance(delta.get(name), list) else [delta.get(name)]:
-                thinks = isinstance(part, Mapping) and part.get("type") not in (None, "text", "output_text")
-                said = part.get("text") if isinstance(part, Mapping) else part
-                if isinstance(said, str):
-                    self.texts.setdefault("reasoning" if thinks else name, []).append(said)
-        calls = delta.get("tool_calls") or ([delta["function_call"]] if delta.get("function_call") else [])
-        for place, call in enumerate(calls if isinstance(calls, list) else []):
-            function = call.get("function", call) if isinstance(call, Mapping) else {}
+            texts.setdefault(name, []).extend(_listed(delta.get(name)))
+        for place, call in enumerate([*_listed(delta.get("tool_calls")), delta.get("function_call")]):
+            function = call.get("function", call) if isinstance(call, Mapping) else None
             said = function.get("arguments") if isinstance(function, Mapping) else None
             if isinstance(said, str):
-                self.calls.setdefault(call.get("index", place), []).append(said)
+                index = str(call.get("index", place))
+                calls[index] = calls.get(index, "") + said
+    message: dict[str, Any] = {name: parts if name == "content" else _deep_text(parts) for name, parts in texts.items()}
+    return {**message, "tool_calls": [{"function": {"arguments": said}} for said in calls.values()]}
 
-    def body(self) -> dict[str, Any]:
-        """The answer as a plain request would have got it."""
-        if not self.seen or not (self.done or self.finish_reason):
-            raise ValueError("the stream was cut")
-        message: dict[str, Any] = {"role": "assistant", "content": None}
-        message |= {name: "".join(parts) for name, parts in self.texts.items()}
-        if self.calls:
-            message["tool_calls"] = [{"function": {"arguments": "".join(parts)}} for parts in self.calls.values()]
-        return {**self.around, "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}]}
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) if value else ""
+
+
+def _deep_text(value: Any, depth: int = 4) -> str:
+    """A text, or those in a part or a list of parts."""
+    if isinstance(value, str) or not depth:
+        return value if isinstance(value, str) else ""
+    if isinstance(value, Mapping):
+        return _deep_text(next((value[name] for name in _TEXTS if value.get(name)), ""), depth - 1)
+    return "".join(_deep_text(each, depth - 1) for each in value) if isinstance(value, list) else ""

@@ -12,6 +12,7 @@ import re
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
@@ -46,10 +47,6 @@ _KEPT_ALIVE = 4.0
 """Seconds that an idle connection is kept: many servers close theirs after 5, and a request that crosses it is lost."""
 _LONGEST_HEADER = 64 * 1024
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
-
-
-class StalledError(asyncio.TimeoutError):
-    """A body began and did not go on."""
 
 
 class TooLargeError(ValueError):
@@ -95,7 +92,14 @@ def route_to(endpoint: Endpoint) -> Route:
             f"{variable} holds no address of a proxy such as http://proxy.example:3128; mend or unset it."
         )
     if parts.scheme in _SOCKS:
-        return Route(certificates, _socks(variable, parts))
+        if aiohttp_socks is None:
+            raise ConfigurationError(
+                f"{variable} names a SOCKS proxy, for which `pip install aiohttp-socks` is needed; "
+                "or name an HTTP proxy, or unset the variable."
+            )
+        if parts.port is None:
+            raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
+        return Route(certificates, f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}")
     password = {}
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode("utf-8", "replace")
@@ -107,59 +111,33 @@ def route_to(endpoint: Endpoint) -> Route:
     return Route(certificates, headers=password, options=options)
 
 
-def _socks(variable: str, parts: SplitResult) -> str:
-    """The proxy's address in the form that the package for it reads."""
-    if aiohttp_socks is None:
-        raise ConfigurationError(
-            f"{variable} names a SOCKS proxy, for which `pip install aiohttp-socks` is needed; "
-            "or name an HTTP proxy, or unset the variable."
-        )
-    if parts.port is None:
-        raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
-    return f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}"
-
-
 def _proxy_setting(url: str) -> tuple[str, str]:
     """The variable that names the proxy for this address, and its value; two empty texts where there is none."""
-    parts = urlsplit(url)
+    parts, proxies = urlsplit(url), getproxies()
     if proxy_bypass(parts.netloc) or _is_excepted(parts, getproxies_environment().get("no", "")):
         return "", ""
-    proxies = getproxies()
     kind = parts.scheme if proxies.get(parts.scheme) else "all"
     value = (proxies.get(kind) or "").strip()
-    names = (f"{kind}_proxy", f"{kind}_PROXY".upper())
-    variable = next(filter(os.environ.get, names), "The system's proxy setting")
+    variable = next(filter(os.environ.get, (f"{kind}_proxy", f"{kind}_PROXY".upper())), "The system's proxy setting")
     return variable, value if "://" in value or not value else f"http://{value}"
 
 
 def _is_excepted(url: SplitResult, no_proxy: str) -> bool:
     """Whether NO_PROXY names it: names with their subdomains, `*`, addresses and networks, with a port or without."""
-    host = (url.hostname or "").rstrip(".")
-    port = url.port or (443 if url.scheme == "https" else 80)
+    host, port = (url.hostname or "").rstrip("."), url.port or (443 if url.scheme == "https" else 80)
     for entry in re.split(r"[,\s]+", no_proxy.lower()):
-        bracketed = re.fullmatch(r"\[([^]]*)\](?::(\d+))?|([^:]*):(\d+)", entry)
-        name = (bracketed[1] or bracketed[3] or "") if bracketed else entry
-        its_port = (bracketed[2] or bracketed[4]) if bracketed else None
+        with_port = re.fullmatch(r"\[([^]]*)\](?::(\d+))?|([^:]*):(\d+)", entry)
+        name = (with_port[1] or with_port[3] or "") if with_port else entry
+        its_port = (with_port[2] or with_port[4]) if with_port else None
         if not name or (its_port and int(its_port) != port):
             continue
-        if (within := _is_in_network(host, name)) is None:
-            within = fnmatchcase(host, name) or fnmatchcase(host, f"*.{name.removeprefix('*').strip('.')}")
-        if within:
+        with suppress(ValueError):  # one of the two is a name
+            address = ip_address(host.partition("%")[0])
+            if (getattr(address, "ipv4_mapped", None) or address) in ip_network(name, strict=False):
+                return True
+        if fnmatchcase(host, name) or fnmatchcase(host, f"*.{name.removeprefix('*').strip('.')}"):
             return True
     return False
-
-
-def _is_in_network(host: str, name: str) -> bool | None:
-    """None where the name is no network and no address."""
-    try:
-        network = ip_network(name, strict=False)
-    except ValueError:
-        return None
-    try:
-        address = ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address) in network
 
 
 def _certificates() -> ssl.SSLContext:
@@ -185,9 +163,10 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
 
     It keeps no cookies and reads neither proxy variables nor a netrc file: the route has said what is to be known.
     """
-    tcp = partial(aiohttp.TCPConnector, ttl_dns_cache=300)
-    connect = partial(aiohttp_socks.ProxyConnector.from_url, route.socks) if route.socks else tcp
-    connector = connect(limit=connections, ssl=route.certificates or True, keepalive_timeout=_KEPT_ALIVE)
+    socks = route.socks and partial(aiohttp_socks.ProxyConnector.from_url, route.socks)
+    connector = (socks or partial(aiohttp.TCPConnector, ttl_dns_cache=300))(
+        limit=connections, ssl=route.certificates or True, keepalive_timeout=_KEPT_ALIVE
+    )
     connector._factory = partial(_Handler, loop=asyncio.get_running_loop())
     return aiohttp.ClientSession(
         connector=connector,
@@ -200,10 +179,12 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
 
 
 class _Handler(ResponseHandler):
-    """Reads a head that gives the same Content-Length twice, which some gateways send and aiohttp's parser refuses."""
+    """Waits `IDLE` seconds for more of an answer that has begun. Reads a head that gives the same Content-Length twice,
+    which some gateways send and aiohttp's parser refuses."""
 
     def data_received(self, data: bytes) -> None:
         if data.startswith(b"HTTP/1."):
+            self.read_timeout = IDLE
             head, end, rest = data.partition(b"\r\n\r\n")
             lines = head.split(b"\r\n")
             lengths = [line for line in lines if line[:15].lower() == b"content-length:"]

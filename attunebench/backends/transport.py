@@ -102,13 +102,15 @@ class HttpClient(httpx2.AsyncClient):
         headers |= self._sent_headers
         if request.headers.get("Accept-Encoding") == "identity":
             headers["Accept-Encoding"] = "identity"
-        method, url, options = request.method, str(request.url), self._route.options
-        answer = await self._session.request(method, url, data=content, headers=headers, timeout=timeout, **options)
+        answer = await self._session.request(
+            request.method, str(request.url), data=content, headers=headers, timeout=timeout, **self._route.options
+        )
+        most = None if total is None and answer.status < 300 else session.MOST_BYTES
         response = httpx2.Response(
             answer.status,
             # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
             headers=[(name, value) for name, value in answer.raw_headers if name.lower() != b"content-encoding"],
-            stream=_Body(answer, None if total is None and answer.status < 300 else session.MOST_BYTES),
+            stream=_Body(answer, most),
             extensions={"encoding": answer.headers.get("Content-Encoding")},
             request=request,
         )
@@ -127,24 +129,15 @@ class HttpClient(httpx2.AsyncClient):
 
 
 class _Body(httpx2.AsyncByteStream):
-    """A response's bytes. Raises StalledError after `IDLE` seconds without any, TooLargeError beyond `most`."""
+    """A response's bytes. Raises TooLargeError beyond `most`."""
 
     def __init__(self, answer: aiohttp.ClientResponse, most: int | None) -> None:
         self._answer = answer
         self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        content, clock, size = self._answer.content, asyncio.get_running_loop().time, 0
-        while not content.at_eof():
-            # What has arrived is taken as it is: waiting for it costs a task where Python is older than 3.12.
-            if not (part := content.read_nowait()):
-                start = clock()
-                try:
-                    part = await asyncio.wait_for(content.readany(), session.IDLE)
-                except asyncio.TimeoutError as error:
-                    if clock() - start < session.IDLE:  # the whole try's time is over
-                        raise
-                    raise session.StalledError(f"no byte for {session.IDLE:.0f} s") from error
+        size = 0
+        async for part in self._answer.content.iter_any():
             size += len(part)
             if self._most is not None and size > self._most:
                 raise session.TooLargeError(f"the body is larger than {self._most >> 20} MB")
@@ -159,13 +152,12 @@ def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
     try:
         body = request.content
     except httpx2.RequestNotRead:
-        return _pieces(request), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
+        return _pieces(request.stream), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
     return (body if len(body) < _LARGE else BytesIO(body)) or None, {"Content-Type": "application/json"} if body else {}
 
 
-async def _pieces(request: httpx2.Request) -> AsyncIterator[bytes]:
+async def _pieces(file: Any) -> AsyncIterator[bytes]:
     """A file on its way; an answer that is there before all is sent is heard between two pieces."""
-    assert isinstance(request.stream, httpx2.AsyncByteStream)
-    async for piece in request.stream:
+    async for piece in file:
         yield piece
         await asyncio.sleep(0)

@@ -14,27 +14,31 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pydantic import TypeAdapter
+
 LONGEST_SENSIBLE = 7 * 86400.0
 """Seconds: a reset further away than this is misread, and none."""
 UNSURE = 120.0
 """Seconds at most for a reset of which nobody says that it is the one to wait for."""
-_RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
-_EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
-_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
-_PART = r"(\d+(?:\.\d+)?) ?(ms|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])"
-_DURATION = rf"(?:{_PART},? ?(?:and )?)+"
-_SAID = re.compile(
-    r"\b(retry|again|wait|resets?|retrying|available|back)\b"
-    rf"( (your request|again|after|in|for|at least|about|another))* ?{_DURATION}",
-    re.I,
-)
-_CLOCK = re.compile(r"(\d{1,3}):(\d\d):(\d\d)")
-_SAID_IN_CHINESE = re.compile(r"(\d+(?:\.\d+)?) ?(毫秒|秒|分钟|个?小时|天)[钟之]?(?:后|以后)")
-_CHINESE_UNITS = {"毫秒": 0.001, "秒": 1.0, "分钟": 60.0, "小时": 3600.0, "个小时": 3600.0, "天": 86400.0}
 WAIT_FIELDS: Mapping[str, float] = {
     "retryDelay": 1.0, "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001,
 }  # fmt: skip
 """Fields of an error's body that say how long to wait, and their unit where it is not said."""
+_RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
+_EPOCH = 1e9
+"""From here on a number is a moment rather than a duration."""
+_UNITS = {
+    "ms|毫秒": 0.001, "days?|d|天": 86400.0, "hours?|hrs?|h|个?小时": 3600.0, "minutes?|mins?|m|分钟": 60.0,
+    "seconds?|secs?|s|秒": 1.0,
+}  # fmt: skip
+_PART = r"(\d+(?:\.\d+)?) ?(?:{})(?![a-z])"
+_DURATION = rf"(?:{_PART.format('|'.join(_UNITS))},? ?(?:and )?)+"
+_SAID = re.compile(
+    r"\b(retry|again|wait|resets?|retrying|available|back)\b"
+    rf"( (your request|again|after|in|for|at least|about|another))* ?{_DURATION}|{_DURATION}[钟之]?以?后",
+    re.I,
+)
+_MOMENT, _SPAN = TypeAdapter(datetime), TypeAdapter(timedelta)
 
 
 def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
@@ -49,47 +53,20 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
     asked = retry_after(headers)
     if asked is None:
-        asked = _in_fields(metadata)
+        asked = next(filter(None, (_in_field(metadata.get(name), unit) for name, unit in WAIT_FIELDS.items())), None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
-        said = _in_sentence(message)
-        return _until_reset(headers) if said is None else said
+        said = _SAID.search(message)
+        asked = _sensible(_sum_of_parts(said[0])) if said else None
+        return _until_reset(headers) if asked is None else asked
     return asked
 
 
-def _in_fields(fields: Mapping[str, Any]) -> float | None:
-    """Seconds from a field of the error's body."""
-    for name, unit in WAIT_FIELDS.items():
-        if isinstance(said := fields.get(name), str | int | float) and not isinstance(said, bool):
-            number = _number(str(said))
-            seconds = _in_words(str(said)) if number is None else number * unit
-            if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE:
-                return seconds
-    return None
-
-
-def _in_sentence(message: str) -> float | None:
-    """Seconds from a sentence such as "Please try again in 7m12s" or "wait 39600 seconds", or None."""
-    seconds = 0.0
-    if said := _SAID.search(message):
-        seconds = _sum_of_parts(said[0])
-    elif chinese := _SAID_IN_CHINESE.search(message):
-        seconds = float(chinese[1]) * _CHINESE_UNITS[chinese[2]]
-    return seconds if 0 < seconds <= LONGEST_SENSIBLE else None
-
-
-def _in_words(text: str) -> float | None:
-    """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
-    text = text.strip()
-    if clock := _CLOCK.fullmatch(text):
-        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + int(clock[3])
-    text = re.sub(r"^p?(\d+d)?t?", r"\1", text, flags=re.I)
-    return _sum_of_parts(text) if re.fullmatch(_DURATION, text, re.I) else None
-
-
-def _sum_of_parts(text: str) -> float:
-    parts = re.findall(_PART, text.lower())
-    return sum(float(number) * (0.001 if unit == "ms" else _UNITS[unit[0]]) for number, unit in parts)
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds from `retry-after-ms` or `retry-after` (a number, a time, a date); None where there is no wait."""
+    milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
+    seconds = _until(headers.get("retry-after", ""), headers) if milliseconds is None else milliseconds / 1000
+    return seconds if seconds is not None and seconds > 0 else None
 
 
 def wait_in_words(seconds: float) -> str:
@@ -106,54 +83,60 @@ def day_ends_at(zone: str) -> float:
     return (datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo) - now).total_seconds()
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after` (a number, a time, a date); None where there is no wait."""
-    milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000 if milliseconds > 0 else None
-    seconds = _until(headers.get("retry-after", ""), headers)
-    return seconds if seconds is not None and seconds > 0 else None
-
-
 def _until_reset(headers: Mapping[str, str]) -> float | None:
     """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`: of several the one that is used
     up; where none says so, the longest up to `UNSURE`, since the day's limit is listed beside the minute's."""
-    waits: dict[bool, list[float]] = {True: [], False: []}
-    for name in filter(_RESET.match, headers):
-        seconds = _until(headers[name], headers)
-        if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE:
-            waits[_number(headers.get(name.replace("reset", "remaining"), "")) == 0].append(seconds)
-    if waits[True] or len(waits[False]) < 2:
-        return max(waits[True] or waits[False], default=None)
-    return min(max(waits[False]), UNSURE)
+    waits = [
+        (_number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
+        for name in filter(_RESET.match, headers)
+        if (seconds := _sensible(_until(headers[name], headers))) is not None
+    ]
+    is_used_up, seconds = max(waits, default=(True, None))
+    return seconds if seconds is None or is_used_up or len(waits) == 1 else min(seconds, UNSURE)
+
+
+def _in_field(value: Any, unit: float) -> float | None:
+    number = _number(str(value))
+    return _sensible(_in_words(str(value)) if number is None else number * unit)
+
+
+def _sensible(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0 < seconds <= LONGEST_SENSIBLE else None
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
     """Seconds until a moment, or those of a duration, by the server's clock where it shows it."""
-    number, now = _number(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
-    if number is None:
-        if (seconds := _in_words(value)) is not None:
-            return seconds
-        moment = _moment(value)
-        return (moment - now).total_seconds() if moment else None
-    if number < _EPOCH_SECONDS:
+    number = _number(value)
+    if number is not None and number < _EPOCH:
         return number
-    return number / (1000 if number >= _EPOCH_MILLISECONDS else 1) - now.timestamp()
+    if number is None and (seconds := _in_words(value)) is not None:
+        return seconds
+    moment, now = _moment(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
+    return (moment - now).total_seconds() if moment else None
+
+
+def _in_words(text: str) -> float | None:
+    """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
+    with suppress(ValueError):
+        return _SPAN.validate_python(text.strip()).total_seconds()
+    return _sum_of_parts(text) if re.fullmatch(_DURATION, text.strip(), re.I) else None
+
+
+def _sum_of_parts(text: str) -> float:
+    parts = ((re.findall(_PART.format(unit), text, re.I), seconds) for unit, seconds in _UNITS.items())
+    return sum(float(number) * seconds for numbers, seconds in parts for number in numbers)
 
 
 def _number(text: str) -> float | None:
-    try:
-        number = float(text.strip())
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    with suppress(ValueError):
+        return number if math.isfinite(number := float(text.strip())) else None
+    return None
 
 
 def _moment(text: str) -> datetime | None:
-    # Python before 3.11 reads neither a Z nor fractions of any other length than its own.
-    iso = re.sub("[Zz]$", "+00:00", re.sub(r"\.\d+", "", text.strip()))
-    for read, said in ((datetime.fromisoformat, iso), (parsedate_to_datetime, text)):
+    """A time in ISO's form, as a header's date, or in seconds or milliseconds since 1970."""
+    for read in (_MOMENT.validate_python, parsedate_to_datetime):
         with suppress(ValueError, TypeError, IndexError, OverflowError):
-            date = read(said)
-            return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+            moment = read(text.strip())
+            return moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return None

@@ -17,7 +17,14 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.messages import arguments_in, body_of_stream, read_content, reasoning_of
+from attunebench.backends.messages import (
+    arguments_in,
+    body_of_stream,
+    decoded,
+    first_choice,
+    read_content,
+    reasoning_of,
+)
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
@@ -25,7 +32,6 @@ from attunebench.text import encodable, printable
 
 LONGEST_NAME = 4096
 """Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
-_DECODER = json.JSONDecoder(strict=False)
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
 _MOST_TOKENS = 1e12 - 1
 """A count beyond this measures nothing and would swamp every sum that it goes into."""
@@ -38,8 +44,6 @@ _CODE_KEYS = ("code", "Code", "type", "status", "status_code", "error_code", "er
 _ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "done_reason")
 _TEXTS = ("response", "text", "generated_text", "output_text")
 """Under which servers without choices give an answer."""
-_BESIDE = ("model", "provider", "usage")
-"""What may stand beside a wrapped completion."""
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
@@ -55,51 +59,42 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 def parse_body(content: bytes) -> Any:
     """The JSON value in a body, in any Unicode encoding, behind a BOM or not. Raises ValueError (cut, HTML …)."""
-    try:
-        return _DECODER.decode(text_of(content))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return decoded(_text_of(content))
 
 
 def parse_answer(content: bytes) -> Any:
     """As `parse_body`, and the body that an event stream comes to where one was sent for a plain request."""
+    text = _text_of(content)
     try:
-        return parse_body(content)
+        return decoded(text)
     except ValueError:
-        return body_of_stream(text_of(content))
+        return body_of_stream(text)
 
 
-def text_of(content: bytes) -> str:
-    """What the bytes of a body say; what cannot be decoded becomes U+FFFD."""
+def _text_of(content: bytes) -> str:
     encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
     return content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
 
 
 def completion_in(body: Any, depth: int = 3) -> Any:
-    """The completion in a body: under `data` or the like where a gateway wraps it, as the text of it, or the body."""
+    """The completion in a body: under `data` or the like where a gateway wraps it, as the text of it, or the body. One
+    that gives an answer without choices (Ollama's, or a text with its end or its tokens) gets them."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    if not isinstance(body, Mapping) or _has_choices(body) or says_something(body.get("error")) or not depth:
+    if not isinstance(body, Mapping) or first_choice(body) or says_something(body.get("error")) or not depth:
         return body
     for inner in body.values():
         if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
             with suppress(ValueError):
                 inner = parse_body(inner.encode("utf-8", "replace"))
         found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
-        if _has_choices(found):
-            return {**{name: body[name] for name in _BESIDE if name in body}, **found}
-    return _without_choices(body)
-
-
-def _without_choices(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A body that gives one answer without choices (Ollama's, or a text with its end or its tokens) as a completion."""
-    if not any(name in body for name in (*_ENDS, "usage", "done")):
-        return body
+        if first_choice(found):
+            return {**{name: body[name] for name in ("model", "provider", "usage") if name in body}, **found}
     message = body.get("message")
-    if isinstance(message, Mapping):
-        return {**body, "choices": [{**body, "message": message}]}
-    text = next((body[name] for name in _TEXTS if isinstance(body.get(name), str)), None)
-    return body if text is None else {**body, "choices": [{**body, "message": {"content": text}}]}
+    if not isinstance(message, Mapping):
+        message = next(({"content": body[name]} for name in _TEXTS if isinstance(body.get(name), str)), None)
+    ended = any(name in body for name in (*_ENDS, "usage", "done"))
+    return {**body, "choices": [{**body, "message": message}]} if ended and message is not None else body
 
 
 def says_something(error: Any) -> bool:
@@ -115,30 +110,25 @@ def says_something(error: Any) -> bool:
     return isinstance(error, int | float) and not math.isnan(error) and error != 0 and not 200 <= error < 300
 
 
-def _has_choices(body: Any) -> bool:
-    return isinstance(body, Mapping) and isinstance(body.get("choices"), list) and bool(body["choices"])
-
-
 def read_completion(body: Any) -> Reply | None:
     """The first choice of a chat completion; None where there is none to read."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(choice, Mapping):
+    choice = first_choice(body)
+    if choice is None:
         return None
-    given = (choice[name] for name in ("message", "delta", "text") if choice.get(name))
-    message = next(given, choice.get("message", choice.get("text")))
+    message = next((choice[name] for name in ("message", "delta", "text") if choice.get(name)), None)
+    if message is None:
+        message = choice.get("message", choice.get("text"))
     if isinstance(message, str):
         message = {"content": message}
     if not isinstance(message, Mapping):
         return None
-    said = read_content(message.get("content"))
-    usage = body.get("usage")
-    usage = usage if isinstance(usage, Mapping) else {}
+    answer, thoughts, refusal = read_content(message.get("content"))
+    usage = body["usage"] if isinstance(body.get("usage"), Mapping) else {}
     return Reply(
-        text=said.answer if said.answer and said.answer.strip() else arguments_in(message) or said.answer,
+        text=answer if answer and answer.strip() else arguments_in(message) or answer,
         finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
-        refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else said.refusal,
-        reasoning=reasoning_of(message) or said.thoughts,
+        refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else refusal,
+        reasoning=reasoning_of(message) or thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
         model=_name(body.get("model"), LONGEST_NAME),
@@ -160,10 +150,8 @@ def error_in(body: Any) -> Fault | None:
         code = verdict.get("status_code", verdict.get("code")) if isinstance(verdict, Mapping) else None
         if isinstance(verdict, Mapping) and str(code).lower() not in _NO_ERROR:
             return _described(verdict, body)
-    choices = body.get("choices")
-    if isinstance(choices, list) and choices:
-        error = choices[0].get("error") if isinstance(choices[0], Mapping) else None
-        return _described(error, {}) if says_something(error) else None
+    if choice := first_choice(body):
+        return _described(choice["error"], {}) if says_something(choice.get("error")) else None
     errors = body.get("errors")
     if says_something(errors):
         return _described(errors[0] if isinstance(errors, list) else errors, body)

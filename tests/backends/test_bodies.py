@@ -34,7 +34,6 @@ def events(*payloads: Any, before: str = "data: ", after: str = "\n\n") -> str:
 
 HALVES = (chunk({"role": "assistant", "content": ""}), chunk({"content": SAID[:7]}), chunk({"content": SAID[7:]}))
 LAST = {"choices": [], "usage": GOOD["usage"]}
-PRETTY = "\n".join(f"data: {line}" for line in json.dumps(chunk({"content": SAID}, "stop"), indent=1).split("\n"))
 STREAMS = {
     "chunks": events(*HALVES, chunk(finish="stop"), LAST, "[DONE]"),
     "no space": events(*HALVES, chunk(finish="stop"), LAST, "[DONE]", before="data:"),
@@ -47,7 +46,6 @@ STREAMS = {
     "an answer and then the end": f"{json.dumps(GOOD)}\n\ndata: [DONE]\n\n",
     "an answer as an event": events(GOOD, "[DONE]"),
     "lines of JSON": events(*HALVES, chunk(finish="stop"), LAST, before="", after="\n"),
-    "over several lines": f"{PRETTY}\n\n{events(LAST, '[DONE]')}",
     "parts": events(chunk({"content": [{"type": "text", "text": SAID}]}, "stop"), LAST, "[DONE]"),
     "errors of nulls": events(*({**each, "error": None} for each in HALVES), chunk(finish="stop"), LAST, "[DONE]"),
     "a byte order mark": "\ufeff" + events(*HALVES, chunk(finish="stop"), LAST, "[DONE]"),

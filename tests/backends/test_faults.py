@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import ssl
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from pydantic import SecretStr
 from attunebench.backends.caught import EXCEPTIONS, fault_of_error, fault_of_exception, located
 from attunebench.backends.faults import RULES, Fault, Rule, error_for, rule_for
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.session import CATCHABLE, StalledError, TooLargeError
+from attunebench.backends.session import CATCHABLE, TooLargeError
 from attunebench.backends.transport import CLIENT_ERRORS
 from attunebench.backends.wire import error_in_text
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
@@ -30,8 +31,13 @@ ENDPOINT = Endpoint("openrouter", "some/model", "https://host.example/v1", Secre
 
 def said(status: int, body: str, **changes: Any) -> Fault:
     headers = changes.pop("headers", {})
-    fault = fault_of_error(error_in_text(body.encode()), status=status, headers=headers, parsed=body[:1] in "{[")
-    return located(fault, ENDPOINT, answered=changes.get("answered", False), reask=changes.get("reask", 0))
+    fault = fault_of_error(error_in_text(body.encode()), status=status, parsed=body[:1] in "{[")
+    return located(
+        replace(fault, headers=headers),
+        ENDPOINT,
+        answered=changes.get("answered", False),
+        reask=changes.get("reask", 0),
+    )
 
 
 def raised(fault: Fault) -> AttuneBenchError:
@@ -262,7 +268,6 @@ def payload(cause: Exception) -> Exception:
         (TooLargeError("too large"), "body"),
         (HttpProcessingError(message="Bad status line"), "body"),
         (aiohttp.SocketTimeoutError("slow"), "timeout"),
-        (StalledError("no byte for 60 s"), "timeout"),
         (asyncio.TimeoutError(), "timeout"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,

@@ -259,7 +259,6 @@ def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
     [error] = ask(fake_server.url)
     assert isinstance(error, TransientError)
     assert "timeout" == error.kind
-    assert "no byte for" in str(error)
 
 
 def test_a_body_beyond_the_limit_is_not_read(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
