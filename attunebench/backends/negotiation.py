@@ -24,7 +24,6 @@ LimitName = Literal["max_tokens", "max_completion_tokens"]
 _OTHER_NAME: Mapping[LimitName, LimitName] = {
     "max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"
 }  # fmt: skip
-
 NOTES: Mapping[Concession, tuple[str, str]] = {
     "schema": ("response_format.json_schema", "not accepted"),
     "object": ("response_format.json_object", "not accepted"),
@@ -40,8 +39,9 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
 _REJECTING = frozenset((400, 404, 422, 500, 501))
 """Statuses that servers use for a parameter they do not take: also 404 (no route to a model that takes it) and 500."""
 _FORMAT = re.compile(r"response_format|json_(schema|object)|json (mode|schema)|structured output|grammar|guided", re.I)
-_TEMPERATURE = re.compile(r"\b(temperature|top_p)\b", re.I)
-_SEED = re.compile(r"\bseed\b", re.I)
+_PARAMETERS: Mapping[Literal["temperature", "seed"], str] = {
+    "temperature": r"(?i)\b(temperature|top_p)\b", "seed": r"(?i)\bseed\b"
+}  # fmt: skip
 _UNKNOWN = re.compile(
     r"un(supported|recogni[sz]ed|known|expected)|not (supported|permitted)|extra (input|field)s", re.I
 )
@@ -95,12 +95,13 @@ class Terms:
     def body(self, request: Request) -> dict[str, Any]:
         """The request's body without the model's name."""
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
-        chosen = {"temperature": request.temperature, "seed": request.seed}
         body: dict[str, Any] = {
             "messages": _folded(messages) if "system" in self.given_up else messages,
             _OTHER_NAME[self.limit_name] if "limit" in self.given_up else self.limit_name: self._limit(request),
-            **{name: value for name, value in chosen.items() if value is not None and name not in self.given_up},
         }
+        for name in _PARAMETERS:
+            if (value := getattr(request, name)) is not None and name not in self.given_up:
+                body[name] = value
         if self.rung == "schema":
             schema = {"name": f"attunebench_{request.call.kind}", "strict": True, "schema": request.call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -112,12 +113,9 @@ class Terms:
 
     def notes(self, request: Request) -> dict[str, Any]:
         """What was adapted of this request, for the record; not what it would not have had anyway."""
-        had = {
-            **dict.fromkeys(("schema", "object"), self.structured == "auto"),
-            "temperature": request.temperature is not None,
-            "seed": request.seed is not None,
-        }
-        notes = dict(NOTES[part] for part in sorted(self.given_up) if had.get(part, True))
+        lacked: set[Concession] = set() if self.structured == "auto" else {"schema", "object"}
+        lacked |= {name for name in _PARAMETERS if getattr(request, name) is None}
+        notes = dict(NOTES[part] for part in sorted(self.given_up - lacked))
         limit = self._limit(request)
         return notes | ({"max_tokens": f"{_LOWERED}{limit}"} if limit < request.max_tokens else {})
 
@@ -136,9 +134,8 @@ class Terms:
 
 def lowered_limit(notes: Mapping[str, Any]) -> int | None:
     """The limit in tokens that a reply with these notes had in place of the one asked for; None where there is none."""
-    said = str(notes.get("max_tokens", ""))
-    number = said.removeprefix(_LOWERED)
-    return int(number) if said.startswith(_LOWERED) and number.isdecimal() else None
+    lowered = re.fullmatch(rf"{_LOWERED}(\d+)", str(notes.get("max_tokens", "")))
+    return int(lowered[1]) if lowered else None
 
 
 def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any] | None) -> Terms:
@@ -183,8 +180,8 @@ def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
 
 def _may_adapt(fault: Fault) -> bool:
     """Whether the fault may be about a part of the request, rather than about money or what stands in the prompt."""
-    rejecting = fault.status in _REJECTING or (fault.status == 0 and fault.line == "error body")
-    return rejecting and rule_for(fault).outcome != "refused" and rule_for(fault).name not in ("money", "key wanted")
+    rule, rejecting = rule_for(fault), fault.status in _REJECTING or (fault.status == 0 and fault.line == "error body")
+    return rejecting and rule.outcome != "refused" and rule.name not in ("money", "key wanted")
 
 
 def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
@@ -194,10 +191,9 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
             return "schema" if terms.rung == "schema" else "object"
         if body["messages"][0]["role"] == "system" and wording.rejects_system_role(text):
             return "system"
-        if "temperature" in body and _TEMPERATURE.search(text):
-            return "temperature"
-        if "seed" in body and _SEED.search(text):
-            return "seed"
+        for name, pattern in _PARAMETERS.items():
+            if name in body and re.search(pattern, text):
+                return name
     if "stream" not in body and wording.speaks_of_streams_only(fault.text):
         return "stream"
     sent, other = next(names for names in _OTHER_NAME.items() if names[0] in body)
@@ -213,10 +209,8 @@ def _room(fault: Fault, terms: Terms, request: Request) -> int | None:
     if terms.ceiling is not None:
         return None
     message, limit = _GROUPED.sub("", fault.message), request.max_tokens
-    if ceiling := _CEILING.search(message):
-        room = int(ceiling.group(1) or ceiling.group(2))
-    else:
-        room = _left_for_answer(message, limit)
+    ceiling = _CEILING.search(message)
+    room = int(ceiling[1] or ceiling[2]) if ceiling else _left_for_answer(message, limit)
     return room if SMALLEST_LIMIT <= room < limit else None
 
 

@@ -12,9 +12,7 @@ from factory import make_conversation
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Reply, Request
-from attunebench.backends.baselines import BASELINES
-from attunebench.backends.baselines.lexicon import emotions_in
-from attunebench.backends.baselines.majority import OBSERVED_YES, WANTED_YES
+from attunebench.backends.baselines import BASELINES, OBSERVED_YES, WANTED_YES, emotions_in
 from attunebench.codebook import default_codebook
 from attunebench.constants import BINARY_QUESTION_TEXT, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations import read_conversation

@@ -13,7 +13,6 @@ import attunebench
 from attunebench import ModelSettings, RunSettings
 from attunebench.backends.base import Request
 from attunebench.backends.baselines import BASELINES
-from attunebench.backends.baselines.majority import Scene
 from attunebench.codebook import default_codebook
 from attunebench.conversations.bundled import demo_folder
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
@@ -56,12 +55,11 @@ def baseline_replies(
     baseline: str, mode: Mode = "default", *, strategy: PanasStrategy = "absolute", damaged: bool = False
 ) -> Replies:
     """What a built-in baseline says to every call of the bundled conversations; `damaged`: as real models say it."""
-    model = BASELINES[baseline][0]()
     replies: dict[Prompt, str | None] = {}
     for conversation in attunebench.load_conversations(demo_folder()):
         for call in plan_conversation(conversation, mode, default_codebook(), panas_strategy=strategy):
             request = Request(call, call.messages, 4096, 0.0, None, 60.0, conversation=conversation)
-            text: str | None = json.dumps(model.answer(Scene(request)))
+            text: str | None = json.dumps(BASELINES[baseline](request).answer())
             if damaged:
                 text = DAMAGES[len(replies) % len(DAMAGES)](str(text))
             replies[key_of(call)] = text

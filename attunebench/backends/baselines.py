@@ -1,0 +1,386 @@
+"""Built-in models that need no network: floors, simple rules, and the ceiling.
+
+They alone look at `Request.conversation`; their replies go the rest of the way like any model's text. The shape of an
+answer is `Majority`'s; the others put what they know better in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from attunebench import constants
+from attunebench.backends.base import Reply
+from attunebench.backends.prices import Prices
+from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.conversations import traits
+from attunebench.conversations.groups import NONE
+from attunebench.errors import UsageError
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS
+
+if TYPE_CHECKING:
+    from attunebench.backends.base import Request
+    from attunebench.conversations.schema import Letter, Panas
+    from attunebench.protocol.calls import YesNo
+
+# The constants of `Majority` are judgements about talks between a person and a chat model, written down before any data
+# was looked at, and are not fitted to data at hand: usual replies acknowledge, validate, mirror and ask; people mostly
+# want that, and do not want to be judged, alarmed, lectured or led elsewhere.
+
+OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
+"""What usual replies do; all else they do not."""
+WANTED_YES = OBSERVED_YES - {"B12"} | {"B16", "B503", "B504"}
+"""What people mostly want; all else they do not. A reply need not explain, but should adapt and leave readings open."""
+MIDDLE = 4
+"""The middle of every 1–7 scale."""
+GOOD = 5
+"""People rate the model they talked with a little above the middle."""
+TRAITS: dict[str, str | list[str] | int] = {
+    traits.DIAGNOSES: [NONE],
+    "who_5": traits.NOT_POOR,
+    **dict.fromkeys(("promis_anxiety", "promis_depression", "promis_sleep"), traits.BANDS[0]),
+    **dict.fromkeys(("aq_10", "asrs_6"), traits.NEGATIVE),
+    "tipi_extraversion": 9, "tipi_agreeableness": 10, "tipi_conscientiousness": 11, "tipi_stability": 10,
+    "tipi_openness": 11, "age": 30, "gender": traits.GENDERS[0], "education": traits.EDUCATION[2],
+    "english_proficiency": traits.ENGLISH[0],
+}  # fmt: skip
+"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
+rest is who takes part in studies on the web most often."""
+DRAFT = (
+    "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
+    "What has been the hardest part of it for you?"
+)
+SENTENCES = (
+    ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together."),
+    ("It makes sense that this stays with you.", "There are several sides to it.", "You know your situation best.",
+     "It may help to take one thing at a time."),
+    ("What would you like to happen next?", "What matters most to you here?", "I am here if you want to go on.",
+     "How are you with it today?"),
+)  # fmt: skip
+"""What `random` makes its drafts of."""
+MOST_TAGS = 3
+"""People label few emotions in a turn."""
+REACH = 3
+"""How many words before a phrase of the lexicon can negate or shade it."""
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+
+
+class Majority:
+    """`majority`: constant answers that are right most often in general. Looks at nothing but what is asked.
+
+    `turn` is the one that the call is about; None for the whole conversation, or where no conversation was given.
+    """
+
+    reasoning = "This answer comes from a built-in baseline, which gives no reasons."
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.conversation = request.conversation
+        turns = request.conversation.turns if request.conversation else ()
+        self.turn = next((turn for turn in turns if turn.number == request.call.turn), None)
+
+    def answer(self) -> dict[str, Any]:
+        """The answer object of the call, in the keys of the answer format (spec 3.2)."""
+        asked = self.request.call.asked
+        reasons = ["reasoning"] if asked.verbose and asked.kind != "judge" else []
+        if reasons and asked.kind == "review":
+            reasons += ["emotion_reasoning", "binary_reasoning"] if asked.questions else ["emotion_reasoning"]
+        return {**dict.fromkeys(reasons, self.reasoning), **self._items()}
+
+    def _items(self) -> dict[str, Any]:
+        asked = self.request.call.asked
+        if asked.kind == "draft":
+            return {"drafted_response": self.draft()}
+        if asked.kind == "review":
+            return {"emotion_tags": self.tags(), **self._judgements()}
+        if asked.kind == "binary_hp":
+            return self._judgements()
+        if asked.kind == "pairwise":
+            return {"pairwise_selections": {index: self.winner(index) for index in asked.comparisons}}
+        if asked.kind == "post":
+            changes = asked.panas in CHANGES
+            name = "predicted_panas_delta" if changes else "predicted_post_panas"
+            items = self.mood_change() if changes else self.mood()
+            return {name: {"items": items}, "conversation_wide": self.wide()}
+        if asked.kind == "profile":
+            return {PREDICTED_PROFILE: {trait.id: self.trait(trait) for trait in asked.traits}}
+        ratings = {name: self.rating(name) for name in RATINGS} if asked.rated else {}
+        # A judge looks at a draft, which none of the baselines reads: what would be liked is the best guess.
+        binary = {question: self.judgement(question, wanted=True) for question in asked.questions}
+        return {**ratings, "draft_binary_assessment": binary} if binary else ratings
+
+    def _judgements(self) -> dict[str, Any]:
+        questions = self.request.call.asked.questions
+        kinds = {"binary_om_assessment": False, "binary_human_prediction": True} if questions else {}
+        return {
+            kind: {question: self.judgement(question, wanted=wanted) for question in questions}
+            for kind, wanted in kinds.items()
+        }
+
+    def draft(self) -> str:
+        """A reply to the participant's message."""
+        return DRAFT
+
+    def tags(self) -> list[dict[str, Any]]:
+        """The emotions of the turn, as {emotion, intensity 1–7}."""
+        return []
+
+    def judgement(self, question: str, *, wanted: bool) -> YesNo:
+        """One binary question about the reply: whether it did it or, `wanted`, whether it would have been liked."""
+        return "yes" if question in (WANTED_YES if wanted else OBSERVED_YES) else "no"
+
+    def winner(self, index: str) -> Letter:
+        """The preferred side of one comparison; the letters say nothing about the variants."""
+        return "A"
+
+    def mood(self) -> dict[str, float]:
+        """Display name → 1–7 after the conversation, all twenty."""
+        return dict.fromkeys(PANAS_ITEMS, MIDDLE)
+
+    def mood_change(self) -> dict[str, float]:
+        """Display name → change from before to after, −6…6, all twenty."""
+        return dict.fromkeys(PANAS_ITEMS, 0)
+
+    def wide(self) -> dict[str, Any]:
+        """The answers about the whole conversation, by their keys in the answer format."""
+        return {
+            "q1_lookingFor": ["To help me understand or sort out my feelings"],
+            "q2_emotionClarity": "Clear and explicitly stated",
+            "q3_modelFit": "Mostly well-matched",
+            "q3_followUp_whatFeltOff": [],
+            "fourBranchScores": dict.fromkeys(BRANCHES, GOOD),
+        }
+
+    def rating(self, name: str) -> int:
+        """A judge's rating of a draft, 1–7."""
+        return MIDDLE
+
+    def trait(self, trait: traits.Trait) -> str | list[str] | int:
+        """One trait of the participant's profile: an answer of it, a list of them for groups, a number."""
+        return TRAITS[trait.id]
+
+
+class Random(Majority):
+    """`random`: uniform over the answers of each item, the same for the same seed and call in any order of calls."""
+
+    def _draw(self, item: str) -> random.Random:
+        # A text seeds the same generator on every platform and in every process, which a hash of a tuple would not.
+        return random.Random(f"{self.request.seed or 0}/{self.request.call.id}/{item}")
+
+    def draft(self) -> str:
+        rng = self._draw("draft")
+        return " ".join(rng.choice(sentences) for sentences in SENTENCES)
+
+    def tags(self) -> list[dict[str, Any]]:
+        rng = self._draw("tags")
+        emotions = rng.sample(PANAS_ITEMS, rng.randint(0, MOST_TAGS))
+        return [{"emotion": emotion, "intensity": rng.randint(1, 7)} for emotion in emotions]
+
+    def judgement(self, question: str, *, wanted: bool) -> YesNo:
+        answers: tuple[YesNo, YesNo] = ("yes", "no")
+        return self._draw(f"{question}/{wanted}").choice(answers)
+
+    def winner(self, index: str) -> Letter:
+        letters: tuple[Letter, Letter] = ("A", "B")
+        return self._draw(f"pairwise/{index}").choice(letters)
+
+    def mood(self) -> dict[str, float]:
+        rng = self._draw("mood")
+        return {item: rng.randint(1, 7) for item in PANAS_ITEMS}
+
+    def mood_change(self) -> dict[str, float]:
+        rng = self._draw("mood")
+        return {item: rng.randint(-6, 6) for item in PANAS_ITEMS}
+
+    def wide(self) -> dict[str, Any]:
+        rng = self._draw("wide")
+        fit = rng.choice(constants.Q3_OPTIONS)
+        return {
+            "q1_lookingFor": rng.sample(constants.Q1_OPTIONS, rng.randint(1, len(constants.Q1_OPTIONS))),
+            "q2_emotionClarity": rng.choice(constants.Q2_OPTIONS),
+            "q3_modelFit": fit,
+            "q3_followUp_whatFeltOff": rng.sample(constants.FOLLOW_UP_OPTIONS, rng.randint(1, 3))
+            if fit in constants.Q3_NEGATIVE
+            else [],
+            "fourBranchScores": {branch: rng.randint(1, 7) for branch in BRANCHES},
+        }
+
+    def rating(self, name: str) -> int:
+        return self._draw(name).randint(1, 7)
+
+    def trait(self, trait: traits.Trait) -> str | list[str] | int:
+        rng = self._draw(f"trait/{trait.id}")
+        if trait.form == "groups":
+            # No group, or any of the sets of groups: as likely as each other.
+            groups = [option for option in trait.options if option != NONE and rng.random() < 0.5]
+            return groups or [NONE]
+        return rng.choice(trait.options) if trait.options else rng.randint(trait.low, trait.high)
+
+
+class NoChange(Majority):
+    """`no-change`: the mood afterwards is the mood before, as far as that is known."""
+
+    def mood(self) -> dict[str, float]:
+        return {**super().mood(), **(mood_levels(self.conversation.pre_panas) if self.conversation else {})}
+
+
+class Lexicon(Majority):
+    """`lexicon`: the emotions that the participant's message of the turn names, by the words of `lexicon.json`."""
+
+    def tags(self) -> list[dict[str, Any]]:
+        felt = emotions_in(self.turn.user_message if self.turn else "")
+        strongest = sorted(felt, key=lambda emotion: (-felt[emotion], PANAS_ITEMS.index(emotion)))[:MOST_TAGS]
+        return [{"emotion": emotion, "intensity": felt[emotion]} for emotion in strongest]
+
+
+class Oracle(Majority):
+    """`oracle`: the participant's own labels, and as a draft the reply that the participant edited; not a model but the
+    ceiling, and the pipeline's self-test. Where the truth is unknown, which no scorer looks at, as `majority`."""
+
+    reasoning = "This answer is copied from the participant's own labels."
+
+    def draft(self) -> str:
+        turn = self.turn
+        return (turn and (turn.human_edited or turn.llm_improved or turn.llm_response)) or super().draft()
+
+    def tags(self) -> list[dict[str, Any]]:
+        tags = self.turn.tags if self.turn else None
+        return [
+            {"emotion": tag.emotion, "intensity": MIDDLE if tag.intensity is None else tag.intensity}
+            for tag in tags or ()
+        ]
+
+    def judgement(self, question: str, *, wanted: bool) -> YesNo:
+        for judgement in self.turn.judgements if self.turn else ():
+            if judgement.question_id == question:
+                truth = judgement.preferred if wanted else judgement.observed
+                if truth == "yes" or truth == "no":
+                    return truth
+        return super().judgement(question, wanted=wanted)
+
+    def winner(self, index: str) -> Letter:
+        comparisons = self.turn.comparisons if self.turn else ()
+        number = int(index) if index.isdecimal() else len(comparisons)
+        truth = comparisons[number].winner if number < len(comparisons) else None
+        return truth or super().winner(index)
+
+    def mood(self) -> dict[str, float]:
+        return {**super().mood(), **(mood_levels(self.conversation.post_panas) if self.conversation else {})}
+
+    def mood_change(self) -> dict[str, float]:
+        if self.conversation is None:
+            return super().mood_change()
+        before, after = mood_levels(self.conversation.pre_panas), mood_levels(self.conversation.post_panas)
+        return {item: after[item] - before[item] if item in before and item in after else 0 for item in PANAS_ITEMS}
+
+    def wide(self) -> dict[str, Any]:
+        guess = super().wide()
+        if self.conversation is None:
+            return guess
+        truth = self.conversation.wide
+        texts = {
+            "q1_lookingFor": None if truth.q1 is None else list(truth.q1),
+            "q2_emotionClarity": truth.q2,
+            "q3_modelFit": truth.q3,
+            "q3_followUp_whatFeltOff": None if truth.follow_up is None else list(truth.follow_up),
+        }
+        known = {key: value for key, value in texts.items() if value is not None}
+        return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
+
+    def trait(self, trait: traits.Trait) -> str | list[str] | int:
+        truth = traits.truth_of(trait, self.conversation.profile) if self.conversation else None
+        if truth is None:
+            return super().trait(trait)
+        if isinstance(truth, traits.Span):
+            # Any year of the range is right; that nearest to what can be answered is.
+            return int(min(max(truth.low, trait.low), truth.high))
+        if isinstance(truth, frozenset):
+            return [option for option in trait.options if option in truth]
+        return truth if isinstance(truth, str) else round(truth)
+
+
+def mood_levels(panas: Panas) -> dict[str, float]:
+    """Display name → 1–7, known ones only; for an unknown item a tenth of its side's total stands in."""
+    levels: dict[str, float | None] = {}
+    for side, total in ((PANAS_POSITIVE, panas.positive), (PANAS_NEGATIVE, panas.negative)):
+        mean = None if total is None else total / len(side)
+        levels |= {item: panas.items.get(item.lower(), mean) for item in side}
+    return {item: level for item, level in levels.items() if level is not None}
+
+
+def emotions_in(text: str) -> dict[str, int]:
+    """Display name → 1–7 of every emotion that the text names; the strongest mention of each counts."""
+    phrases, negating, stronger, weaker = _lexicon()
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    felt: dict[str, int] = {}
+    for start, word in enumerate(words):
+        before = set(words[max(0, start - REACH) : start])
+        if negating & before:
+            continue
+        shift = bool(stronger & before) - bool(weaker & before)
+        for phrase, emotion, intensity in phrases.get(word[0], ()):
+            here = words[start : start + len(phrase)]
+            if len(here) == len(phrase) and all(map(_fits, phrase, here)):
+                felt[emotion] = max(min(7, max(1, intensity + shift)), felt.get(emotion, 0))
+    return felt
+
+
+def _fits(pattern: str, word: str) -> bool:
+    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
+
+
+@cache
+def _lexicon() -> tuple[dict[str, list[tuple[list[str], str, int]]], set[str], set[str], set[str]]:
+    """Phrases (words, emotion, intensity) by their first letter, so that a message is read once; words that negate, and
+    those that make stronger and weaker."""
+    raw = json.loads(resources.files(__package__).joinpath("lexicon.json").read_text(encoding="utf-8"))
+    phrases: dict[str, list[tuple[list[str], str, int]]] = {}
+    for emotion in PANAS_ITEMS:
+        for intensity, entries in raw["emotions"][emotion].items():
+            for entry in entries:
+                phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
+    return phrases, set(raw["negating"]), set(raw["stronger"]), set(raw["weaker"])
+
+
+BASELINES: Mapping[str, type[Majority]] = {
+    "random": Random, "majority": Majority, "no-change": NoChange, "lexicon": Lexicon, "oracle": Oracle,
+}  # fmt: skip
+
+
+def open_baseline(name: str) -> BaselineBackend:
+    """The baseline of that name as a backend. Raises UsageError that names those there are."""
+    if name not in BASELINES:
+        raise UsageError(f"There is no baseline {name!r}; choose one of {', '.join(BASELINES)}.")
+    return BaselineBackend(name)
+
+
+class BaselineBackend:
+    """A baseline behind the seam for I/O. It is free, and known to be."""
+
+    provider = "baseline"
+    base_url = ""
+    payer: str | None = None
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def complete(self, request: Request) -> Reply:
+        """The baseline's answer as a model would send it. Never fails."""
+        text = json.dumps(BASELINES[self.model](request).answer(), ensure_ascii=False)
+        return Reply(
+            text=text, finish_reason="stop", cost=0.0, model=self.model, provider=self.provider, structured="text"
+        )
+
+    def learned(self) -> Mapping[str, Any]:
+        return {}
+
+    async def prices(self) -> Prices:
+        return Prices(prompt=0.0, completion=0.0)
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
