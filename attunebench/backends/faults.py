@@ -35,10 +35,10 @@ Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One failed try. `status`: of the response, or the one inside an error body under 200; 0 where there is none.
+    `code`: the server's codes, and the names of the quotas that are used up. `parsed`: whether the body was JSON.
 
-    `answered`: whether this backend has had an answer before, so that its address is known to be right. `known`:
-    whether it has, or an earlier run had, so that key, model and parameters are known to be right. `reask`: the number
-    of the reask, 0 for the first. `parsed`: whether the body was JSON. `elapsed`: seconds since the request.
+    `answered`: whether this backend has had an answer before, so that its address is known to be right; `known`:
+    whether it or an earlier run had, so that key, model and parameters are. `elapsed`: seconds since the request.
     """
 
     status: int = 0
@@ -62,14 +62,7 @@ class Fault:
     @property
     def text(self) -> str:
         """All that the server said, for the patterns."""
-        return f"{self.code} {self.param} {self.message} {self.quotas}".rstrip()
-
-    @property
-    def quotas(self) -> str:
-        """The names of the quotas that are used up, where the server lists them as Google's do."""
-        violations = self.metadata.get("violations")
-        listed = violations if isinstance(violations, list) else []
-        return " ".join(str(each.get("quotaId", "")) for each in listed[:10] if isinstance(each, Mapping))
+        return f"{self.code} {self.param} {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +113,7 @@ def _no_more_today(fault: Fault) -> bool:
     """Whether a day's limit is reached, and not a rate: Google's servers ask for a short wait beside it too."""
     if fault.status not in (0, 400, 403, 429, 503) or not wording.speaks_of_day(fault.text):
         return False
-    return wording.speaks_of_day(fault.quotas) or fault.wait is None or fault.wait > SHORT_WAIT
+    return wording.speaks_of_day(fault.code) or fault.wait is None or fault.wait > SHORT_WAIT
 
 
 def _rejected(fault: Fault) -> bool:
@@ -219,13 +212,11 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     sentence = rule.sentence.format_map(_words(fault, endpoint))
     if not sentence.endswith((".", "…", "!", "?")):
         sentence += "."
-    if rule.outcome == "stop":
-        return ConfigurationError(sentence)
     if rule.outcome == "retry":
         return TransientError(sentence, kind=rule.kind, retry_after=fault.wait, elapsed=fault.elapsed)
-    if rule.outcome == "skip":
-        return RejectedError(sentence)
-    return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
+    if rule.outcome in ("item", "refused"):
+        return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
+    return RejectedError(sentence) if rule.outcome == "skip" else ConfigurationError(sentence)
 
 
 def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
@@ -233,6 +224,12 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
     variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
     location = printable(fault.headers.get("location", ""), LONGEST_SENTENCE).split("?")[0]
+    if fault.wait is not None and fault.wait > SHORT_WAIT:
+        after_the_day = f"after {wait_in_words(fault.wait)}"
+    elif fault.metadata.get("violations"):
+        after_the_day = f"after {wait_in_words(day_ends_at('America/Los_Angeles'))}, when Google's day ends"
+    else:
+        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     return {
         "provider": endpoint.provider,
         "model": endpoint.model,
@@ -241,17 +238,8 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
         "status": str(fault.status),
         "says": f": {says}" if says else "",
         "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
-        "after_the_day": _after_the_day(fault),
+        "after_the_day": after_the_day,
         "location": location or "another address",
         "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         "key_remedy": "check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
     }
-
-
-def _after_the_day(fault: Fault) -> str:
-    """When a day's limit is over, in words."""
-    if fault.wait is not None and fault.wait > SHORT_WAIT:
-        return f"after {wait_in_words(fault.wait)}"
-    if fault.quotas:
-        return f"after {wait_in_words(day_ends_at('America/Los_Angeles'))}, when Google's day ends"
-    return f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"

@@ -59,7 +59,7 @@ def reasoning_of(message: Mapping[str, Any]) -> str | None:
 
 def arguments_in(message: Mapping[str, Any]) -> str | None:
     """What a message hands to tools: no tool was offered, so it is the answer in the form of a call."""
-    calls = [*_listed(message.get("tool_calls")), message.get("function_call")]
+    calls = [*listed(message.get("tool_calls")), message.get("function_call")]
     functions = [call.get("function", call) for call in calls if isinstance(call, Mapping)]
     named = [each for each in functions if isinstance(each, Mapping)]
     said = [next((_as_text(each[name]) for name in _ARGUMENTS if each.get(name)), "") for each in named]
@@ -69,7 +69,7 @@ def arguments_in(message: Mapping[str, Any]) -> str | None:
 def first_choice(body: Any) -> Mapping[str, Any] | None:
     """The first choice of a completion or a chunk of one, or None."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
-    return next((each for each in _listed(choices) if isinstance(each, Mapping)), None)
+    return next((each for each in listed(choices) if isinstance(each, Mapping)), None)
 
 
 def body_of_stream(text: str) -> Any:
@@ -123,8 +123,8 @@ def _message_of(choices: list[Mapping[str, Any]]) -> dict[str, Any]:
         delta = choice.get("delta")
         delta = delta if isinstance(delta, Mapping) else {"content": choice.get("text")}
         for name in ("content", "reasoning", "reasoning_content", "refusal"):
-            texts.setdefault(name, []).extend(_listed(delta.get(name)))
-        for place, call in enumerate([*_listed(delta.get("tool_calls")), delta.get("function_call")]):
+            texts.setdefault(name, []).extend(listed(delta.get(name)))
+        for place, call in enumerate([*listed(delta.get("tool_calls")), delta.get("function_call")]):
             function = call.get("function", call) if isinstance(call, Mapping) else None
             said = function.get("arguments") if isinstance(function, Mapping) else None
             if isinstance(said, str):
@@ -134,7 +134,8 @@ def _message_of(choices: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {**message, "tool_calls": [{"function": {"arguments": said}} for said in calls.values()]}
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """The list, or a list of the value; an empty one of None."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

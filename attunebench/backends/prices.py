@@ -64,25 +64,19 @@ async def fetch_prices(client: AsyncOpenAI, model: str) -> Prices | None:
 def read_prices(listed: Any, model: str) -> Prices | None:
     """The prices of the model of exactly that name in the body of a list of models, or None."""
     entries: Any = listed.get("data") if isinstance(listed, Mapping) else listed
-    if not isinstance(entries, list):
+    rows = [each for each in entries if isinstance(each, Mapping)] if isinstance(entries, list) else []
+    row = next((each for each in rows if model in (each.get("id"), each.get("canonical_slug"))), {})
+    pricing = row.get("pricing")
+    if not isinstance(pricing, Mapping):
         return None
-    for entry in entries:
-        if isinstance(entry, Mapping) and model in (entry.get("id"), entry.get("canonical_slug")):
-            pricing = entry.get("pricing")
-            return _prices(pricing) if isinstance(pricing, Mapping) else None
-    return None
-
-
-def _prices(pricing: Mapping[str, Any]) -> Prices | None:
     prompt = _per_token(pricing, "prompt", "input_usd_per_mtok")
     completion = _per_token(pricing, "completion", "output_usd_per_mtok")
     if prompt is None or completion is None:
         return None
     cached = _per_token(pricing, "input_cache_read", "cached_input_usd_per_mtok")
-    reasoning = _per_token(pricing, "internal_reasoning", "")
-    request = amount(pricing.get("request"), 10.0)
     # Reasoning is counted among the completion's tokens, so the dearer price of the two bounds the cost.
-    return Prices(prompt, max(completion, reasoning or 0.0), cached, request or 0.0)
+    reasoning = _per_token(pricing, "internal_reasoning", "") or 0.0
+    return Prices(prompt, max(completion, reasoning), cached, amount(pricing.get("request"), 10.0) or 0.0)
 
 
 def _per_token(pricing: Mapping[str, Any], per_token: str, per_million: str) -> float | None:

@@ -30,27 +30,35 @@ NO_KEY = "no-key-needed"
 THE_CLIENT = "the given client"
 """The source of a key that a client of the user's has."""
 _PRIME_CONFIG = "~/.prime/config.json"
+_PRIME_FIELDS = {"api_key": _PRIME_CONFIG, "team_id": "PRIME_TEAM_ID", "inference_url": ""}
+"""Field of Prime's settings file → the variable that it stands in for; the address has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A way to reach models. `key_variables`: environment variables tried for the key, in this order."""
+    """A way to reach models. `key_variables`: environment variables tried for the key, in this order; `headers`: sent
+    where the variable is set; `variables`: others that are read."""
 
     name: str
     description: str
     base_url: str | None = None
     key_variables: tuple[str, ...] = ()
-    base_url_variable: str | None = None
+    base_url_variable: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
     needs_key: bool = True
 
 
 # fmt: off
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in (
     Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL"),
-    Provider("prime", "Prime Intellect", "https://api.pinference.ai/api/v1", ("RLVR_PRIME_API_KEY", "PRIME_API_KEY")),
+    Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL",
+             {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}),
+    Provider("prime", "Prime Intellect", "https://api.pinference.ai/api/v1", ("RLVR_PRIME_API_KEY", "PRIME_API_KEY"),
+             headers={"X-Prime-Team-ID": "PRIME_TEAM_ID"}),
     Provider("azure", "Azure OpenAI, MODEL being the deployment; needs OPENAI_API_VERSION", None,
-             ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), "AZURE_OPENAI_ENDPOINT"),
+             ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), "AZURE_OPENAI_ENDPOINT",
+             variables=("OPENAI_API_VERSION", "AZURE_OPENAI_DEPLOYMENT")),
     Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
     Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
 )}
@@ -107,26 +115,19 @@ def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = Non
     Raises UsageError (unknown provider, `local` without an address) and ConfigurationError (key or address unusable).
     `baseline` has no endpoint: UsageError.
     """
-    environment = os.environ if environment is None else environment
-    provider, config = _with_address(settings, environment)
-    key, source = _key(provider, settings, environment, config)
-    headers: dict[str, str] = {}
-    payer = version = None
-    if provider.name == "openai":
-        named = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
-        headers = {header: _read(environment, variable) for header, variable in named.items()}
-    elif provider.name == "prime":
-        team = _read(environment, "PRIME_TEAM_ID") or config.get("team_id", "")
-        payer = f"team {team} pays" if team else "the personal wallet pays"
-        headers = {"X-Prime-Team-ID": team}
-    elif provider.name == "azure" and not (version := _read(environment, "OPENAI_API_VERSION")):
-        raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
+    provider, values = _with_values(settings, environment)
+    key, source = _key(provider, settings, values)
+    headers = {header: values[variable] for header, variable in provider.headers.items() if variable in values}
     for name, value in headers.items():
         if not value.isascii() or not value.isprintable():
             raise ConfigurationError(f"The value for the header {name} holds characters that no header can carry.")
-    base_url = _base_url(provider, settings, environment, config)
-    sent = {name: value for name, value in headers.items() if value}
-    return Endpoint(provider.name, settings.model, base_url, SecretStr(key), source, sent, payer, version)
+    payer, version = None, values.get("OPENAI_API_VERSION")
+    if provider.name == "prime":
+        payer = f"team {values['PRIME_TEAM_ID']} pays" if headers else "the personal wallet pays"
+    if provider.name == "azure" and not version:
+        raise ConfigurationError("The provider azure needs the version of its API: set OPENAI_API_VERSION.")
+    base_url = _base_url(provider, settings, values)
+    return Endpoint(provider.name, settings.model, base_url, SecretStr(key), source, headers, payer, version)
 
 
 def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:
@@ -143,36 +144,30 @@ def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None
 
     Raises UsageError (unknown provider, baseline) and ConfigurationError (an address that is none).
     """
-    environment = os.environ if environment is None else environment
-    provider, config = _with_address(settings, environment)
+    provider, values = _with_values(settings, environment)
     nowhere = provider.name == "local" and not (settings.base_url or "").strip()
-    base_url = "" if nowhere else _base_url(provider, settings, environment, config)
+    base_url = "" if nowhere else _base_url(provider, settings, values)
     return Endpoint(provider.name, settings.model, base_url, SecretStr(NO_KEY), "none")
 
 
-def _read(environment: Mapping[str, str], variable: str | None) -> str:
-    return environment.get(variable or "", "").strip()
-
-
-def _with_address(settings: ModelSettings, environment: Mapping[str, str]) -> tuple[Provider, Mapping[str, str]]:
-    """The provider, and its own settings file where it has one."""
+def _with_values(settings: ModelSettings, environment: Mapping[str, str] | None) -> tuple[Provider, Mapping[str, str]]:
+    """The provider, and what its own variables and its settings file say; nothing that is blank."""
+    environment = os.environ if environment is None else environment
     provider = provider_named(settings.provider)
     if provider.name == "baseline":
         raise UsageError(
             "The provider baseline is built in and has no address; it answers in `attune-bench run` without one."
         )
-    return provider, _prime_config(environment) if provider.name == "prime" else {}
+    names = (*provider.key_variables, provider.base_url_variable, *provider.headers.values(), *provider.variables)
+    own = {name: value for name in names if (value := environment.get(name, "").strip())}
+    return provider, {**_prime_config(environment), **own} if provider.name == "prime" else own
 
 
-def _key(
-    provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
-) -> tuple[str, str]:
+def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str]) -> tuple[str, str]:
     """The key and where it was found; a blank one counts as none."""
-    candidates = [(settings.api_key.get_secret_value().strip() if settings.api_key else "", "--api-key")]
-    candidates += [(_read(environment, variable), variable) for variable in provider.key_variables]
-    key, source = next(
-        filter(lambda each: each[0], [*candidates, (config.get("api_key", ""), _PRIME_CONFIG)]), ("", "")
-    )
+    given = settings.api_key.get_secret_value().strip() if settings.api_key else ""
+    keys = [(given, "--api-key"), *((values.get(name, ""), name) for name in (*provider.key_variables, _PRIME_CONFIG))]
+    key, source = next(filter(lambda each: each[0], keys), ("", ""))
     if not key and provider.needs_key:
         tried = " or ".join(provider.key_variables)
         file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
@@ -185,27 +180,16 @@ def _key(
     return (key, source) if key else (NO_KEY, "none")
 
 
-def _base_url(
-    provider: Provider, settings: ModelSettings, environment: Mapping[str, str], config: Mapping[str, str]
-) -> str:
-    variable = _read(environment, provider.base_url_variable)
-    given = (settings.base_url or "").strip() or variable or config.get("inference_url") or provider.base_url
-    if not given:
-        azure = provider.name == "azure"
-        how = f"set {provider.base_url_variable}, or give --base-url" if azure else "give --base-url"
-        example = "https://my-resource.openai.azure.com" if azure else "http://localhost:8000/v1"
-        raise UsageError(f"The provider {provider.name} needs the server's address: {how}, such as {example}.")
-    url = _checked_url(given)
-    if provider.name == "azure" and "/openai/" not in url:
-        deployment = _read(environment, "AZURE_OPENAI_DEPLOYMENT") or settings.model
-        return f"{url.removesuffix('/openai')}/openai/deployments/{quote(deployment, safe='')}"
-    return url
-
-
-def _checked_url(url: str) -> str:
+def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, str]) -> str:
     """The address without a final slash. One that may hold a secret is refused unseen."""
     from yarl import URL
 
+    azure = provider.name == "azure"
+    url = (settings.base_url or "").strip() or values.get(provider.base_url_variable) or provider.base_url
+    if not url:
+        how = f"set {provider.base_url_variable}, or give --base-url" if azure else "give --base-url"
+        example = "https://my-resource.openai.azure.com" if azure else "http://localhost:8000/v1"
+        raise UsageError(f"The provider {provider.name} needs the server's address: {how}, such as {example}.")
     if any(sign in url for sign in "@?#"):
         raise ConfigurationError(
             "The base URL holds a user name, a password, a query or a fragment (@, ? or #); leave that out and give a "
@@ -220,17 +204,20 @@ def _checked_url(url: str) -> str:
         good = False
     if not good or any(character.isspace() for character in url):
         raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
-    return url.rstrip("/").removesuffix("/chat/completions")
+    url = url.rstrip("/").removesuffix("/chat/completions")
+    if azure and "/openai/" not in url:
+        deployment = values.get("AZURE_OPENAI_DEPLOYMENT") or settings.model
+        return f"{url.removesuffix('/openai')}/openai/deployments/{quote(deployment, safe='')}"
+    return url
 
 
 def _prime_config(environment: Mapping[str, str]) -> dict[str, str]:
-    """The texts in Prime's own settings file; a missing or broken one is as good as an empty one."""
+    """What Prime's own settings file says, by the names of `_PRIME_FIELDS`; a missing or broken one says nothing."""
     home = environment.get("HOME") or environment.get("USERPROFILE")
     try:
         path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
         raw: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RuntimeError, RecursionError):
         return {}
-    names = ("api_key", "team_id", "inference_url")
-    entries = raw if isinstance(raw, dict) else {}
-    return {name: value.strip() for name in names if isinstance(value := entries.get(name), str) and value.strip()}
+    entries = {name: raw.get(field) for field, name in _PRIME_FIELDS.items()} if isinstance(raw, dict) else {}
+    return {name: value.strip() for name, value in entries.items() if isinstance(value, str) and value.strip()}

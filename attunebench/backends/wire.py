@@ -15,16 +15,9 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
+from attunebench.backends import messages
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.messages import (
-    arguments_in,
-    body_of_stream,
-    decoded,
-    first_choice,
-    read_content,
-    reasoning_of,
-)
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
@@ -59,16 +52,16 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 
 def parse_body(content: bytes) -> Any:
     """The JSON value in a body, in any Unicode encoding, behind a BOM or not. Raises ValueError (cut, HTML …)."""
-    return decoded(_text_of(content))
+    return messages.decoded(_text_of(content))
 
 
 def parse_answer(content: bytes) -> Any:
     """As `parse_body`, and the body that an event stream comes to where one was sent for a plain request."""
     text = _text_of(content)
     try:
-        return decoded(text)
+        return messages.decoded(text)
     except ValueError:
-        return body_of_stream(text)
+        return messages.body_of_stream(text)
 
 
 def _text_of(content: bytes) -> str:
@@ -81,14 +74,14 @@ def completion_in(body: Any, depth: int = 3) -> Any:
     that gives an answer without choices (Ollama's, or a text with its end or its tokens) gets them."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    if not isinstance(body, Mapping) or first_choice(body) or says_something(body.get("error")) or not depth:
+    if not isinstance(body, Mapping) or messages.first_choice(body) or says_something(body.get("error")) or not depth:
         return body
     for inner in body.values():
         if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
             with suppress(ValueError):
                 inner = parse_body(inner.encode("utf-8", "replace"))
         found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
-        if first_choice(found):
+        if messages.first_choice(found):
             return {**{name: body[name] for name in ("model", "provider", "usage") if name in body}, **found}
     message = body.get("message")
     if not isinstance(message, Mapping):
@@ -112,7 +105,7 @@ def says_something(error: Any) -> bool:
 
 def read_completion(body: Any) -> Reply | None:
     """The first choice of a chat completion; None where there is none to read."""
-    choice = first_choice(body)
+    choice = messages.first_choice(body)
     if choice is None:
         return None
     message = next((choice[name] for name in ("message", "delta", "text") if choice.get(name)), None)
@@ -122,13 +115,13 @@ def read_completion(body: Any) -> Reply | None:
         message = {"content": message}
     if not isinstance(message, Mapping):
         return None
-    answer, thoughts, refusal = read_content(message.get("content"))
+    answer, thoughts, refusal = messages.read_content(message.get("content"))
     usage = body["usage"] if isinstance(body.get("usage"), Mapping) else {}
     return Reply(
-        text=answer if answer and answer.strip() else arguments_in(message) or answer,
+        text=answer if answer and answer.strip() else messages.arguments_in(message) or answer,
         finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
         refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else refusal,
-        reasoning=reasoning_of(message) or thoughts,
+        reasoning=messages.reasoning_of(message) or thoughts,
         usage=_usage(usage),
         cost=_cost(usage),
         model=_name(body.get("model"), LONGEST_NAME),
@@ -150,7 +143,7 @@ def error_in(body: Any) -> Fault | None:
         code = verdict.get("status_code", verdict.get("code")) if isinstance(verdict, Mapping) else None
         if isinstance(verdict, Mapping) and str(code).lower() not in _NO_ERROR:
             return _described(verdict, body)
-    if choice := first_choice(body):
+    if choice := messages.first_choice(body):
         return _described(choice["error"], {}) if says_something(choice.get("error")) else None
     errors = body.get("errors")
     if says_something(errors):
@@ -187,20 +180,21 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     # Beside the message stand OpenRouter's metadata, or the details of Google's dialect, here as one mapping.
     metadata = error.get("metadata")
     if not isinstance(metadata, Mapping):
-        details = error.get("details")
-        entries = [entry for entry in details[:10] if isinstance(entry, Mapping)] if isinstance(details, list) else []
-        metadata = {str(key): value for entry in entries for key, value in entry.items()}
-    metadata = {**{name: error[name] for name in WAIT_FIELDS if name in error}, **metadata}
+        details = [entry for entry in messages.listed(error.get("details"))[:10] if isinstance(entry, Mapping)]
+        metadata = {str(key): value for entry in details for key, value in entry.items()}
+    quotas = [
+        each.get("quotaId") for each in messages.listed(metadata.get("violations"))[:10] if isinstance(each, Mapping)
+    ]
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
     if raw := _text(metadata.get("raw")):
         message = f"{message}: {error_in_text(raw.encode('utf-8', 'replace')).message or raw}"
     return Fault(
         message=tidy(message),
-        code=_code(error),
+        code=" ".join([_code(error), *filter(None, map(_text, quotas))]),
         param=_text(error.get("param")) or _location(error.get("detail")) or "",
         status=_status(error) or _status(around),
-        metadata=metadata,
+        metadata={**{name: error[name] for name in WAIT_FIELDS if name in error}, **metadata},
     )
 
 
@@ -212,15 +206,13 @@ def _sentence(error: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             return _sentence(value)
         # A validator's list: where and what, but not the input that it repeats, which holds the whole request.
-        if isinstance(value, list) and value:
-            entries = [entry for entry in value[:3] if isinstance(entry, Mapping)]
+        if entries := [entry for entry in messages.listed(value)[:3] if isinstance(entry, Mapping)]:
             return "; ".join(f"{_location([entry])}: {_text(entry.get('msg'))}" for entry in entries)
     return _text(error.get("code")) or _text(error.get("type")) or ""
 
 
 def _location(detail: Any) -> str | None:
-    first = detail[0] if isinstance(detail, list) and detail else None
-    location = first.get("loc") if isinstance(first, Mapping) else None
+    location = next((entry.get("loc") for entry in messages.listed(detail) if isinstance(entry, Mapping)), None)
     return ".".join(str(part) for part in location if part != "body") if isinstance(location, list) else None
 
 
@@ -261,11 +253,10 @@ def number(value: Any) -> float | None:
     """A number, which some servers write as a text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    try:
+    with suppress(ValueError, OverflowError):
         found = float(_GROUPED.sub("", value) if isinstance(value, str) else value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
+        return found if math.isfinite(found) else None
+    return None
 
 
 def amount(value: Any, most: float) -> float | None:
