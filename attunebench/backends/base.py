@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes over the wire once: a call's messages (with the reask's line, where there is one) and parameters."""
+    """What goes over the wire once: a call's messages (with the reask's line, where there is one) and parameters.
+    `timeout`: total seconds for this try, whatever the server drips."""
 
     call: Call
     messages: tuple[Message, ...]
@@ -28,14 +29,18 @@ class Request:
     temperature: float | None
     seed: int | None
     timeout: float
-    """Total seconds for this try, whatever the server drips."""
     reask: int = 0
     conversation: Conversation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. `text` is None where the server sent no content; `finish_reason` is "length" at the limit."""
+    """What came back. `text` is None where the server sent no content; `finish_reason` is "length" at the limit.
+
+    `cost`: USD as the provider states it; None is unknown, never 0. `structured`: how the output was constrained
+    ("schema", "object", "text"). `notes`: what had to be adapted, e.g. {"temperature": "not accepted"}. `headers`:
+    those that help to trace a reply, names in lower case; never a secret.
+    """
 
     text: str | None
     finish_reason: str | None = None
@@ -43,31 +48,25 @@ class Reply:
     reasoning: str | None = None
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
-    """USD as the provider states it; None is unknown, never 0."""
     model: str | None = None
     provider: str | None = None
     latency: float | None = None
     structured: str | None = None
-    """How the output was constrained on this call: "schema", "object" or "text"."""
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """What had to be adapted, e.g. {"temperature": "not accepted"}."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """The response's headers that are worth keeping (request ids, limits, times), names in lower case; never a secret.
-    """
 
 
 class Backend(Protocol):
-    """A way to get replies for one model."""
+    """A way to get replies for one model. `base_url`: "" for what is built in. `payer`: whose money it is, in words,
+    where the provider knows several."""
 
     provider: str
     model: str
     base_url: str
-    """"" for what is built in."""
     payer: str | None
-    """Whose money it is, in words, where the provider knows several; else None."""
 
     async def complete(self, request: Request) -> Reply:
-        """One try. Raises TransientError, ItemError or ConfigurationError; never anything else on purpose."""
+        """One try. Raises TransientError, RejectedError, ItemError or ConfigurationError; nothing else on purpose."""
         ...
 
     def learned(self) -> Mapping[str, Any]:
@@ -79,5 +78,5 @@ class Backend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Release connections."""
+        """Release connections; a client of the user's stays as it is."""
         ...

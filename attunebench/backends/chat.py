@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 
 
 class ChatBackend:
-    """One model at one endpoint. What the server turned out not to accept is remembered for this object's life.
-
-    `memory` is what `learned` gave after an earlier run with the same provider, address and model, and `taken` says how
-    the output was constrained in requests that were answered then ("schema", "object", "text"). Of use in the loop of
-    its first call only, until `aclose`. `client` is the user's own, which is used as it is and stays open.
-    """
+    """One model at one endpoint, in the loop of its first call until `aclose`. What the server turned out not to accept
+    is remembered for this object's life; the arguments are those of `open_backend`."""
 
     def __init__(
         self,
@@ -73,7 +69,7 @@ class ChatBackend:
 
         Raises TransientError, RejectedError, ItemError or ConfigurationError; their texts hold no part of the key.
         """
-        terms, heard = self._terms, False
+        terms, repeated = self._terms, False
         self._under_way += 1
         try:
             while True:
@@ -81,15 +77,14 @@ class ChatBackend:
                 if not isinstance(outcome, Fault):
                     return outcome
                 further = adapted(terms, request, outcome)
-                if further is None and not heard:
-                    heard = True
+                if further is None and not repeated:
+                    repeated = True
                     if await self._is_worth_repeating(outcome, terms):
                         continue
                 further = further or guessed(terms, outcome, self._taken | self._taken_before)
                 if further is None:
-                    outcome = replace(outcome, known=self._known)
                     # The client's exceptions may hold the proxy's address, so they do not travel along as the cause.
-                    raise error_for(outcome, self._endpoint) from None
+                    raise error_for(replace(outcome, known=self._known), self._endpoint) from None
                 terms = further
         finally:
             self._under_way -= 1
@@ -101,22 +96,22 @@ class ChatBackend:
         start = clock()
         outcome = await self._send(request, terms)
         elapsed = clock() - start
-        if not isinstance(outcome, Fault):
-            self._taken.add(terms.rung)
-            self._news.set()
-            learned = self._terms.learned(terms)
-            # What one request had to do without and others were answered with is that request's own.
-            self._terms = replace(learned, given_up=learned.given_up - self._taken)
-            reply = without_key(outcome, self._endpoint)
-            return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
-        if outcome.line == "encoding":
-            self._unreadable += 1
-            if self._unreadable >= 2:
-                self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
-        answered = bool(self._taken)
-        return located(
-            outcome, self._endpoint, answered=answered, known=self._known, reask=request.reask, elapsed=elapsed
-        )
+        if isinstance(outcome, Fault):
+            if outcome.line == "encoding":
+                self._unreadable += 1
+                if self._unreadable >= 2:
+                    self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
+            answered, known = bool(self._taken), self._known
+            return located(
+                outcome, self._endpoint, answered=answered, known=known, reask=request.reask, elapsed=elapsed
+            )
+        self._taken.add(terms.rung)
+        self._news.set()
+        learned = self._terms.learned(terms)
+        # What one request had to do without and others were answered with is that request's own.
+        self._terms = replace(learned, given_up=learned.given_up - self._taken)
+        reply = without_key(outcome, self._endpoint)
+        return replace(reply, latency=elapsed, structured=terms.rung, notes=terms.notes(request))
 
     @property
     def _known(self) -> bool:
@@ -128,24 +123,22 @@ class ChatBackend:
 
         Before anything was answered a rejection concerns all requests or this one, and those that are under way tell.
         """
-        if rule_for(fault).name == "rejected":
-            self._doubting += 1
-            try:
-                while not self._known and self._under_way > self._doubting:
-                    self._news.clear()
-                    await self._news.wait()
-            finally:
-                self._doubting -= 1
-                self._news.set()
-            return self._known or guessed(terms, fault, ()) is not None
-        return rule_for(fault).doubtful
+        if rule_for(fault).name != "rejected":
+            return rule_for(fault).doubtful
+        self._doubting += 1
+        try:
+            while not self._known and self._under_way > self._doubting:
+                self._news.clear()
+                await self._news.wait()
+        finally:
+            self._doubting -= 1
+            self._news.set()
+        return self._known or guessed(terms, fault, ()) is not None
 
     def learned(self) -> Mapping[str, Any]:
-        """What the server was found not to take, for JSON and a later `memory`; empty where it takes everything."""
         return self._terms.as_memory()
 
     async def prices(self) -> Prices | None:
-        """What the provider's list says that this model costs; None where it says nothing that can be relied on."""
         from attunebench.backends.prices import fetch_prices
 
         if self._is_users:
@@ -154,7 +147,6 @@ class ChatBackend:
             return await fetch_prices(client, self.model)
 
     async def aclose(self) -> None:
-        """Close the connections and let them end; a client of the user's stays as it is."""
         if not self._is_users:
             await self._client.close()
 
@@ -187,10 +179,9 @@ class ChatBackend:
             url = f"{self.base_url}/chat/completions"
             return await responded(self._client.post(url, content=content, cast_to=httpx2.Response, options=options))
         # Azure's client reads the deployment in the body, and keeps no time for the whole of a response.
-        asked = self._client.post(
-            "/chat/completions", body=json.loads(content), cast_to=httpx2.Response, options=options
-        )
-        response = await asyncio.wait_for(responded(asked), seconds)
+        body = json.loads(content)
+        call = self._client.post("/chat/completions", body=body, cast_to=httpx2.Response, options=options)
+        response = await asyncio.wait_for(responded(call), seconds)
         sent = response.request.headers
         if key := sent.get("api-key") or sent.get("authorization", "").partition(" ")[2]:
             # Whatever its client sent it by, the server may repeat it.

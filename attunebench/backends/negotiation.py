@@ -94,10 +94,11 @@ class Terms:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request's body without the model's name."""
+        limit = self.limit_name if "limit" not in self.given_up else _OTHER_NAME[self.limit_name]
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         body: dict[str, Any] = {
             "messages": _folded(messages) if "system" in self.given_up else messages,
-            _OTHER_NAME[self.limit_name] if "limit" in self.given_up else self.limit_name: self._limit(request),
+            limit: min(request.max_tokens, self.ceiling or request.max_tokens),
         }
         for name in _PARAMETERS:
             if (value := getattr(request, name)) is not None and name not in self.given_up:
@@ -116,8 +117,9 @@ class Terms:
         lacked: set[Concession] = set() if self.structured == "auto" else {"schema", "object"}
         lacked |= {name for name in _PARAMETERS if getattr(request, name) is None}
         notes = dict(NOTES[part] for part in sorted(self.given_up - lacked))
-        limit = self._limit(request)
-        return notes | ({"max_tokens": f"{_LOWERED}{limit}"} if limit < request.max_tokens else {})
+        if self.ceiling and self.ceiling < request.max_tokens:
+            notes["max_tokens"] = f"{_LOWERED}{self.ceiling}"
+        return notes
 
     def learned(self, other: Terms) -> Terms:
         """These terms with what the other ones, which an answer has just confirmed, know of the server.
@@ -127,9 +129,6 @@ class Terms:
         refuted = self.recalled and not other.recalled and not self.given_up <= other.given_up
         given_up = other.given_up if refuted else self.given_up | other.given_up
         return replace(self, given_up=given_up, ceiling=None, recalled=False)
-
-    def _limit(self, request: Request) -> int:
-        return min(request.max_tokens, self.ceiling or request.max_tokens)
 
 
 def lowered_limit(notes: Mapping[str, Any]) -> int | None:
@@ -150,9 +149,9 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
     """
     if not _may_adapt(fault):
         return None
-    lower = _room(fault, terms, request)
-    if lower is not None:
-        return replace(terms, ceiling=lower)
+    room = _room(_GROUPED.sub("", fault.message), request.max_tokens) if terms.ceiling is None else 0
+    if SMALLEST_LIMIT <= room < request.max_tokens:
+        return replace(terms, ceiling=room)
     concession = _named(terms, terms.body(request), fault)
     if concession in ("schema", "object") and terms.structured != "auto":
         says = f": {fault.message}" if fault.message else ""
@@ -180,8 +179,10 @@ def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
 
 def _may_adapt(fault: Fault) -> bool:
     """Whether the fault may be about a part of the request, rather than about money or what stands in the prompt."""
-    rule, rejecting = rule_for(fault), fault.status in _REJECTING or (fault.status == 0 and fault.line == "error body")
-    return rejecting and rule.outcome != "refused" and rule.name not in ("money", "key wanted")
+    if fault.status not in _REJECTING and (fault.status or fault.line != "error body"):
+        return False
+    rule = rule_for(fault)
+    return rule.outcome != "refused" and rule.name not in ("money", "key wanted")
 
 
 def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
@@ -204,22 +205,14 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
     return "limit" if named and "limit" not in terms.given_up else None
 
 
-def _room(fault: Fault, terms: Terms, request: Request) -> int | None:
-    """A limit of tokens with which the request would fit, by the numbers that the server names; once for each call."""
-    if terms.ceiling is not None:
-        return None
-    message, limit = _GROUPED.sub("", fault.message), request.max_tokens
-    ceiling = _CEILING.search(message)
-    room = int(ceiling[1] or ceiling[2]) if ceiling else _left_for_answer(message, limit)
-    return room if SMALLEST_LIMIT <= room < limit else None
-
-
-def _left_for_answer(message: str, limit: int) -> int:
-    """The window less the prompt, by the numbers of a sentence that speaks of prompt and answer; 0 where it does not.
+def _room(message: str, limit: int) -> int:
+    """The tokens that are left for the answer, by the numbers of a sentence that speaks of prompt and answer, or 0.
 
     A number below the window is a prompt's, one above it the total of prompt and `limit`. Where the numbers can be read
     in several ways, what is certain to fit.
     """
+    if ceiling := _CEILING.search(message):
+        return int(ceiling[1] or ceiling[2])
     numbers = {int(number) for number in _NUMBER.findall(message)}
     if not (_ANSWER.search(message) or limit in numbers):
         return 0
