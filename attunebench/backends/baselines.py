@@ -103,10 +103,9 @@ class Majority:
         if asked.kind == "pairwise":
             return {"pairwise_selections": {index: self.winner(index) for index in asked.comparisons}}
         if asked.kind == "post":
-            changes = asked.panas in CHANGES
-            name = "predicted_panas_delta" if changes else "predicted_post_panas"
-            items = self.mood_change() if changes else self.mood()
-            return {name: {"items": items}, "conversation_wide": self.wide()}
+            change = asked.panas in CHANGES
+            name = "predicted_panas_delta" if change else "predicted_post_panas"
+            return {name: {"items": self.mood(change=change)}, "conversation_wide": self.wide()}
         if asked.kind == "profile":
             return {PREDICTED_PROFILE: {trait.id: self.trait(trait) for trait in asked.traits}}
         ratings = {name: self.rating(name) for name in RATINGS} if asked.rated else {}
@@ -116,11 +115,9 @@ class Majority:
 
     def _judgements(self) -> dict[str, Any]:
         questions = self.request.call.asked.questions
-        kinds = {"binary_om_assessment": False, "binary_human_prediction": True} if questions else {}
-        return {
-            kind: {question: self.judgement(question, wanted=wanted) for question in questions}
-            for kind, wanted in kinds.items()
-        }
+        observed = {question: self.judgement(question, wanted=False) for question in questions}
+        wanted = {question: self.judgement(question, wanted=True) for question in questions}
+        return {"binary_om_assessment": observed, "binary_human_prediction": wanted} if questions else {}
 
     def draft(self) -> str:
         """A reply to the participant's message."""
@@ -138,13 +135,9 @@ class Majority:
         """The preferred side of one comparison; the letters say nothing about the variants."""
         return "A"
 
-    def mood(self) -> dict[str, float]:
-        """Display name → 1–7 after the conversation, all twenty."""
-        return dict.fromkeys(PANAS_ITEMS, MIDDLE)
-
-    def mood_change(self) -> dict[str, float]:
-        """Display name → change from before to after, −6…6, all twenty."""
-        return dict.fromkeys(PANAS_ITEMS, 0)
+    def mood(self, *, change: bool) -> dict[str, float]:
+        """Display name → 1–7 after the conversation or, for a `change`, −6…6 from before to after; all twenty."""
+        return dict.fromkeys(PANAS_ITEMS, 0 if change else MIDDLE)
 
     def wide(self) -> dict[str, Any]:
         """The answers about the whole conversation, by their keys in the answer format."""
@@ -189,13 +182,9 @@ class Random(Majority):
         letters: tuple[Letter, Letter] = ("A", "B")
         return self._draw(f"pairwise/{index}").choice(letters)
 
-    def mood(self) -> dict[str, float]:
-        rng = self._draw("mood")
-        return {item: rng.randint(1, 7) for item in PANAS_ITEMS}
-
-    def mood_change(self) -> dict[str, float]:
-        rng = self._draw("mood")
-        return {item: rng.randint(-6, 6) for item in PANAS_ITEMS}
+    def mood(self, *, change: bool) -> dict[str, float]:
+        rng, (low, high) = self._draw("mood"), (-6, 6) if change else (1, 7)
+        return {item: rng.randint(low, high) for item in PANAS_ITEMS}
 
     def wide(self) -> dict[str, Any]:
         rng = self._draw("wide")
@@ -225,8 +214,9 @@ class Random(Majority):
 class NoChange(Majority):
     """`no-change`: the mood afterwards is the mood before, as far as that is known."""
 
-    def mood(self) -> dict[str, float]:
-        return {**super().mood(), **(mood_levels(self.conversation.pre_panas) if self.conversation else {})}
+    def mood(self, *, change: bool) -> dict[str, float]:
+        known = mood_levels(self.conversation.pre_panas) if self.conversation and not change else {}
+        return {**super().mood(change=change), **known}
 
 
 class Lexicon(Majority):
@@ -249,10 +239,9 @@ class Oracle(Majority):
         return (turn and (turn.human_edited or turn.llm_improved or turn.llm_response)) or super().draft()
 
     def tags(self) -> list[dict[str, Any]]:
-        tags = self.turn.tags if self.turn else None
+        tags = self.turn.tags or () if self.turn else ()
         return [
-            {"emotion": tag.emotion, "intensity": MIDDLE if tag.intensity is None else tag.intensity}
-            for tag in tags or ()
+            {"emotion": tag.emotion, "intensity": MIDDLE if tag.intensity is None else tag.intensity} for tag in tags
         ]
 
     def judgement(self, question: str, *, wanted: bool) -> YesNo:
@@ -269,27 +258,25 @@ class Oracle(Majority):
         truth = comparisons[number].winner if number < len(comparisons) else None
         return truth or super().winner(index)
 
-    def mood(self) -> dict[str, float]:
-        return {**super().mood(), **(mood_levels(self.conversation.post_panas) if self.conversation else {})}
-
-    def mood_change(self) -> dict[str, float]:
-        if self.conversation is None:
-            return super().mood_change()
-        before, after = mood_levels(self.conversation.pre_panas), mood_levels(self.conversation.post_panas)
-        return {item: after[item] - before[item] if item in before and item in after else 0 for item in PANAS_ITEMS}
+    def mood(self, *, change: bool) -> dict[str, float]:
+        known: dict[str, float] = {}
+        if self.conversation:
+            before, known = mood_levels(self.conversation.pre_panas), mood_levels(self.conversation.post_panas)
+            if change:
+                known = {item: level - before[item] for item, level in known.items() if item in before}
+        return {**super().mood(change=change), **known}
 
     def wide(self) -> dict[str, Any]:
         guess = super().wide()
         if self.conversation is None:
             return guess
         truth = self.conversation.wide
-        texts = {
-            "q1_lookingFor": None if truth.q1 is None else list(truth.q1),
-            "q2_emotionClarity": truth.q2,
-            "q3_modelFit": truth.q3,
-            "q3_followUp_whatFeltOff": None if truth.follow_up is None else list(truth.follow_up),
+        answers = (truth.q1, truth.q2, truth.q3, truth.follow_up)
+        known = {
+            key: answer if isinstance(answer, str) else list(answer)
+            for key, answer in zip(guess, answers, strict=False)
+            if answer is not None
         }
-        known = {key: value for key, value in texts.items() if value is not None}
         return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:

@@ -1,7 +1,6 @@
 """HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
 
-Owns what the environment says about the network. What is sent, and how a response is read, is `transport`'s business.
-Loaded with the first backend only, since aiohttp is heavy.
+Owns what the environment says about the network; what is sent is `transport`'s business. aiohttp is heavy to load.
 """
 
 from __future__ import annotations
@@ -63,8 +62,7 @@ CATCHABLE: tuple[type[Exception], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to a host: what every request to it is given beside its content. No redirect is followed: a key would go
-    along. What may hold a proxy's password shows in no repr."""
+    """The way to a host: what every request to it is given beside its content. No redirect is followed."""
 
     certificates: ssl.SSLContext | None = None
     socks: str | None = field(default=None, repr=False)
@@ -159,10 +157,8 @@ def _certificates() -> ssl.SSLContext:
 
 
 def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
-    """A session of up to `connections` connections; to be opened and closed in one running loop.
-
-    It keeps no cookies and reads neither proxy variables nor a netrc file: the route has said what is to be known.
-    """
+    """A session of up to `connections` connections, to be opened and closed in one running loop. It keeps no cookies
+    and reads no environment."""
     socks = route.socks and partial(aiohttp_socks.ProxyConnector.from_url, route.socks)
     connector = (socks or partial(aiohttp.TCPConnector, ttl_dns_cache=300))(
         limit=connections, ssl=route.certificates or True, keepalive_timeout=_KEPT_ALIVE

@@ -1,7 +1,6 @@
-"""The client for one address: the openai SDK over httpx2 over aiohttp.
+"""The client for one address: the openai SDK over httpx2 over aiohttp, all of which are heavy to load.
 
-Owns which headers leave, how long a response may take and how much of it is read. Raises what aiohttp and the system
-raise, which the SDK passes on and `caught` reads. Loaded with the first backend only, since both are heavy.
+Owns which headers leave, how long a response may take and how much of it is read. Errors are read by `caught`.
 """
 
 from __future__ import annotations
@@ -38,10 +37,11 @@ _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
-    """The SDK's client for an endpoint, to be used in one running loop, and closed there; sends nothing yet.
+    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet.
 
     Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not read).
     """
+    version = {"api-version": endpoint.api_version} if endpoint.api_version else None
     http_client = HttpClient(endpoint, connections)
     try:
         return AsyncOpenAI(
@@ -49,7 +49,7 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
             base_url=endpoint.base_url,
             max_retries=0,
             default_headers=_LEFT_OUT,
-            default_query={"api-version": endpoint.api_version} if endpoint.api_version else None,
+            default_query=version,
             http_client=http_client,
         )
     except (OpenAIError, httpx2.InvalidURL) as error:
@@ -74,8 +74,8 @@ class HttpClient(httpx2.AsyncClient):
     """Sends to one endpoint with its headers and no others. httpx2 itself would log each request, keep cookies, read
     the environment and follow redirects, to which a key would go along.
 
-    A request's read timeout is the time for the whole response, which has up to `MOST_BYTES`. Without one, as for
-    files, a body may be of any length as long as a byte comes every `IDLE` seconds.
+    A request's read timeout is the time for the whole response. Without one, as for files, a body may take as long, and
+    be as long, as it likes.
     """
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
@@ -92,7 +92,7 @@ class HttpClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, *, stream: bool = False, **_: Any) -> httpx2.Response:
         if self._session is None:
             self._session = session.open_session(self._route, connections=self._connections)
-        total, connect = request.extensions["timeout"]["read"], request.extensions["timeout"]["connect"]
+        total, connect = (request.extensions["timeout"][name] for name in ("read", "connect"))
         timeout = aiohttp.ClientTimeout(
             total=None if total is None else total + MOMENT,
             sock_connect=min(connect or session.LONGEST_CONNECT, session.LONGEST_CONNECT),
@@ -105,12 +105,12 @@ class HttpClient(httpx2.AsyncClient):
         answer = await self._session.request(
             request.method, str(request.url), data=content, headers=headers, timeout=timeout, **self._route.options
         )
-        most = None if total is None and answer.status < 300 else session.MOST_BYTES
+        is_file = total is None and answer.status < 300
         response = httpx2.Response(
             answer.status,
             # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
             headers=[(name, value) for name, value in answer.raw_headers if name.lower() != b"content-encoding"],
-            stream=_Body(answer, most),
+            stream=_Body(answer, most=None if is_file else session.MOST_BYTES),
             extensions={"encoding": answer.headers.get("Content-Encoding")},
             request=request,
         )
@@ -132,8 +132,7 @@ class _Body(httpx2.AsyncByteStream):
     """A response's bytes. Raises TooLargeError beyond `most`."""
 
     def __init__(self, answer: aiohttp.ClientResponse, most: int | None) -> None:
-        self._answer = answer
-        self._most = most
+        self._answer, self._most = answer, most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
