@@ -1,11 +1,10 @@
-"""From a response, or from what was caught on the wire, to a reply or a `Fault`.
+"""From what was caught on the wire to a `Fault`; and no part of the key in what is told or kept of a response.
 
-Only describes; what a fault means stands in `faults`. No part of the key survives in what it describes.
+Only describes; what a fault means stands in `faults`.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import ssl
@@ -14,16 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.faults import Fault, Line
-from attunebench.backends.wire import (
-    completion_in,
-    error_in,
-    error_in_text,
-    looks_like_html,
-    parse_answer,
-    read_completion,
-    tidy,
-)
-from attunebench.protocol.endings import is_broken
+from attunebench.backends.wire import tidy
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -34,58 +24,12 @@ SHORTEST_SECRET = 16
 """Characters: a shorter key may be an ordinary word, which is only taken out of errors."""
 LONGEST_HEADER = 200
 """Characters of a header's value that are kept with a reply."""
-_SHOWN = 120
-"""Bytes or characters of an unreadable body that the user is shown."""
 _KEPT = frozenset((
     "apim-request-id", "cf-ray", "date", "openai-processing-ms", "openai-version", "request-id", "retry-after",
     "retry-after-ms", "server", "via", "x-amzn-requestid", "x-generation-id", "x-request-id",
 ))  # fmt: skip
 _KEPT_FAMILIES = ("x-ratelimit-", "ratelimit", "anthropic-ratelimit-", "x-inference-")
 _KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
-
-
-def outcome_of(status: int, content: bytes) -> Reply | Fault:
-    """What a response says: the reply in its body, or why there is none."""
-    if not 200 <= status < 300:
-        return fault_of_response(status, content)
-    if looks_like_html(content):
-        return Fault(line="html", message=error_in_text(content).message, parsed=False)
-    try:
-        return outcome_of_body(parse_answer(content))
-    except ValueError:
-        if content.strip():
-            begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
-            return Fault(line="body", message=f'the body was cut or is no JSON; it begins "{begins}"', parsed=False)
-        # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
-        return Fault(line="body", message=said, parsed=False)
-
-
-def outcome_of_body(body: Any) -> Reply | Fault:
-    """As `outcome_of`, for the parsed body of a response whose status is one of success."""
-    body = completion_in(body)
-    if error := error_in(body):
-        return fault_of_error(error, status=200)
-    reply = read_completion(body)
-    if reply is None:
-        begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
-        return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
-    if is_broken(reply.finish_reason):
-        return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
-    return reply
-
-
-def fault_of_response(status: int, content: bytes) -> Fault:
-    """A fault from a response whose status is none of success."""
-    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
-    return fault_of_error(error_in_text(content), status=status, parsed=content.lstrip()[:1] in (b"{", b"[", b'"'))
-
-
-def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
-    """What an error body says, under this status; the status inside the body counts under one of success."""
-    if 200 <= status < 300:
-        return replace(error, line="error body", parsed=parsed)
-    return replace(error, status=status, parsed=parsed)
 
 
 def fault_of_exception(error: Exception) -> Fault:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from pydantic import SecretStr
 
-from attunebench.backends.caught import fault_of_exception, kept_headers, located, outcome_of, without_key
+from attunebench.backends.caught import fault_of_exception, kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for, rule_for
 from attunebench.backends.negotiation import adapted, first_terms, guessed
 from attunebench.backends.transport import CLIENT_ERRORS, open_client, responded
-from attunebench.backends.wire import encoded, tidy
+from attunebench.backends.wire import encoded, outcome_of, tidy
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

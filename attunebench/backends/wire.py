@@ -1,4 +1,4 @@
-"""The bodies that servers send: one reader for answers, one for errors, both for any dialect.
+"""The bodies that servers send: from any dialect to a reply or a `Fault`.
 
 Pure: takes parsed or raw bodies and never a connection. `read_completion` and `error_in` never raise on odd content.
 """
@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -20,12 +21,14 @@ from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
-from attunebench.protocol.endings import canonical
+from attunebench.protocol.endings import canonical, is_broken
 from attunebench.text import encodable, printable
 
 LONGEST_NAME = 4096
 """Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
+_SHOWN = 120
+"""Bytes or characters of an unreadable body that the user is shown."""
 _MOST_TOKENS = 1e12 - 1
 """A count beyond this measures nothing and would swamp every sum that it goes into."""
 _DEAREST = 1e9
@@ -48,6 +51,50 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         return to_json(body)
     except (PydanticSerializationError, UnicodeError):
         return encodable(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+def outcome_of(status: int, content: bytes) -> Reply | Fault:
+    """What a response says: the reply in its body, or why there is none."""
+    if not 200 <= status < 300:
+        return fault_of_response(status, content)
+    if looks_like_html(content):
+        return Fault(line="html", message=error_in_text(content).message, parsed=False)
+    try:
+        return outcome_of_body(parse_answer(content))
+    except ValueError:
+        if content.strip():
+            begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
+            return Fault(line="body", message=f'the body was cut or is no JSON; it begins "{begins}"', parsed=False)
+        # 202 is "accepted": such servers want to be asked for the answer later, at another address.
+        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+        return Fault(line="body", message=said, parsed=False)
+
+
+def outcome_of_body(body: Any) -> Reply | Fault:
+    """As `outcome_of`, for the parsed body of a response whose status is one of success."""
+    body = completion_in(body)
+    if error := error_in(body):
+        return fault_of_error(error, status=200)
+    reply = read_completion(body)
+    if reply is None:
+        begins = tidy(json.dumps(body, ensure_ascii=False, default=str)[:_SHOWN])
+        return Fault(line="body", message=f'there was no choice in it; it begins "{begins}"')
+    if is_broken(reply.finish_reason):
+        return Fault(line="error body", message=f'it broke off (finish reason "{tidy(reply.finish_reason or "")}")')
+    return reply
+
+
+def fault_of_response(status: int, content: bytes) -> Fault:
+    """A fault from a response whose status is none of success."""
+    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
+    return fault_of_error(error_in_text(content), status=status, parsed=content.lstrip()[:1] in (b"{", b"[", b'"'))
+
+
+def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
+    """What an error body says, under this status; the status inside the body counts under one of success."""
+    if 200 <= status < 300:
+        return replace(error, line="error body", parsed=parsed)
+    return replace(error, status=status, parsed=parsed)
 
 
 def parse_body(content: bytes) -> Any:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openai import APIStatusError, Omit, omit
 
-from attunebench.backends.caught import fault_of_exception, fault_of_response, located, scrubbed
+from attunebench.backends.caught import fault_of_exception, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
-from attunebench.backends.wire import amount, looks_like_html, parse_body, tidy
+from attunebench.backends.wire import amount, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
 

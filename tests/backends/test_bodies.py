@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.backends.base import Reply
-from attunebench.backends.caught import outcome_of
 from attunebench.backends.faults import Fault
-from attunebench.backends.wire import says_something
+from attunebench.backends.wire import outcome_of, says_something
 
 SAID = '{"emotion_tags": []}\n data: [DONE] é心\u2028'
 GOOD: dict[str, Any] = {

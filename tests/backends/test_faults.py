@@ -18,12 +18,12 @@ from aiohttp.http_exceptions import ContentEncodingError, HttpProcessingError, T
 from keys import OPENROUTER_KEY as KEY
 from pydantic import SecretStr
 
-from attunebench.backends.caught import EXCEPTIONS, fault_of_error, fault_of_exception, located
+from attunebench.backends.caught import EXCEPTIONS, fault_of_exception, located
 from attunebench.backends.faults import RULES, Fault, Rule, error_for, rule_for
 from attunebench.backends.providers import Endpoint
 from attunebench.backends.session import CATCHABLE, TooLargeError
 from attunebench.backends.transport import CLIENT_ERRORS
-from attunebench.backends.wire import error_in_text
+from attunebench.backends.wire import error_in_text, fault_of_error
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 
 ENDPOINT = Endpoint("openrouter", "some/model", "https://host.example/v1", SecretStr(KEY), "OPENROUTER_API_KEY")

@@ -12,10 +12,11 @@ import pytest
 from pydantic import SecretStr
 
 from attunebench.backends.base import Request
-from attunebench.backends.caught import located, outcome_of
+from attunebench.backends.caught import located
 from attunebench.backends.faults import Fault, rule_for
 from attunebench.backends.negotiation import adapted, first_terms
 from attunebench.backends.providers import Endpoint
+from attunebench.backends.wire import outcome_of
 from attunebench.backends.wording import rejects_system_role, speaks_of_streams_only
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
