@@ -17,7 +17,8 @@ _ANSWERING = (None, "", "text", "output_text", "message", "answer")
 """Types of parts that are the answer; whatever else holds a text is thought, or a tool's."""
 _TEXTS = ("text", "value", "thinking", "summary", "refusal")
 _ARGUMENTS = ("arguments", "parameters", "input", "args")
-_LINES = re.compile(r"\r\n|\n|\r")
+_EVENT = re.compile(r"^[ \t]*(?:data:)?[ \t]*(\{.*\}|\[DONE\])[ \t\r]*$", re.M)
+"""An event's data; some leave out `data:`."""
 _DECODER = json.JSONDecoder(strict=False)
 DONE = "[DONE]"
 
@@ -75,63 +76,35 @@ def first_choice(body: Any) -> Mapping[str, Any] | None:
 def body_of_stream(text: str) -> Any:
     """The body that the events of a stream come to; an event that is one by itself, as an error or a whole completion
     is. Raises ValueError where it is no stream, or was cut."""
-    events = [event for line in _LINES.split(text) if (event := _event(line)) is not None]
-    payloads = [event for event in events if isinstance(event, Mapping)]
+    events = [event if event == DONE else decoded(event) for event in _EVENT.findall(text)]
+    payloads = [event for event in events if event != DONE]
     choices = list[Mapping[str, Any]]()
     for payload in payloads:
-        choice = first_choice(payload)
-        if choice is None:
-            if _is_error(payload):
-                return payload
-        # Some end with a chunk that has an empty message beside its delta.
-        elif choice.get("error") or (choice.get("message") and "delta" not in choice):
+        if (choice := first_choice(payload)) is None:
+            names_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
+            is_whole = names_error or ("code" in payload and isinstance(payload.get("message"), str))
+        else:
+            # Some end with a chunk that has an empty message beside its delta.
+            is_whole = choice.get("error") or (choice.get("message") and "delta" not in choice)
+        if is_whole:
             return payload
-        elif choice.get("index") in (None, 0):
+        if choice is not None and choice.get("index") in (None, 0):
             choices.append(choice)
     finish_reason = next((each["finish_reason"] for each in reversed(choices) if each.get("finish_reason")), None)
     if not choices or not (finish_reason or DONE in events):
         raise ValueError("the stream was cut")
-    around = {
-        name: payload[name] for payload in payloads for name in ("model", "provider", "usage") if payload.get(name)
+    deltas = [
+        each if isinstance(each := choice.get("delta"), Mapping) else {"content": choice.get("text")}
+        for choice in choices
+    ]
+    message: dict[str, Any] = {
+        name: [part for delta in deltas for part in listed(delta.get(name))]
+        for name in ("content", "reasoning", "reasoning_content")
     }
-    return {**around, "choices": [{"message": _message_of(choices), "finish_reason": finish_reason}]}
-
-
-def _event(line: str) -> Any:
-    """What a line of a stream says: a JSON value, the last word, or None. Some leave out `data:`."""
-    name, colon, said = line.partition(":")
-    if line.lstrip().startswith("{"):
-        return decoded(line.strip())
-    if colon and name.strip().lower() == "data":
-        said = said.strip()
-        return said if said == DONE else decoded(said) if said else None
-    if line.strip() and (not colon or name.strip().lower() not in ("", "event", "id", "retry")):
-        raise ValueError("no event stream")
-    return None
-
-
-def _is_error(payload: Mapping[str, Any]) -> bool:
-    says_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
-    return bool(says_error) or ("code" in payload and isinstance(payload.get("message"), str))
-
-
-def _message_of(choices: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The message that the chunks of one choice come to."""
-    texts: dict[str, list[Any]] = {"content": []}
-    calls: dict[str, str] = {}
-    for choice in choices:
-        delta = choice.get("delta")
-        delta = delta if isinstance(delta, Mapping) else {"content": choice.get("text")}
-        for name in ("content", "reasoning", "reasoning_content", "refusal"):
-            texts.setdefault(name, []).extend(listed(delta.get(name)))
-        for place, call in enumerate([*listed(delta.get("tool_calls")), delta.get("function_call")]):
-            function = call.get("function", call) if isinstance(call, Mapping) else None
-            said = function.get("arguments") if isinstance(function, Mapping) else None
-            if isinstance(said, str):
-                index = str(call.get("index", place))
-                calls[index] = calls.get(index, "") + said
-    message: dict[str, Any] = {name: parts if name == "content" else _deep_text(parts) for name, parts in texts.items()}
-    return {**message, "tool_calls": [{"function": {"arguments": said}} for said in calls.values()]}
+    message["refusal"] = "".join(_deep_text(delta.get("refusal")) for delta in deltas)
+    message["tool_calls"] = [{"arguments": "".join(arguments_in(delta) or "" for delta in deltas)}]
+    around = {name: each[name] for each in payloads for name in ("model", "provider", "usage") if each.get(name)}
+    return {**around, "choices": [{"message": message, "finish_reason": finish_reason}]}
 
 
 def listed(value: Any) -> list[Any]:

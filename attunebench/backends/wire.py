@@ -139,15 +139,9 @@ def completion_in(body: Any, depth: int = 3) -> Any:
 
 def says_something(error: Any) -> bool:
     """Whether an error is one: servers and tools write null, "None", NaN, 0, "success" or an object of these."""
-    if isinstance(error, Mapping):
-        return any(map(says_something, error.values()))
-    if isinstance(error, list):
-        return any(map(says_something, error))
-    if isinstance(error, str):
-        return error.strip().strip("\"'").lower() not in _NO_ERROR
-    if isinstance(error, bool) or error is None:
-        return error is True
-    return isinstance(error, int | float) and not math.isnan(error) and error != 0 and not 200 <= error < 300
+    if isinstance(error, Mapping | list):
+        return any(map(says_something, error.values() if isinstance(error, Mapping) else error))
+    return str(error).strip().strip("\"'").lower() not in _NO_ERROR
 
 
 def read_completion(body: Any) -> Reply | None:
@@ -188,7 +182,7 @@ def error_in(body: Any) -> Fault | None:
         return _described(error, body)
     for verdict in (body.get("base_resp"), body.get("status")):
         code = verdict.get("status_code", verdict.get("code")) if isinstance(verdict, Mapping) else None
-        if isinstance(verdict, Mapping) and str(code).lower() not in _NO_ERROR:
+        if isinstance(verdict, Mapping) and says_something(code):
             return _described(verdict, body)
     if choice := messages.first_choice(body):
         return _described(choice["error"], {}) if says_something(choice.get("error")) else None
@@ -272,10 +266,9 @@ def _code(error: Mapping[str, Any]) -> str:
 
 def _status(error: Mapping[str, Any]) -> int:
     for key in ("code", "status", "status_code"):
-        value = error.get(key)
-        number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) == 3 else value
-        if isinstance(number, int) and 400 <= number <= 599:
-            return number
+        status = number(error.get(key))
+        if status is not None and 400 <= status <= 599:
+            return int(status)
     return 0
 
 
