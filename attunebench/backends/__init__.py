@@ -27,10 +27,10 @@ def open_backend(
 ) -> Backend:
     """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once.
 
-    `memory` is what `Backend.learned` gave for the same provider, address and model in an earlier run, `taken` how the
-    output was constrained in those of its requests that were answered. Where there is a `settings.client`, it sends.
-    Raises UsageError (unknown provider or baseline, a model without a usable name, no address for `local`) and
-    ConfigurationError (no usable key, address, proxy or certificate file).
+    `memory`: what `Backend.learned` gave for the same provider, address and model in an earlier run; `taken`: how the
+    output was constrained ("schema", "object", "text") in requests that were answered then. A `settings.client` is used
+    as it is and stays open. Raises UsageError (unknown provider or baseline, a model without a usable name, no address)
+    and ConfigurationError (no usable key, address, proxy or certificate file).
     """
     if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):
         raise UsageError(
@@ -45,6 +45,4 @@ def open_backend(
     from attunebench.backends.providers import resolve, served_by
 
     endpoint = resolve(settings) if client is None else served_by(client, settings)
-    return ChatBackend(
-        endpoint, structured=structured, concurrency=concurrency, memory=memory, taken=taken, client=client
-    )
+    return ChatBackend(endpoint, structured, concurrency, memory, taken, client)

@@ -37,25 +37,15 @@ class ChatBackend:
     is remembered for this object's life; the arguments are those of `open_backend`."""
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        structured: Structured = "auto",
-        concurrency: int = 16,
-        memory: Mapping[str, Any] | None = None,
-        taken: Collection[str] = (),
-        client: AsyncOpenAI | None = None,
-    ) -> None:
-        self.provider = endpoint.provider
-        self.model = endpoint.model
-        self.base_url = endpoint.base_url
-        self.payer = endpoint.payer
+        self, endpoint: Endpoint, structured: Structured, concurrency: int, memory: Mapping[str, Any] | None,
+        taken: Collection[str], client: AsyncOpenAI | None
+    ) -> None:  # fmt: skip
         self._endpoint = endpoint
+        self.provider, self.model = endpoint.provider, endpoint.model
+        self.base_url, self.payer = endpoint.base_url, endpoint.payer
         self._terms = first_terms(endpoint.provider, structured, memory)
-        self._taken_before = frozenset(taken)
-        self._taken: set[str] = set()
-        self._unreadable = 0
-        self._under_way = self._doubting = 0
+        self._taken_before, self._taken = frozenset(taken), set[str]()
+        self._under_way = self._doubting = self._unreadable = 0
         self._news = asyncio.Event()
         self._is_users = client is not None
         self._client = client or open_client(endpoint, connections=concurrency)
