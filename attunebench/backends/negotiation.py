@@ -96,10 +96,15 @@ class Terms:
         """The request's body without the model's name."""
         limit = self.limit_name if "limit" not in self.given_up else _OTHER_NAME[self.limit_name]
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
-        body: dict[str, Any] = {
-            "messages": _folded(messages) if "system" in self.given_up else messages,
-            limit: min(request.max_tokens, self.ceiling or request.max_tokens),
-        }
+        if "system" in self.given_up:
+            # Before the first user message, for templates that know only user and assistant.
+            system = [message["content"] for message in messages if message["role"] == "system"]
+            messages = [message for message in messages if message["role"] != "system"]
+            if messages and messages[0]["role"] == "user":
+                system.append(messages.pop(0)["content"])
+            messages.insert(0, {"role": "user", "content": "\n\n".join(system)})
+        allowed = min(request.max_tokens, self.ceiling or request.max_tokens)
+        body: dict[str, Any] = {"messages": messages, limit: allowed}
         for name in _PARAMETERS:
             if (value := getattr(request, name)) is not None and name not in self.given_up:
                 body[name] = value
@@ -227,11 +232,3 @@ def _room(message: str, limit: int) -> int:
     prompts = {number: {other if other < number else other - limit for other in others} for number in windows}
     fits = [window - prompt for window in windows for prompt in prompts[window] if 0 < prompt < window < prompt + limit]
     return min(fits, default=0)
-
-
-def _folded(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    """System texts go before the first user message, for templates that know only user and assistant."""
-    system = [message["content"] for message in messages if message["role"] == "system"]
-    rest = [message for message in messages if message["role"] != "system"]
-    first = [rest.pop(0)["content"]] if rest and rest[0]["role"] == "user" else []
-    return [{"role": "user", "content": "\n\n".join([*system, *first])}, *rest]

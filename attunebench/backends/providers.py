@@ -103,10 +103,9 @@ class Endpoint:
 
 def provider_named(name: str) -> Provider:
     """The provider of that name. Raises UsageError that names those there are."""
-    try:
-        return PROVIDERS[name]
-    except KeyError:
-        raise UsageError(f"There is no provider {name!r}; choose one of {', '.join(PROVIDERS)}.") from None
+    if name not in PROVIDERS:
+        raise UsageError(f"There is no provider {name!r}; choose one of {', '.join(PROVIDERS)}.")
+    return PROVIDERS[name]
 
 
 def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:

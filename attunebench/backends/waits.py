@@ -51,14 +51,12 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
-    asked = retry_after(headers)
-    if asked is None:
-        asked = next(filter(None, (_in_field(metadata.get(name), unit) for name, unit in WAIT_FIELDS.items())), None)
+    in_fields = filter(None, (_in_field(metadata.get(name), unit) for name, unit in WAIT_FIELDS.items()))
+    asked = retry_after(headers) or next(in_fields, None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
         said = _SAID.search(message)
-        asked = _sensible(_sum_of_parts(said[0])) if said else None
-        return _until_reset(headers) if asked is None else asked
+        asked = (_sensible(_sum_of_parts(said[0])) if said else None) or _until_reset(headers)
     return asked
 
 
