@@ -71,12 +71,12 @@ class Backend(Protocol):
 
     def learned(self) -> Mapping[str, Any]:
         """What the server was found not to take, for JSON; what a later backend is opened with as its `memory`."""
-        ...
+        return {}
 
     async def prices(self) -> Prices | None:
         """What the provider lists as the model's prices, or None. Never raises."""
-        ...
+        return None
 
     async def aclose(self) -> None:
         """Release connections; a client of the user's stays as it is."""
-        ...
+        return

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from attunebench import constants
-from attunebench.backends.base import Reply
+from attunebench.backends.base import Backend, Reply
 from attunebench.backends.prices import Prices
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations import traits
@@ -346,12 +346,10 @@ def open_baseline(name: str) -> BaselineBackend:
     return BaselineBackend(name)
 
 
-class BaselineBackend:
+class BaselineBackend(Backend):
     """A baseline behind the seam for I/O. It is free, and known to be."""
 
-    provider = "baseline"
-    base_url = ""
-    payer: str | None = None
+    provider, base_url, payer = "baseline", "", None
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -363,11 +361,5 @@ class BaselineBackend:
             text=text, finish_reason="stop", cost=0.0, model=self.model, provider=self.provider, structured="text"
         )
 
-    def learned(self) -> Mapping[str, Any]:
-        return {}
-
     async def prices(self) -> Prices:
         return Prices(prompt=0.0, completion=0.0)
-
-    async def aclose(self) -> None:
-        """Nothing is held open."""

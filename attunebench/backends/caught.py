@@ -1,4 +1,4 @@
-"""From what was caught on the wire to a `Fault`; and no part of the key in what is told or kept of a response.
+"""From what was caught on the wire to a `Fault`; and no part of the key in what is names or kept of a response.
 
 Only describes; what a fault means stands in `faults`.
 """
@@ -40,7 +40,7 @@ def fault_of_exception(error: Exception) -> Fault:
     for cause in sorted(_causes(error), key=lambda each: order.get(type(each).__module__.partition(".")[0], 1)):
         for cls in type(cause).__mro__:
             if cls.__name__ in EXCEPTIONS:
-                return _read(cause, *EXCEPTIONS[cls.__name__])
+                return _fault_of(cause, *EXCEPTIONS[cls.__name__])
     raise error
 
 
@@ -66,9 +66,9 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_L
 """What the TLS library says where the other side speaks plain HTTP."""
 
 
-def _read(error: BaseException, line: Line, says: str | None) -> Fault:
+def _fault_of(error: BaseException, line: Line, says: str | None) -> Fault:
     causes = list(_causes(error))
-    told = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
+    texts = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
     if line == "proxy":
         # Its own text repeats the proxy's address.
         status = getattr(error, "status", None) or int((re.match(r"\d{3}\b", str(error)) or "0")[0])
@@ -76,9 +76,9 @@ def _read(error: BaseException, line: Line, says: str | None) -> Fault:
             message = tidy(str(getattr(error, "message", "")) or str(error)[4:])
             return Fault(status=status, line="proxy", message=f"the proxy answered {status} {message}".rstrip())
         line = "unreachable"  # a SOCKS proxy
-    elif "ContentEncodingError" in told or "content-encoding" in told:
+    elif "ContentEncodingError" in texts or "content-encoding" in texts:
         line, says = EXCEPTIONS["DecodingError"]
-    elif line == "body" and ("disconnected" in told or "closed connection" in told):
+    elif line == "body" and ("disconnected" in texts or "closed connection" in texts):
         line = "connection"
     if line in ("unreachable", "connection"):
         # The most telling cause decides.
@@ -89,7 +89,7 @@ def _read(error: BaseException, line: Line, says: str | None) -> Fault:
                 line = "no tls"
             elif isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
                 line = "unknown host"
-    return Fault(line=line, message=_words(causes) if says is None else says)
+    return Fault(line=line, message=_innermost_words(causes) if says is None else says)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -102,7 +102,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
 
 
-def _words(causes: list[BaseException]) -> str:
+def _innermost_words(causes: list[BaseException]) -> str:
     """What the innermost cause says that says something; else its kind."""
     for cause in reversed(causes):
         message = getattr(cause, "message", None) or str(cause)

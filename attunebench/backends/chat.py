@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from attunebench.backends.caught import fault_of_exception, kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for, rule_for
 from attunebench.backends.negotiation import adapted, first_terms, guessed
-from attunebench.backends.transport import CLIENT_ERRORS, open_client, responded
+from attunebench.backends.transport import CLIENT_ERRORS, open_client, response_of
 from attunebench.backends.wire import encoded, outcome_of, tidy
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ChatBackend:
         self._under_way += 1
         try:
             while True:
-                outcome = await self._tried(request, terms)
+                outcome = await self._try(request, terms)
                 if not isinstance(outcome, Fault):
                     return outcome
                 further = adapted(terms, request, outcome)
@@ -80,7 +80,7 @@ class ChatBackend:
             self._under_way -= 1
             self._news.set()
 
-    async def _tried(self, request: Request, terms: Terms) -> Reply | Fault:
+    async def _try(self, request: Request, terms: Terms) -> Reply | Fault:
         """One request on these terms."""
         clock = asyncio.get_running_loop().time  # which leaves out the time that this process slept
         start = clock()
@@ -146,7 +146,7 @@ class ChatBackend:
             options["headers"] = {"Accept-Encoding": "identity"}
         content = encoded({"model": self.model, **terms.body(request)})
         try:
-            response = await self._posted(content, options, request.timeout)
+            response = await self._post(content, options, request.timeout)
         except CLIENT_ERRORS as error:
             return fault_of_exception(error)
         except Exception as error:
@@ -162,16 +162,16 @@ class ChatBackend:
             outcome = replace(outcome, line="encoding")  # a compressed body that was cut shows as a cut body
         return replace(outcome, headers=dict(response.headers))
 
-    async def _posted(self, content: bytes, options: RequestOptions, seconds: float) -> httpx2.Response:
+    async def _post(self, content: bytes, options: RequestOptions, seconds: float) -> httpx2.Response:
         """What the server answers, whatever its status."""
         if not self._is_users:
             # Bytes and a whole address are quicker than what the SDK makes of objects and a path.
             url = f"{self.base_url}/chat/completions"
-            return await responded(self._client.post(url, content=content, cast_to=httpx2.Response, options=options))
+            return await response_of(self._client.post(url, content=content, cast_to=httpx2.Response, options=options))
         # Azure's client reads the deployment in the body, and keeps no time for the whole of a response.
         body = json.loads(content)
         call = self._client.post("/chat/completions", body=body, cast_to=httpx2.Response, options=options)
-        response = await asyncio.wait_for(responded(call), seconds)
+        response = await asyncio.wait_for(response_of(call), seconds)
         sent = response.request.headers
         if key := sent.get("api-key") or sent.get("authorization", "").partition(" ")[2]:
             # Whatever its client sent it by, the server may repeat it.

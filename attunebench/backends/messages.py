@@ -23,7 +23,7 @@ _DECODER = json.JSONDecoder(strict=False)
 DONE = "[DONE]"
 
 
-def decoded(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The JSON value that a text is, control characters in its texts or not. Raises ValueError."""
     try:
         return _DECODER.decode(text)
@@ -48,8 +48,8 @@ def read_content(content: Any) -> tuple[str | None, str | None, str | None]:
             answer.append(_deep_text(part))
         else:
             thoughts.append(_deep_text(part))
-    said, thought, refused = (encodable("".join(texts)) or None for texts in (answer, thoughts, refusals))
-    return said, thought, refused
+    said, thought, refusal = (encodable("".join(texts)) or None for texts in (answer, thoughts, refusals))
+    return said, thought, refusal
 
 
 def reasoning_of(message: Mapping[str, Any]) -> str | None:
@@ -60,23 +60,21 @@ def reasoning_of(message: Mapping[str, Any]) -> str | None:
 
 def arguments_in(message: Mapping[str, Any]) -> str | None:
     """What a message hands to tools: no tool was offered, so it is the answer in the form of a call."""
-    calls = [*listed(message.get("tool_calls")), message.get("function_call")]
-    functions = [call.get("function", call) for call in calls if isinstance(call, Mapping)]
-    named = [each for each in functions if isinstance(each, Mapping)]
+    calls = mappings_in([*mappings_in(message.get("tool_calls")), message.get("function_call")])
+    named = mappings_in([call.get("function", call) for call in calls])
     said = [next((_as_text(each[name]) for name in _ARGUMENTS if each.get(name)), "") for each in named]
     return encodable("\n".join(filter(None, said))) or _as_text(message.get("parsed")) or None
 
 
 def first_choice(body: Any) -> Mapping[str, Any] | None:
     """The first choice of a completion or a chunk of one, or None."""
-    choices = body.get("choices") if isinstance(body, Mapping) else None
-    return next((each for each in listed(choices) if isinstance(each, Mapping)), None)
+    return next(iter(mappings_in(body.get("choices"))), None) if isinstance(body, Mapping) else None
 
 
 def body_of_stream(text: str) -> Any:
     """The body that the events of a stream come to; an event that is one by itself, as an error or a whole completion
     is. Raises ValueError where it is no stream, or was cut."""
-    events = [event if event == DONE else decoded(event) for event in _EVENT.findall(text)]
+    events = [event if event == DONE else parse_json(event) for event in _EVENT.findall(text)]
     payloads = [event for event in events if event != DONE]
     choices = list[Mapping[str, Any]]()
     for payload in payloads:
@@ -97,19 +95,20 @@ def body_of_stream(text: str) -> Any:
         each if isinstance(each := choice.get("delta"), Mapping) else {"content": choice.get("text")}
         for choice in choices
     ]
-    message: dict[str, Any] = {
-        name: [part for delta in deltas for part in listed(delta.get(name))]
-        for name in ("content", "reasoning", "reasoning_content")
-    }
+    message: dict[str, Any] = {}
+    for name in ("content", "reasoning", "reasoning_content"):
+        values = [delta.get(name) for delta in deltas]
+        message[name] = [part for value in values for part in (value if isinstance(value, list) else [value])]
     message["refusal"] = "".join(_deep_text(delta.get("refusal")) for delta in deltas)
     message["tool_calls"] = [{"arguments": "".join(arguments_in(delta) or "" for delta in deltas)}]
     around = {name: each[name] for each in payloads for name in ("model", "provider", "usage") if each.get(name)}
     return {**around, "choices": [{"message": message, "finish_reason": finish_reason}]}
 
 
-def listed(value: Any) -> list[Any]:
-    """The list, or a list of the value; an empty one of None."""
-    return value if isinstance(value, list) else [] if value is None else [value]
+def mappings_in(value: Any, most: int | None = None) -> list[Mapping[str, Any]]:
+    """Those of the first `most` elements of a list, or the value itself, that are objects."""
+    elements = value[:most] if isinstance(value, list) else [value]
+    return [element for element in elements if isinstance(element, Mapping)]
 
 
 def _as_text(value: Any) -> str:

@@ -56,7 +56,7 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
         raise ConfigurationError(f"The openai SDK takes no such base URL as {endpoint.base_url!r}: {error}") from None
 
 
-async def responded(call: Awaitable[httpx2.Response]) -> httpx2.Response:
+async def response_of(call: Awaitable[httpx2.Response]) -> httpx2.Response:
     """What a request of the client ends in, whatever its status. Raises what the client does otherwise."""
     try:
         return await call
@@ -67,7 +67,7 @@ async def responded(call: Awaitable[httpx2.Response]) -> httpx2.Response:
 async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
     """What the client's server says at /models within so many seconds. Raises what the client does."""
     call = client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds, "max_retries": 0})
-    return await asyncio.wait_for(responded(call), seconds)
+    return await asyncio.wait_for(response_of(call), seconds)
 
 
 class HttpClient(httpx2.AsyncClient):

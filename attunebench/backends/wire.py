@@ -99,14 +99,14 @@ def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
 
 def parse_body(content: bytes) -> Any:
     """The JSON value in a body, in any Unicode encoding, behind a BOM or not. Raises ValueError (cut, HTML …)."""
-    return messages.decoded(_text_of(content))
+    return messages.parse_json(_text_of(content))
 
 
 def parse_answer(content: bytes) -> Any:
     """As `parse_body`, and the body that an event stream comes to where one was sent for a plain request."""
     text = _text_of(content)
     try:
-        return messages.decoded(text)
+        return messages.parse_json(text)
     except ValueError:
         return messages.body_of_stream(text)
 
@@ -221,11 +221,9 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     # Beside the message stand OpenRouter's metadata, or the details of Google's dialect, here as one mapping.
     metadata = error.get("metadata")
     if not isinstance(metadata, Mapping):
-        details = [entry for entry in messages.listed(error.get("details"))[:10] if isinstance(entry, Mapping)]
+        details = messages.mappings_in(error.get("details"), 10)
         metadata = {str(key): value for entry in details for key, value in entry.items()}
-    quotas = [
-        each.get("quotaId") for each in messages.listed(metadata.get("violations"))[:10] if isinstance(each, Mapping)
-    ]
+    quotas = [each.get("quotaId") for each in messages.mappings_in(metadata.get("violations"), 10)]
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
     if raw := _text(metadata.get("raw")):
@@ -247,13 +245,13 @@ def _sentence(error: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             return _sentence(value)
         # A validator's list: where and what, but not the input that it repeats, which holds the whole request.
-        if entries := [entry for entry in messages.listed(value)[:3] if isinstance(entry, Mapping)]:
+        if entries := messages.mappings_in(value, 3):
             return "; ".join(f"{_location([entry])}: {_text(entry.get('msg'))}" for entry in entries)
     return _text(error.get("code")) or _text(error.get("type")) or ""
 
 
 def _location(detail: Any) -> str | None:
-    location = next((entry.get("loc") for entry in messages.listed(detail) if isinstance(entry, Mapping)), None)
+    location = next((entry.get("loc") for entry in messages.mappings_in(detail)), None)
     return ".".join(str(part) for part in location if part != "body") if isinstance(location, list) else None
 
 
