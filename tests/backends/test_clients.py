@@ -22,7 +22,7 @@ import attunebench
 from attunebench import eventloop
 from attunebench.backends import open_backend
 from attunebench.backends.base import Reply, Request
-from attunebench.backends.providers import Endpoint, resolve
+from attunebench.backends.providers import NO_KEY, Endpoint, resolve
 from attunebench.batches.service import Service
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError, UsageError
 from attunebench.protocol.calls import Asked as CallAsked
@@ -72,14 +72,16 @@ def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_planted")
-@pytest.mark.parametrize("provider", ["local", "openrouter"])
-def test_a_call_leaves_with_our_headers_and_no_others(provider: str, fake_server: FakeServer) -> None:
-    settings = ModelSettings(provider=provider, model="m", base_url=fake_server.url, api_key=SecretStr(KEY))
+@pytest.mark.parametrize(("provider", "key"), [("local", None), ("local", KEY), ("openrouter", KEY)])
+def test_a_call_leaves_with_our_headers_and_no_others(provider: str, key: str | None, fake_server: FakeServer) -> None:
+    secret = SecretStr(key) if key else None
+    settings = ModelSettings(provider=provider, model="m", base_url=fake_server.url, api_key=secret)
     assert isinstance(ended(settings), Reply)
     [asked] = fake_server.asked
     assert set(asked.headers) == OURS
     assert "planted" not in str(asked.headers)
-    assert ("application/json", f"Bearer {KEY}") == (asked.headers["content-type"], asked.headers["authorization"])
+    expected = ("application/json", f"Bearer {key or NO_KEY}")
+    assert expected == (asked.headers["content-type"], asked.headers["authorization"])
 
 
 @pytest.mark.usefixtures("_planted")
