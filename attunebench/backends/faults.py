@@ -1,8 +1,7 @@
 """Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised.
 
-Everything that can go wrong on the wire becomes a `Fault` (a status, the server's words, or a reason of the line's;
-see `caught`). `RULES` decides what it means and says it in a sentence for the user. Grow the table here and nowhere
-else. Which parameters a server can do without is `negotiation`'s business and has been tried before.
+Everything that can go wrong on the wire becomes a `Fault`; `RULES` decides what it means and says it in a sentence for
+the user. Grow the table here and nowhere else. What a server can do without is `negotiation`'s business.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.backends import wording
 from attunebench.backends.providers import PROVIDERS, THE_CLIENT
-from attunebench.backends.waits import asked_wait, day_ends_at, wait_in_words
+from attunebench.backends.waits import asked_wait, wait_in_words
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.text import printable
 
@@ -56,7 +55,6 @@ class Fault:
 
     @property
     def wait(self) -> float | None:
-        """Seconds that the server asks to wait, or None."""
         return asked_wait(self.status, self.headers, self.metadata, self.message)
 
     @property
@@ -227,7 +225,7 @@ def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
     if fault.wait is not None and fault.wait > SHORT_WAIT:
         after_the_day = f"after {wait_in_words(fault.wait)}"
     elif fault.metadata.get("violations"):
-        after_the_day = f"after {wait_in_words(day_ends_at('America/Los_Angeles'))}, when Google's day ends"
+        after_the_day = "after midnight Pacific time, when Google resets daily limits"
     else:
         after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     return {

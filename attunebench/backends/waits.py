@@ -1,6 +1,6 @@
 """How long a server asks to wait before the next try, in the ways in which headers and error bodies say so.
 
-Reads and judges by shape and size; whether and how long anybody really waits is the caller's.
+Reads by shape and size; whether and how long anybody really waits is the caller's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import TypeAdapter
 
@@ -70,15 +69,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def wait_in_words(seconds: float) -> str:
     """The moment after so many seconds as the user's clock shows it, with date and zone."""
     return f"{(datetime.now() + timedelta(seconds=seconds)).astimezone():%Y-%m-%d %H:%M %Z}".rstrip()
-
-
-def day_ends_at(zone: str) -> float:
-    """Seconds until the next midnight in this time zone; a whole day where this system knows no time zones."""
-    try:
-        now = datetime.now(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError):
-        return 86400.0
-    return (datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo) - now).total_seconds()
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
