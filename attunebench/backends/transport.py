@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *session.CATCHABLE)
 """What a request of the SDK's may end in without a response; anything else is a bug of ours."""
-MOMENT = 0.5
-"""Seconds by which this client's own total is behind that of its callers."""
-_LARGE = 1 << 20
-"""Bytes: aiohttp writes larger bodies piece by piece, so that the other calls go on."""
 _LEFT_OUT: Any = {
     name: Omit()
     for name in ("Accept", "User-Agent", "X-Stainless-Arch", "X-Stainless-Async", "X-Stainless-Lang", "X-Stainless-OS",
@@ -41,7 +37,6 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
 
     Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not read).
     """
-    version = {"api-version": endpoint.api_version} if endpoint.api_version else None
     http_client = HttpClient(endpoint, connections)
     try:
         return AsyncOpenAI(
@@ -49,7 +44,7 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
             base_url=endpoint.base_url,
             max_retries=0,
             default_headers=_LEFT_OUT,
-            default_query=version,
+            default_query={"api-version": endpoint.api_version} if endpoint.api_version else None,
             http_client=http_client,
         )
     except (OpenAIError, httpx2.InvalidURL) as error:
@@ -72,11 +67,7 @@ async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
 
 class HttpClient(httpx2.AsyncClient):
     """Sends to one endpoint with its headers and no others. httpx2 itself would log each request, keep cookies, read
-    the environment and follow redirects, to which a key would go along.
-
-    A request's read timeout is the time for the whole response. Without one, as for files, a body may take as long, and
-    be as long, as it likes.
-    """
+    the environment and follow redirects. A request's read timeout is for the whole response; files have none."""
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
@@ -94,7 +85,7 @@ class HttpClient(httpx2.AsyncClient):
             self._session = session.open_session(self._route, connections=self._connections)
         total, connect = (request.extensions["timeout"][name] for name in ("read", "connect"))
         timeout = aiohttp.ClientTimeout(
-            total=None if total is None else total + MOMENT,
+            total=None if total is None else total + 0.5,  # after the callers' own
             sock_connect=min(connect or session.LONGEST_CONNECT, session.LONGEST_CONNECT),
             sock_read=session.IDLE if total is None else None,
         )
@@ -152,7 +143,9 @@ def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
         body = request.content
     except httpx2.RequestNotRead:
         return _pieces(request.stream), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
-    return (body if len(body) < _LARGE else BytesIO(body)) or None, {"Content-Type": "application/json"} if body else {}
+    headers = {"Content-Type": "application/json"} if body else {}
+    # Larger bodies aiohttp writes piece by piece, so that the other calls go on.
+    return (body if len(body) < 1 << 20 else BytesIO(body)) or None, headers
 
 
 async def _pieces(file: Any) -> AsyncIterator[bytes]:
