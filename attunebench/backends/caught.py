@@ -116,9 +116,9 @@ def located(
     fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, known: bool = False, elapsed: float | None = None
 ) -> Fault:
     """The fault with what only the backend knows, and without any part of the key in what the server said."""
-    said: dict[str, Any] = {name: scrubbed(getattr(fault, name), endpoint) for name in ("message", "param")}
-    said["headers"] = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
-    return replace(fault, **said, answered=answered, known=known or answered, reask=reask, elapsed=elapsed)
+    words: dict[str, Any] = {name: scrubbed(getattr(fault, name), endpoint) for name in ("message", "param")}
+    words["headers"] = {**fault.headers, "location": scrubbed(fault.headers.get("location", ""), endpoint)}
+    return replace(fault, **words, answered=answered, known=known or answered, reask=reask, elapsed=elapsed)
 
 
 def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
@@ -137,18 +137,18 @@ def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
     key, changed = endpoint.key.get_secret_value(), dict[str, Any]()
     if endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET:
         texts = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
-        changed = {name: said.replace(key, "***") for name, said in texts.items() if said and key in said}
-    for name, said in (("model", reply.model), ("provider", reply.provider)):
-        if said not in (None, endpoint.model):
-            changed[name] = scrubbed(str(said), endpoint)
+        changed = {name: text.replace(key, "***") for name, text in texts.items() if text and key in text}
+    for name, value in (("model", reply.model), ("provider", reply.provider)):
+        if value not in (None, endpoint.model):
+            changed[name] = scrubbed(str(value), endpoint)
     return replace(reply, **changed) if changed else reply
 
 
-def scrubbed(said: str, endpoint: Endpoint) -> str:
+def scrubbed(text: str, endpoint: Endpoint) -> str:
     """Servers like to repeat the key in their errors, whole or with stars in its middle."""
     key = endpoint.key.get_secret_value()
     if endpoint.key_source != "none":
-        said = said.replace(key, "***")
-        if len(key) >= SHORTEST_SECRET and (key[:6] in said or key[-6:] in said):
-            said = re.sub(rf"\S*({re.escape(key[:6])}|{re.escape(key[-6:])})\S*", "***", said)
-    return _KEY_LIKE.sub("***", said)
+        text = text.replace(key, "***")
+        if len(key) >= SHORTEST_SECRET and (key[:6] in text or key[-6:] in text):
+            text = re.sub(rf"\S*({re.escape(key[:6])}|{re.escape(key[-6:])})\S*", "***", text)
+    return _KEY_LIKE.sub("***", text)

@@ -48,8 +48,8 @@ def read_content(content: Any) -> tuple[str | None, str | None, str | None]:
             answer.append(_deep_text(part))
         else:
             thoughts.append(_deep_text(part))
-    said, thought, refusal = (encodable("".join(texts)) or None for texts in (answer, thoughts, refusals))
-    return said, thought, refusal
+    text, thought, refusal = (encodable("".join(parts)) or None for parts in (answer, thoughts, refusals))
+    return text, thought, refusal
 
 
 def reasoning_of(message: Mapping[str, Any]) -> str | None:
@@ -62,8 +62,8 @@ def arguments_in(message: Mapping[str, Any]) -> str | None:
     """What a message hands to tools: no tool was offered, so it is the answer in the form of a call."""
     calls = mappings_in([*mappings_in(message.get("tool_calls")), message.get("function_call")])
     named = mappings_in([call.get("function", call) for call in calls])
-    said = [next((_as_text(each[name]) for name in _ARGUMENTS if each.get(name)), "") for each in named]
-    return encodable("\n".join(filter(None, said))) or _as_text(message.get("parsed")) or None
+    texts = [next((_as_text(each[name]) for name in _ARGUMENTS if each.get(name)), "") for each in named]
+    return encodable("\n".join(filter(None, texts))) or _as_text(message.get("parsed")) or None
 
 
 def first_choice(body: Any) -> Mapping[str, Any] | None:

@@ -87,13 +87,13 @@ def route_to(endpoint: Endpoint) -> Route:
         usable = False
     if not usable:
         raise ConfigurationError(
-            f"{variable} holds no address of a proxy such as http://proxy.example:3128; mend or unset it."
+            f"{variable} is not a proxy address such as http://proxy.example:3128; correct or unset it."
         )
     if parts.scheme in _SOCKS:
         if aiohttp_socks is None:
             raise ConfigurationError(
-                f"{variable} names a SOCKS proxy, for which `pip install aiohttp-socks` is needed; "
-                "or name an HTTP proxy, or unset the variable."
+                f"{variable} names a SOCKS proxy, which requires `pip install aiohttp-socks`; install it, "
+                "name an HTTP proxy, or unset the variable."
             )
         if parts.port is None:
             raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
@@ -142,7 +142,7 @@ def _certificates() -> ssl.SSLContext:
     """The authorities that are trusted: those that the environment names, else the certifi package's."""
     file, folder = os.environ.get("SSL_CERT_FILE") or None, os.environ.get("SSL_CERT_DIR") or None
     if folder and not any(Path(part).is_dir() for part in folder.split(os.pathsep)):
-        raise ConfigurationError("SSL_CERT_DIR names no folder; mend or unset it.")
+        raise ConfigurationError("SSL_CERT_DIR is not a folder; correct or unset it.")
     if not file and not folder:
         import certifi
 
@@ -151,7 +151,7 @@ def _certificates() -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ValueError) as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it holds no certificates"
-        raise ConfigurationError(f"The file of SSL_CERT_FILE cannot be used ({reason}); mend or unset it.") from None
+        raise ConfigurationError(f"SSL_CERT_FILE cannot be used ({reason}); correct or unset it.") from None
     context.set_alpn_protocols(["http/1.1"])
     return context
 

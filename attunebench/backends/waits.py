@@ -32,7 +32,7 @@ _UNITS = {
 }  # fmt: skip
 _PART = r"(\d+(?:\.\d+)?) ?(?:{})(?![a-z])"
 _DURATION = rf"(?:{_PART.format('|'.join(_UNITS))},? ?(?:and )?)+"
-_SAID = re.compile(
+_SENTENCE = re.compile(
     r"\b(retry|again|wait|resets?|retrying|available|back)\b"
     rf"( (your request|again|after|in|for|at least|about|another))* ?{_DURATION}|{_DURATION}[钟之]?以?后",
     re.I,
@@ -54,8 +54,8 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     asked = retry_after(headers) or next(in_fields, None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
-        said = _SAID.search(message)
-        asked = (_sensible(_sum_of_parts(said[0])) if said else None) or _until_reset(headers)
+        sentence = _SENTENCE.search(message)
+        asked = (_sensible(_sum_of_parts(sentence[0])) if sentence else None) or _until_reset(headers)
     return asked
 
 

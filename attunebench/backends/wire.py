@@ -66,8 +66,8 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
             begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
             return Fault(line="body", message=f'the body was cut or is no JSON; it begins "{begins}"', parsed=False)
         # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-        said = "the body was empty" if status == 200 else f"the body was empty (status {status})"
-        return Fault(line="body", message=said, parsed=False)
+        message = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+        return Fault(line="body", message=message, parsed=False)
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
