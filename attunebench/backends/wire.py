@@ -60,7 +60,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        return outcome_of_body(parse_answer(content))
+        return outcome_of_body(parse_body(content, streamed=True))
     except ValueError:
         if content.strip():
             begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
@@ -97,23 +97,17 @@ def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
     return replace(error, status=status, parsed=parsed)
 
 
-def parse_body(content: bytes) -> Any:
-    """The JSON value in a body, in any Unicode encoding, behind a BOM or not. Raises ValueError (cut, HTML …)."""
-    return messages.parse_json(_text_of(content))
-
-
-def parse_answer(content: bytes) -> Any:
-    """As `parse_body`, and the body that an event stream comes to where one was sent for a plain request."""
-    text = _text_of(content)
+def parse_body(content: bytes, *, streamed: bool = False) -> Any:
+    """The JSON value in a body, in any Unicode encoding, behind a BOM or not; where it may be `streamed`, also what an
+    event stream comes to. Raises ValueError (cut, HTML …)."""
+    encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
+    text = content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     try:
         return messages.parse_json(text)
     except ValueError:
+        if not streamed:
+            raise
         return messages.body_of_stream(text)
-
-
-def _text_of(content: bytes) -> str:
-    encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
-    return content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
 
 
 def completion_in(body: Any, depth: int = 3) -> Any:
@@ -158,13 +152,18 @@ def read_completion(body: Any) -> Reply | None:
         return None
     answer, thoughts, refusal = messages.read_content(message.get("content"))
     usage = body["usage"] if isinstance(body.get("usage"), Mapping) else {}
+    cost, details = amount(usage.get("cost"), _DEAREST), usage.get("cost_details")
+    if usage.get("is_byok") is True and isinstance(details, Mapping):
+        # With a key of the user's own behind a router, its fee and what the provider behind it charges.
+        upstream = amount(details.get("upstream_inference_cost"), _DEAREST)
+        cost = cost if upstream is None else (cost or 0.0) + upstream
     return Reply(
         text=answer if answer and answer.strip() else messages.arguments_in(message) or answer,
         finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
         refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else refusal,
         reasoning=messages.reasoning_of(message) or thoughts,
         usage=_usage(usage),
-        cost=_cost(usage),
+        cost=cost,
         model=_name(body.get("model"), LONGEST_NAME),
         provider=_name(body.get("provider")),
     )
@@ -196,7 +195,7 @@ def error_in(body: Any) -> Fault | None:
 def error_in_text(content: bytes) -> Fault:
     """The error in a body of any kind; of a page of HTML its title or its first words."""
     try:
-        body = parse_answer(content)
+        body = parse_body(content, streamed=True)
     except ValueError:
         page = content[:20_000].decode("utf-8", errors="replace")
         title = _TITLE.search(page)
@@ -301,13 +300,6 @@ def amount(value: Any, most: float) -> float | None:
     """A number between 0 and `most`, or None."""
     found = number(value)
     return found if found is not None and 0 <= found <= most else None
-
-
-def _cost(usage: Mapping[str, Any]) -> float | None:
-    """USD. With a key of the user's own behind a router, its fee and what the provider behind it charges."""
-    cost, details = amount(usage.get("cost"), _DEAREST), usage.get("cost_details")
-    upstream = amount(details.get("upstream_inference_cost"), _DEAREST) if isinstance(details, Mapping) else None
-    return (cost or 0.0) + upstream if usage.get("is_byok") is True and upstream is not None else cost
 
 
 def _name(value: Any, limit: int = LONGEST_SENTENCE) -> str | None:
