@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
-from attunebench.backends.providers import provider_named
+from attunebench.backends.providers import provider_named, resolve, served_by
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def open_backend(
 
         return open_baseline(settings.model)
     from attunebench.backends.chat import ChatBackend
-    from attunebench.backends.providers import resolve, served_by
 
     endpoint = resolve(settings) if client is None else served_by(client, settings)
     return ChatBackend(endpoint, structured, concurrency, memory, taken, client)

@@ -17,7 +17,8 @@ from pydantic import SecretStr
 
 from attunebench.backends.caught import fault_of_exception, kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for, rule_for
-from attunebench.backends.negotiation import adapted, first_terms, guessed
+from attunebench.backends.negotiation import Terms, adapted, first_terms, guessed
+from attunebench.backends.prices import Prices, fetch_prices
 from attunebench.backends.transport import CLIENT_ERRORS, open_client, response_of
 from attunebench.backends.wire import encoded, outcome_of, tidy
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from openai._types import RequestOptions
 
     from attunebench.backends.base import Reply, Request
-    from attunebench.backends.negotiation import Terms
-    from attunebench.backends.prices import Prices
     from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
 
@@ -129,8 +128,6 @@ class ChatBackend:
         return self._terms.as_memory()
 
     async def prices(self) -> Prices | None:
-        from attunebench.backends.prices import fetch_prices
-
         if self._is_users:
             return await fetch_prices(self._client, self.model)
         async with open_client(self._endpoint, connections=1) as client:
