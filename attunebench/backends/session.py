@@ -22,6 +22,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import aiohttp
+import certifi
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -143,12 +144,8 @@ def _certificates() -> ssl.SSLContext:
     file, folder = os.environ.get("SSL_CERT_FILE") or None, os.environ.get("SSL_CERT_DIR") or None
     if folder and not any(Path(part).is_dir() for part in folder.split(os.pathsep)):
         raise ConfigurationError("SSL_CERT_DIR is not a folder; correct or unset it.")
-    if not file and not folder:
-        import certifi
-
-        file = certifi.where()
     try:
-        context = ssl.create_default_context(cafile=file, capath=folder)
+        context = ssl.create_default_context(cafile=file or (None if folder else certifi.where()), capath=folder)
     except (OSError, ValueError) as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it holds no certificates"
         raise ConfigurationError(f"SSL_CERT_FILE cannot be used ({reason}); correct or unset it.") from None

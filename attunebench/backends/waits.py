@@ -50,8 +50,9 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
-    in_fields = filter(None, (_in_field(metadata.get(name), unit) for name, unit in WAIT_FIELDS.items()))
-    asked = retry_after(headers) or next(in_fields, None)
+    fields = [(_until(str(metadata[name]), headers), unit) for name, unit in WAIT_FIELDS.items() if name in metadata]
+    waits = (_sensible(seconds * unit) for seconds, unit in fields if seconds is not None)
+    asked = retry_after(headers) or next(filter(None, waits), None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
         sentence = _SENTENCE.search(message)
@@ -81,11 +82,6 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
     ]
     is_used_up, seconds = max(waits, default=(True, None))
     return seconds if seconds is None or is_used_up or len(waits) == 1 else min(seconds, UNSURE)
-
-
-def _in_field(value: Any, unit: float) -> float | None:
-    number = _number(str(value))
-    return _sensible(_in_words(str(value)) if number is None else number * unit)
 
 
 def _sensible(seconds: float | None) -> float | None:

@@ -176,17 +176,14 @@ def error_in(body: Any) -> Fault | None:
         return next((error for entry in body if (error := error_in(entry))), None)
     if not isinstance(body, Mapping):
         return None
-    error = body.get("error")
-    if says_something(error):
+    if says_something(error := body.get("error")):
         return _described(error, body)
-    for verdict in (body.get("base_resp"), body.get("status")):
-        code = verdict.get("status_code", verdict.get("code")) if isinstance(verdict, Mapping) else None
-        if isinstance(verdict, Mapping) and says_something(code):
+    for verdict in messages.mappings_in([body.get("base_resp"), body.get("status")]):
+        if says_something(verdict.get("status_code", verdict.get("code"))):
             return _described(verdict, body)
     if choice := messages.first_choice(body):
         return _described(choice["error"], {}) if says_something(choice.get("error")) else None
-    errors = body.get("errors")
-    if says_something(errors):
+    if says_something(errors := body.get("errors")):
         return _described(errors[0] if isinstance(errors, list) else errors, body)
     described = "error" in (body.get("object"), body.get("type")) or isinstance(body.get("detail"), list | Mapping)
     return _described(body, {}) if described or any(_text(body.get(key)) for key in _MESSAGE_KEYS) else None
@@ -220,8 +217,8 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     # Beside the message stand OpenRouter's metadata, or the details of Google's dialect, here as one mapping.
     metadata = error.get("metadata")
     if not isinstance(metadata, Mapping):
-        details = messages.mappings_in(error.get("details"), 10)
-        metadata = {str(key): value for entry in details for key, value in entry.items()}
+        details = error["details"] if isinstance(error.get("details"), list) else []
+        metadata = {str(key): value for entry in messages.mappings_in(details, 10) for key, value in entry.items()}
     quotas = [each.get("quotaId") for each in messages.mappings_in(metadata.get("violations"), 10)]
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
@@ -271,7 +268,7 @@ def _status(error: Mapping[str, Any]) -> int:
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     names = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
-    details = [value for name in names if isinstance(value := usage.get(name), Mapping)]
+    details = messages.mappings_in([usage.get(name) for name in names])
     counts = {str(name).replace("_", "").lower(): value for each in (usage, *details) for name, value in each.items()}
 
     def count(*names: str) -> int | None:
