@@ -19,6 +19,7 @@ _TEXTS = ("text", "value", "thinking", "summary", "refusal")
 _ARGUMENTS = ("arguments", "parameters", "input", "args")
 _EVENT = re.compile(r"^[ \t]*(?:data:)?[ \t]*(\{.*\}|\[DONE\])[ \t\r]*$", re.M)
 """An event's data; some leave out `data:`."""
+_NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _DECODER = json.JSONDecoder(strict=False)
 DONE = "[DONE]"
 
@@ -29,6 +30,13 @@ def parse_json(text: str) -> Any:
         return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def says_something(error: Any) -> bool:
+    """Whether an error is one: servers and tools write null, "None", NaN, 0, "success" or an object of these."""
+    if isinstance(error, Mapping | list):
+        return any(map(says_something, error.values() if isinstance(error, Mapping) else error))
+    return str(error).strip().strip("\"'").lower() not in _NO_ERROR
 
 
 def read_content(content: Any) -> tuple[str | None, str | None, str | None]:
@@ -79,11 +87,11 @@ def body_of_stream(text: str) -> Any:
     choices = list[Mapping[str, Any]]()
     for payload in payloads:
         if (choice := first_choice(payload)) is None:
-            names_error = payload.get("error") or "error" in (payload.get("type"), payload.get("object"))
-            is_whole = names_error or ("code" in payload and isinstance(payload.get("message"), str))
+            is_error = "error" in (payload.get("type"), payload.get("object")) or says_something(payload.get("error"))
+            is_whole = is_error or ("code" in payload and isinstance(payload.get("message"), str))
         else:
             # Some end with a chunk that has an empty message beside its delta.
-            is_whole = choice.get("error") or (choice.get("message") and "delta" not in choice)
+            is_whole = says_something(choice.get("error")) or bool(choice.get("message") and "delta" not in choice)
         if is_whole:
             return payload
         if choice is not None and choice.get("index") in (None, 0):

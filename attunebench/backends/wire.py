@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from attunebench.backends import messages
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
+from attunebench.backends.messages import first_choice, mappings_in, parse_json, says_something
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
@@ -40,7 +41,6 @@ _CODE_KEYS = ("code", "Code", "type", "status", "status_code", "error_code", "er
 _ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "done_reason")
 _TEXTS = ("response", "text", "generated_text", "output_text")
 """Under which servers without choices give an answer."""
-_NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -103,7 +103,7 @@ def parse_body(content: bytes, *, streamed: bool = False) -> Any:
     encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
     text = content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     try:
-        return messages.parse_json(text)
+        return parse_json(text)
     except ValueError:
         if not streamed:
             raise
@@ -115,14 +115,14 @@ def completion_in(body: Any, depth: int = 3) -> Any:
     that gives an answer without choices (Ollama's, or a text with its end or its tokens) gets them."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    if not isinstance(body, Mapping) or messages.first_choice(body) or says_something(body.get("error")) or not depth:
+    if not isinstance(body, Mapping) or first_choice(body) or says_something(body.get("error")) or not depth:
         return body
     for inner in body.values():
         if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
             with suppress(ValueError):
                 inner = parse_body(inner.encode("utf-8", "replace"))
         found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
-        if messages.first_choice(found):
+        if first_choice(found):
             return {**{name: body[name] for name in ("model", "provider", "usage") if name in body}, **found}
     message = body.get("message")
     if not isinstance(message, Mapping):
@@ -131,16 +131,9 @@ def completion_in(body: Any, depth: int = 3) -> Any:
     return {**body, "choices": [{**body, "message": message}]} if ended and message is not None else body
 
 
-def says_something(error: Any) -> bool:
-    """Whether an error is one: servers and tools write null, "None", NaN, 0, "success" or an object of these."""
-    if isinstance(error, Mapping | list):
-        return any(map(says_something, error.values() if isinstance(error, Mapping) else error))
-    return str(error).strip().strip("\"'").lower() not in _NO_ERROR
-
-
 def read_completion(body: Any) -> Reply | None:
     """The first choice of a chat completion; None where there is none to read."""
-    choice = messages.first_choice(body)
+    choice = first_choice(body)
     if choice is None:
         return None
     message = next((choice[name] for name in ("message", "delta", "text") if choice.get(name)), None)
@@ -178,10 +171,10 @@ def error_in(body: Any) -> Fault | None:
         return None
     if says_something(error := body.get("error")):
         return _described(error, body)
-    for verdict in messages.mappings_in([body.get("base_resp"), body.get("status")]):
+    for verdict in mappings_in([body.get("base_resp"), body.get("status")]):
         if says_something(verdict.get("status_code", verdict.get("code"))):
             return _described(verdict, body)
-    if choice := messages.first_choice(body):
+    if choice := first_choice(body):
         return _described(choice["error"], {}) if says_something(choice.get("error")) else None
     if says_something(errors := body.get("errors")):
         return _described(errors[0] if isinstance(errors, list) else errors, body)
@@ -218,8 +211,8 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     metadata = error.get("metadata")
     if not isinstance(metadata, Mapping):
         details = error["details"] if isinstance(error.get("details"), list) else []
-        metadata = {str(key): value for entry in messages.mappings_in(details, 10) for key, value in entry.items()}
-    quotas = [each.get("quotaId") for each in messages.mappings_in(metadata.get("violations"), 10)]
+        metadata = {str(key): value for entry in mappings_in(details, 10) for key, value in entry.items()}
+    quotas = [each.get("quotaId") for each in mappings_in(metadata.get("violations"), 10)]
     message = _sentence(error)
     # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
     if raw := _text(metadata.get("raw")):
@@ -241,13 +234,13 @@ def _sentence(error: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             return _sentence(value)
         # A validator's list: where and what, but not the input that it repeats, which holds the whole request.
-        if entries := messages.mappings_in(value, 3):
+        if entries := mappings_in(value, 3):
             return "; ".join(f"{_location([entry])}: {_text(entry.get('msg'))}" for entry in entries)
     return _text(error.get("code")) or _text(error.get("type")) or ""
 
 
 def _location(detail: Any) -> str | None:
-    location = next((entry.get("loc") for entry in messages.mappings_in(detail)), None)
+    location = next((entry.get("loc") for entry in mappings_in(detail)), None)
     return ".".join(str(part) for part in location if part != "body") if isinstance(location, list) else None
 
 
@@ -268,7 +261,7 @@ def _status(error: Mapping[str, Any]) -> int:
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     names = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
-    details = messages.mappings_in([usage.get(name) for name in names])
+    details = mappings_in([usage.get(name) for name in names])
     counts = {str(name).replace("_", "").lower(): value for each in (usage, *details) for name, value in each.items()}
 
     def count(*names: str) -> int | None:

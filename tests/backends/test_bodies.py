@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import Fault
-from attunebench.backends.wire import outcome_of, says_something
+from attunebench.backends.messages import says_something
+from attunebench.backends.wire import outcome_of
 
 SAID = '{"emotion_tags": []}\n data: [DONE] é心\u2028'
 GOOD: dict[str, Any] = {
