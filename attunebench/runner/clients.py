@@ -6,7 +6,7 @@ Knows no conversation, and not what is asked for what.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
-from attunebench.runner.model_client import ModelClient, hasher
+from attunebench.journal import Hasher
+from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.pricing import FREE, KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 
 if TYPE_CHECKING:
-    from attunebench.journal import Hasher, Journal
+    from attunebench.journal import Journal
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
 
@@ -42,6 +43,16 @@ class Clients:
         self._models: Sequence[ModelSettings | None] = (None if judges_only else settings.em, *settings.judges)
         self.backends = [None if each is None else self._open(each) for each in self._models]
         """The evaluated model's (None where it is not asked), then the judges'."""
+        self._hashers = {
+            who: Hasher(
+                provider=backend.provider,
+                base_url=backend.base_url,
+                model=backend.model,
+                parameters=settings.request_parameters(judge=who > 0),
+            )
+            for who, backend in enumerate(self.backends)
+            if backend is not None
+        }
 
     @property
     def notes(self) -> list[str]:
@@ -51,12 +62,8 @@ class Clients:
 
     def hashers(self) -> list[Hasher | None]:
         """What the journal tells requests by, for each model; None for one that is not asked or not kept."""
-        return [
-            hasher(backend, self.settings, judge=who > 0)
-            if backend is not None and backend.provider != "baseline"
-            else None
-            for who, backend in enumerate(self.backends)
-        ]
+        kept = {who for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
+        return [self._hashers[who] if who in kept else None for who in range(len(self.backends))]
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Open the backends anew with what the journal remembers of their servers; `stack` closes them."""
@@ -80,37 +87,27 @@ class Clients:
         known = await prices_of(self.settings, backends)
         return known if self._models[0] is not None else replace(known, prices=[FREE, *known.prices[1:]])
 
-    def model_clients(self, budget: Budget, touch: Callable[[], None]) -> list[ModelClient | None]:
-        """One for each model; models that are the same one behind the same address share one rate limiter."""
-        settings = self.settings
+    def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
+        """By who is asked; models that are the same one behind the same address share one rate limiter."""
+        settings, observer = self.settings, self._observer
         limiters: dict[tuple[str, str, str], RateLimiter] = {}
-        clients: list[ModelClient | None] = []
-        for who, backend in enumerate(self.backends):
-            if backend is None:
-                clients.append(None)
-                continue
+        clients = {}
+        for who, hasher in self._hashers.items():
+            backend = self.backends[who]
+            assert backend is not None
+            kept = backend.provider != "baseline"
             place = (backend.provider, backend.base_url, backend.model)
             if place not in limiters:
                 limiters[place] = RateLimiter(
                     backend.model,
                     settings.concurrency,
-                    observer=self._observer,
+                    observer=observer,
                     rpm=settings.rpm,
                     tpm=settings.tpm,
-                    cautious=backend.provider != "baseline",
+                    cautious=kept,
                 )
-            clients.append(
-                ModelClient(
-                    backend,
-                    settings,
-                    self._observer,
-                    limiter=limiters[place],
-                    budget=budget,
-                    journal=self._journal if backend.provider != "baseline" else None,
-                    who=who,
-                    touch=touch,
-                )
-            )
+            journal = self._journal if kept else None
+            clients[who] = ModelClient(backend, settings, observer, limiters[place], budget, hasher, journal, who)
         return clients
 
     def _fit_descriptors(self) -> None:

@@ -7,73 +7,78 @@ Have the worst case covered, send, keep the reply on disk, and only then hand it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.base import Request
 from attunebench.backends.waits import wait_in_words
-from attunebench.errors import UNBILLED, ConfigurationError, DataError, ItemError, RejectedError, TransientError
-from attunebench.journal import Hasher
+from attunebench.errors import (
+    UNBILLED,
+    BackendError,
+    ConfigurationError,
+    DataError,
+    ItemError,
+    RejectedError,
+    TransientError,
+    Trouble,
+)
+from attunebench.eventloop import naps
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, prompt_size
 from attunebench.runner.exchange import entry_of
 from attunebench.runner.pacing import TRUSTED
-from attunebench.runner.retrying import Effort, Retrying
+from attunebench.runner.retrying import MOMENT, Patience
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend, Reply
-    from attunebench.journal import Entry, Journal
+    from attunebench.journal import Entry, Hasher, Journal
     from attunebench.protocol.calls import Call
     from attunebench.runner.budget import Budget, Ticket
     from attunebench.runner.events import Observer
     from attunebench.runner.job import Open
-    from attunebench.runner.pacing import RateLimiter
+    from attunebench.runner.pacing import RateLimiter, Slot
+    from attunebench.runner.retrying import Effort
     from attunebench.runner.settings import RunSettings
-
 
 EXPECTED_PART = 8
 """A reply is taken to need this part of its limit, for the rate of tokens, until it is there."""
+BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
+"""Troubles that a machine or process which slept meanwhile brings about by itself."""
 
 
 class Halted(Exception):  # noqa: N818 (no error: the run is over)
     """Nothing more is to be sent; the call stays as the journal has it."""
 
 
+class _Asleep(Exception):  # noqa: N818
+    """A try was lost to a time asleep, which is nobody's fault."""
+
+
+@dataclass(eq=False)
 class ModelClient:
-    """Asks one model, the evaluated one or a judge.
+    """Asks one model, the evaluated one (`who` is 0) or a judge. `journal`: None for what costs nothing to ask again.
 
     `on_wire` holds the tasks whose request is under way or whose reply is being kept, with their call and since when.
-    Once `halted` is set nothing more is sent: a call that would have to be raises `Halted`. `journal` is None for what
-    costs nothing to ask again. `who` is 0 for the evaluated model and counts the judges from 1. `touch` is called after
-    each try.
+    Once `halted` is set nothing more is sent: a call that would have to be raises `Halted`. `latest` is the event
+    loop's time at the end of the last try.
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        settings: RunSettings,
-        observer: Observer,
-        *,
-        limiter: RateLimiter,
-        budget: Budget,
-        journal: Journal | None = None,
-        who: int = 0,
-        touch: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.backend = backend
-        self.limiter = limiter
-        self.halted = False
-        self.on_wire: dict[asyncio.Task[Any], tuple[Call, float]] = {}
-        self.settings = settings
-        self.observer = observer
-        self.budget = budget
-        self.journal = journal
-        self.who = who
-        self.touch = touch
-        self.hash = hasher(backend, settings, judge=who > 0)
-        self._told: set[str] = set()
-        self._remembered = backend.learned()
+    backend: Backend
+    settings: RunSettings
+    observer: Observer
+    limiter: RateLimiter
+    budget: Budget
+    hasher: Hasher
+    journal: Journal | None = None
+    who: int = 0
+    halted: bool = False
+    latest: float = 0.0
+    on_wire: dict[asyncio.Task[Any] | None, tuple[Call, float]] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._remembered = self.backend.learned()
 
     async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
         """The reply to an open ask, kept in the journal; or the error for which there can never be one.
@@ -82,8 +87,7 @@ class ModelClient:
         time, RejectedError and ConfigurationError at once, DataError where the journal cannot be written, BudgetSpent
         and Halted where nothing more may be sent.
         """
-        worker, ask, settings = asyncio.current_task(), asked.ask, self.settings
-        assert worker is not None
+        ask, settings = asked.ask, self.settings
         request = Request(
             call=asked.call,
             messages=ask.messages,
@@ -94,7 +98,7 @@ class ModelClient:
             reask=ask.number,
             conversation=context,
         )
-        return await _Fetch(self, asked, request, effort, worker).run()
+        return await _Fetch(self, asked, request, effort, Patience(self.limiter, settings, effort)).entry()
 
     def tell_first(self, call: Call, error: ItemError) -> None:
         """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
@@ -131,93 +135,145 @@ class _Fetch:
     asked: Open
     request: Request
     effort: Effort
-    worker: asyncio.Task[Any]
-    covered: list[Ticket] = field(default_factory=list)
-    entry: Entry | None = None
+    patience: Patience
+    ticket: Ticket | None = None
+    """Covers the next try."""
     sent_at: str = ""
     began: float = 0.0
+    woken: bool = False
+    """Whether a try was lost to a time asleep: that is excused once."""
 
-    async def run(self) -> Entry:
+    async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
-        client, request, before = self.client, self.request, replace(self.effort)
-        tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
-
-        async def cover() -> None:
-            """Have the worst case of the next try covered; one that never left keeps its cover."""
-            if not self.covered:
-                self.covered.append(await client.budget.reserve(client.who, request.messages, request.max_tokens))
-
-        async def keep(reply: Reply) -> None:
-            await self._keep(before, reply)
-            client.remember()
-
+        client, effort, before = self.client, self.effort, replace(self.effort)
         try:
-            line = (client.limiter, client.settings, client.observer)
-            await Retrying(*line, request.call, self._send, self.effort, cover=cover, keep=keep, tokens=tokens).reply()
+            return await self._tried(before)
         except ItemError as error:
-            client.tell_first(request.call, error)
-            await self._keep(before, error=error)
+            client.tell_first(self.request.call, error)
+            return await self._keep(before, error=error)
+        except TransientError as error:
+            error.tries = effort.requests
+            raise
+        except RejectedError as error:
+            error.tries = effort.requests + 1  # it was heard twice
+            raise
         finally:
-            client.budget.lost += self.effort.lost - before.lost
-            for ticket in self.covered:  # nothing was sent on it
-                client.budget.settle(ticket, None, maybe_billed=False)
-        assert self.entry is not None
-        return self.entry
+            client.budget.lost += effort.lost - before.lost
+            if self.ticket is not None:  # nothing was sent on it
+                client.budget.settle(self.ticket, None, maybe_billed=False)
 
-    async def _send(self) -> Reply:
+    async def _tried(self, before: Effort) -> Entry:
+        """Tries, one after the other. Each waits for the money of its worst case, and then for its turn: who waited for
+        money in a slot would keep it from those whose end makes room. The slot is given on only when the reply is
+        kept, so that never more replies are unkept than calls may be under way."""
+        client, request = self.client, self.request
+        while True:
+            if self.ticket is None:  # a try that never left keeps its cover
+                self.ticket = await client.budget.reserve(client.who, request.messages, request.max_tokens)
+            try:
+                with await self._turn() as slot:
+                    reply = await self._send(slot)
+                    entry = await self._keep(before, reply)
+                    client.remember()
+                    return entry
+            except _Asleep:
+                continue
+            except TransientError as error:
+                wait = self.patience.wait(error)
+                client.observer.retrying(request.call, str(error), max(wait, client.limiter.paused_for))
+            await asyncio.sleep(wait)
+
+    async def _turn(self) -> Slot:
+        limiter, effort, request = self.client.limiter, self.effort, self.request
+        tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
+        if effort.began is None:
+            slot = await limiter.slot(tokens)
+            effort.began = asyncio.get_running_loop().time(), limiter.clock()
+            return slot
+        while (left := self.patience.left) > MOMENT:
+            # The line may have been open in the meantime, and then there is time left.
+            with contextlib.suppress(asyncio.TimeoutError):
+                return await asyncio.wait_for(limiter.slot(tokens, again=True), left)
+        raise TransientError(f"no turn came within {self.client.settings.total_timeout:.0f} s in all")
+
+    async def _send(self, slot: Slot) -> Reply:
         """One try, with its price counted."""
-        client, reply, billed = self.client, None, True
+        client, effort, worker = self.client, self.effort, asyncio.current_task()
         if client.halted:
             raise Halted
-        ticket, now = self.covered.pop(), asyncio.get_running_loop().time()
+        loop, reply, billed, slept = asyncio.get_running_loop(), None, True, naps()
+        ticket, self.ticket, now = self.ticket, None, loop.time()
+        assert ticket is not None
         if not self.sent_at:  # of several tries the first
             self.sent_at, self.began = datetime.now(timezone.utc).isoformat(timespec="milliseconds"), now
-        client.on_wire[self.worker] = (self.request.call, now)
+        client.on_wire[worker] = self.request.call, now
+        effort.requests += 1
+        effort.lost += 1
         try:
-            reply = await client.backend.complete(self.request)
+            reply = await self._reply_in_time()
+            effort.lost -= 1
         except TransientError as error:
             billed = error.kind not in UNBILLED
-            if reason := self._hopeless(error):
-                client.halted = client.halted or not client.who
-                raise ConfigurationError(reason) from error
+            effort.lost -= error.kind == "connect"
+            if naps() > slept and error.kind in BY_SLEEP and not self.woken:
+                self.woken = True
+                raise _Asleep from error
+            self._check_hopeless(error)
             raise
-        except (ItemError, RejectedError):
+        except (BackendError, ConfigurationError) as error:
             billed = False
-            raise
-        except ConfigurationError:
-            billed = False
+            effort.lost -= 1
             # The run ends here: the call that gets this one's place must not be sent any more.
-            client.halted = client.halted or not client.who
+            client.halted = client.halted or (isinstance(error, ConfigurationError) and not client.who)
             raise
         finally:
-            client.on_wire.pop(self.worker, None)
+            del client.on_wire[worker]
+            client.latest = loop.time()
             cost = client.budget.settle(ticket, reply, maybe_billed=billed)
-            client.touch()
+        usage = reply.usage
+        if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+            slot.tokens = usage.prompt_tokens + usage.completion_tokens
         return replace(reply, cost=cost) if cost != reply.cost else reply
 
-    def _hopeless(self, error: TransientError) -> str:
-        """Why this run will not see the end of the trouble, in words; "" where it may."""
+    async def _reply_in_time(self) -> Reply:
+        """The reply under a total deadline: a server that drips a byte now and then ends here too."""
         client = self.client
-        if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
-            return (
-                f"{error} The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may "
-                "take. Repeat the command then: finished calls are kept."
-            )
-        if error.kind == "body" and client.limiter.is_unreadable():
-            return (
-                f"{error} None of the first {TRUSTED} answers of this run could be read, and each may be billed, so "
-                "nothing more is sent."
-            )
-        return ""
+        seconds = max(MOMENT, min(client.settings.call_timeout, self.patience.left))
+        try:
+            return await asyncio.wait_for(client.backend.complete(self.request), seconds)
+        except asyncio.TimeoutError as error:
+            raise TransientError(
+                f"{client.limiter.model} gave no complete answer within {seconds:.0f} s.",
+                kind="timeout",
+                elapsed=seconds,
+            ) from error
 
-    async def _keep(self, before: Effort, reply: Reply | None = None, error: ItemError | None = None) -> None:
-        """The entry on the disk. Until then its call counts as under way: it is paid for."""
-        client, call, ask, now = self.client, self.request.call, self.asked.ask, asyncio.get_running_loop().time()
+    def _check_hopeless(self, error: TransientError) -> None:
+        """Raises ConfigurationError where this run will not see the end of the trouble."""
+        client, reason = self.client, ""
+        if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
+            reason = (
+                f"The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may take. "
+                "Repeat the command then: finished calls are kept."
+            )
+        elif error.kind == "body" and client.limiter.is_unreadable():
+            reason = (
+                f"None of the first {TRUSTED} answers of this run could be read, and each may be billed, so nothing "
+                "more is sent."
+            )
+        if reason:
+            client.halted = client.halted or not client.who
+            raise ConfigurationError(f"{error} {reason}") from error
+
+    async def _keep(self, before: Effort, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
+        """The entry, on the disk. Until then its call counts as under way: it is paid for."""
+        client, call, ask = self.client, self.request.call, self.asked.ask
+        worker, now = asyncio.current_task(), asyncio.get_running_loop().time()
         entry = entry_of(
             call,
             ask,
-            client.hash(call, ask.messages, ask.number),
-            client.hash,
+            client.hasher(call, ask.messages, ask.number),
+            client.hasher,
             sent_at=self.sent_at,
             seconds=now - self.began if self.sent_at else 0.0,
             reply=reply,
@@ -226,7 +282,7 @@ class _Fetch:
             lost=self.effort.lost - before.lost,
         )
         if client.journal is not None:
-            client.on_wire[self.worker] = (call, now)
+            client.on_wire[worker] = call, now
             try:
                 await client.journal.keep(entry)
             except DataError:
@@ -234,15 +290,5 @@ class _Fetch:
                 client.halted = True
                 raise
             finally:
-                del client.on_wire[self.worker]
-        self.entry = entry
-
-
-def hasher(backend: Backend, settings: RunSettings, *, judge: bool) -> Hasher:
-    """Hashes the requests of a run to one model, the evaluated one or a judge."""
-    return Hasher(
-        provider=backend.provider,
-        base_url=backend.base_url,
-        model=backend.model,
-        parameters=settings.request_parameters(judge=judge),
-    )
+                del client.on_wire[worker]
+        return entry

@@ -73,14 +73,16 @@ class RateLimiter:
         self.start_up = start_up
         self.cautious = cautious
         self.under_way = self.waiting = 0
+        self.answered = False
+        """Whether any call was answered so far."""
         self.trouble = ""
         """What the line was held back for last, in words."""
         self._observer = observer
-        self._rng = rng or random.Random()
+        self.rng = rng or random.Random()
         self._limit = Adaptive(ceiling)
         self.ceiling = self._shown = self._limit.value
         """What `limit` never exceeds."""
-        self._breaker = Breaker(self._rng, self.ceiling, start_up)
+        self._breaker = Breaker(self.rng, self.ceiling, start_up)
         self._requests = Bucket(rpm or math.inf, smallest=1.0)
         self._tokens = Bucket(tpm or math.inf)
         self._fresh: deque[Slot] = deque()
@@ -224,7 +226,7 @@ class RateLimiter:
         self._requests.take(1.0, now)
         self._tokens.take(slot.estimate, now)
         if now < self._resume_at + self._ramp:
-            gap = self._rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
+            gap = self.rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
             self._next_at = min(now + gap, self._resume_at + self._ramp)
 
     def _left(self, slot: Slot, error: BaseException | None) -> None:
@@ -234,7 +236,7 @@ class RateLimiter:
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
             self._succeeded(now)
-        elif isinstance(error, TransientError) and not slot.excused:
+        elif isinstance(error, TransientError):
             self._failed(slot, error, probe, now)
         if self._shown != self._limit.value:
             self._shown = self._limit.value
@@ -252,7 +254,7 @@ class RateLimiter:
     def _succeeded(self, now: float) -> None:
         self._refusals = self._failures = self._timeouts = 0
         self._failing = None
-        self._reached = True
+        self._reached = self.answered = True
         if self._breaker.succeeded(now):
             self._probe = None  # an older call may have been faster
             self._limit.restart()
@@ -277,7 +279,7 @@ class RateLimiter:
         if not wait and first:
             ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
             self._refusals += 1
-            wait = self._rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
+            wait = self.rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
         self._pause(wait, _REASONS[error.kind], now)
 
     def _broken(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
@@ -314,7 +316,7 @@ class RateLimiter:
             return
         self._resume_at = now + seconds
         self._ramp = min(RAMP, seconds)
-        self._next_at = self._resume_at + self._rng.uniform(0.0, self._ramp / self._limit.value)
+        self._next_at = self._resume_at + self.rng.uniform(0.0, self._ramp / self._limit.value)
         if not self.open:
             self.trouble = why
         self._tell(self._resume_at, now)
@@ -329,13 +331,12 @@ class RateLimiter:
 class Slot:
     """One call's slot in the line, from its turn to the end of the `with` block.
 
-    Set `tokens` to what the call really took, and `excused` where its failure says nothing about the line.
+    Set `tokens` to what the call really took.
     """
 
     _limiter: RateLimiter
     estimate: float
     tokens: float
-    excused: bool = False
     turn: asyncio.Future[None] | None = None
     number: int = 0
     round: int = 0

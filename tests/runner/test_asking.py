@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lines import NoJitter
+from model_clients import run_live, settings_for
 from talks import parsed, small_file
 from virtual_time import run_virtual
 
@@ -20,13 +20,10 @@ from attunebench.errors import DataError, TransientError
 from attunebench.journal import Journal
 from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner import RunSummary
 from attunebench.runner.budget import Budget
 from attunebench.runner.exchange import Rules
 from attunebench.runner.job import Job
-from attunebench.runner.live import Engine
-from attunebench.runner.model_client import ModelClient
-from attunebench.runner.pacing import RateLimiter
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
 
 TALK = parsed(small_file())
@@ -34,45 +31,21 @@ CALLS = {call.kind: call for call in plan_conversation(TALK, "default", default_
 HALF, WHOLE = '{"pairwise_selections": {"0": "A"}}', '{"pairwise_selections": {"0": "A", "1": "B"}}'
 
 
-class Scripted:
-    """A backend that answers one request after the other as it is told, and keeps what it was asked."""
+def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Budget]:
+    """One call to a model that answers one request after the other as it is told."""
+    requests, budget, answers = list[Request](), Budget(), iter(doings)
+    told = settings_for(max_tokens=100, **settings)
+    job = Job(("talk", "default"), [CALLS["pairwise"]], Rules(default_codebook(), 100, told.max_reasks), context=TALK)
 
-    provider, model, base_url = "local", "m", "http://localhost/v1"
-
-    def __init__(self, doings: Iterable[Reply | Exception]) -> None:
-        self.requests: list[Request] = []
-        self._doings = iter(doings)
-
-    async def complete(self, request: Request) -> Reply:
-        self.requests.append(request)
-        doing = next(self._doings)
+    async def send(request: Request) -> Reply:
+        requests.append(request)
+        doing = next(answers)
         if isinstance(doing, Exception):
             raise doing
         return doing
 
-    def learned(self) -> dict[str, Any]:
-        """The server takes everything."""
-        return {}
-
-    async def aclose(self) -> None:
-        """Nothing is held open."""
-
-
-def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Budget]:
-    backend, budget = Scripted(doings), Budget()
-    told = RunSettings(em=ModelSettings(provider="local", model="m"), max_tokens=100, **settings)
-    job = Job(("talk", "default"), [CALLS["pairwise"]], Rules(default_codebook(), 100, told.max_reasks), context=TALK)
-
-    async def done(_: Job) -> None:
-        """Nothing is written."""
-
-    async def once() -> None:
-        limiter = RateLimiter("m", 16, observer=Observer(), rng=NoJitter())
-        client = ModelClient(backend, told, Observer(), limiter=limiter, budget=budget)
-        await Engine(iter([job]), client, [], workers=2, done=done, observer=Observer()).run()
-
-    run_virtual(once())
-    return job.records[CALLS["pairwise"].id], backend.requests, budget
+    run_virtual(run_live(send, job, settings=told, budget=budget))
+    return job.records[CALLS["pairwise"].id], requests, budget
 
 
 def test_a_reply_that_the_larger_limit_cuts_too_is_not_asked_for_again() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lines import NoJitter, Told, now, pass_through, trouble
+from model_clients import client_at, first_ask, settings_for
 from talks import parsed, small_file
 from virtual_time import run_virtual
 
@@ -18,10 +19,9 @@ from attunebench.errors import BackendError, ConfigurationError, ItemError, Tran
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.pacing import RateLimiter
-from attunebench.runner.retrying import Effort, Retrying
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.retrying import Effort
 
-CALL = plan_conversation(parsed(small_file()), "default", default_codebook())[0]
+ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
 REPLY = Reply("an answer")
 
 
@@ -49,15 +49,11 @@ class Server:
 class Course:
     """What became of a call."""
 
-    outcome: Reply | Exception
+    outcome: Reply | Exception | None
     times: list[float]
     effort: Effort
     told: Told
     ended: float
-
-
-def settings_for(**values: Any) -> RunSettings:
-    return RunSettings(em=ModelSettings(provider="local", model="m"), **values)
 
 
 def ask(
@@ -75,10 +71,10 @@ def ask(
         line = RateLimiter("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
         if before is not None:
             await before(line)
-        retrying = Retrying(line, settings_for(**settings), told, CALL, server.send, effort, rng=NoJitter())
-        outcome: Reply | Exception
+        client = client_at(line, server.send, settings_for(**settings), told)
+        outcome: Reply | Exception | None
         try:
-            outcome = await retrying.reply()
+            outcome = (await client.ask(ASK, effort)).reply
         except (BackendError, ConfigurationError) as error:
             outcome = error
         assert (0, 0) == (line.under_way, line.waiting)
@@ -105,10 +101,13 @@ def test_tries_are_bounded_and_the_error_says_how_many_were_sent() -> None:
     assert (3, 3) == (course.outcome.tries, len(course.times))
 
 
-@pytest.mark.parametrize("error", [ItemError("too long"), ConfigurationError("no such model")])
-def test_what_cannot_heal_is_not_tried_again(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(ItemError("too long"), None), (error := ConfigurationError("no such model"), error)],
+)
+def test_what_cannot_heal_is_not_tried_again(error: Exception, outcome: Exception | None) -> None:
     course = ask(error)
-    assert error is course.outcome
+    assert outcome is course.outcome
     assert (1, 0) == (course.effort.requests, course.effort.lost)
 
 
@@ -143,8 +142,8 @@ def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -
     async def story() -> Effort:
         effort, told = Effort(), Told()
         line = RateLimiter("m", 1, observer=told)
-        retrying = Retrying(line, settings_for(), told, CALL, Server([REPLY], 10).send, effort)
-        task = asyncio.ensure_future(retrying.reply())
+        client = client_at(line, Server([REPLY], 10).send, settings_for(), told)
+        task = asyncio.ensure_future(client.ask(ASK, effort))
         await asyncio.sleep(1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -190,7 +189,7 @@ def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 16, observer=told, rng=NoJitter())
         settings, send = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY]).send
-        call = asyncio.ensure_future(Retrying(line, settings, told, CALL, send, effort, rng=NoJitter()).reply())
+        call = asyncio.ensure_future(client_at(line, send, settings, told).ask(ASK, effort))
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
         for _ in range(4):  # fresh calls probe
@@ -225,7 +224,7 @@ def test_the_total_time_goes_on_over_reasks() -> None:
 
         async def reply(seconds: float) -> None:
             send = Server([REPLY], seconds).send
-            await Retrying(line, settings_for(total_timeout=100), told, CALL, send, effort).reply()
+            await client_at(line, send, settings_for(total_timeout=100), told).ask(ASK, effort)
 
         await reply(60)
         with pytest.raises(TransientError, match="no complete answer within 40 s"):
@@ -255,7 +254,7 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
-        await Retrying(line, settings_for(), told, CALL, Server([reply]).send, effort, tokens=1000).reply()
+        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, effort)
         return await pass_through(line, tokens=1000)
 
     assert pytest.approx(5) == run_virtual(story())
@@ -266,7 +265,7 @@ def test_a_pause_is_waited_for_outside_of_a_place() -> None:
         told, effort = Told(), Effort()
         line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
-        call = asyncio.ensure_future(Retrying(line, settings_for(), told, CALL, server.send, effort).reply())
+        call = asyncio.ensure_future(client_at(line, server.send, settings_for(), told).ask(ASK, effort))
         await asyncio.sleep(10)
         under_way = line.under_way
         await call

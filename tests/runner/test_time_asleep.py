@@ -19,6 +19,7 @@ from factory import write_conversations
 from hypothesis import given
 from hypothesis import strategies as st
 from lines import NoJitter, Told, trouble
+from model_clients import client_at, first_ask, settings_for
 from talks import parsed, small_file
 from virtual_time import VirtualLoop
 
@@ -29,11 +30,10 @@ from attunebench.errors import TransientError, Trouble
 from attunebench.eventloop import BEAT, LATE, NAP, AwakeClock
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.pacing import RateLimiter
-from attunebench.runner.retrying import Effort, Retrying
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.retrying import Effort
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw
 
-CALL = plan_conversation(parsed(small_file()), "default", default_codebook())[0]
+ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
 REPLY = Reply("an answer")
 CALL_TIMEOUT, AT_ONCE = 3.0, 4
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
@@ -126,16 +126,15 @@ def test_no_traceback_of_asyncios_own_is_printed(capfd: pytest.CaptureFixture[st
 
 def tried(
     send: Callable[[int], Awaitable[Reply]], **settings: object
-) -> tuple[Reply | Exception, Effort, Told, RateLimiter]:
+) -> tuple[Reply | Exception | None, Effort, Told, RateLimiter]:
     """What became of one call to a server that does this at the n-th try, in virtual time."""
     told, effort = Told(), Effort()
 
-    async def story() -> tuple[Reply | Exception, RateLimiter]:
+    async def story() -> tuple[Reply | Exception | None, RateLimiter]:
         line = RateLimiter("m", 4, observer=told, rng=NoJitter())
-        values = RunSettings(em=ModelSettings(provider="local", model="m"), **settings)  # type: ignore[arg-type]
+        client = client_at(line, lambda: send(effort.requests), settings_for(**settings), told)
         try:
-            tries = Retrying(line, values, told, CALL, lambda: send(effort.requests), effort, rng=NoJitter())
-            return await tries.reply(), line
+            return (await client.ask(ASK, effort)).reply, line
         except TransientError as error:
             return error, line
 

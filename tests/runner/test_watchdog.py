@@ -1,60 +1,49 @@
-"""The watchdog: says that nothing happens, what is waited for, and nothing else."""
+"""A live run that gets no answer says so, says what is waited for, and nothing else."""
 
 from __future__ import annotations
 
 import asyncio
 
-import pytest
 from lines import Told, now
+from model_clients import run_live, settings_for
+from talks import parsed, small_file
 from virtual_time import run_virtual
 
-from attunebench.runner.watchdog import Watchdog
+from attunebench.backends.base import Reply, Request
+from attunebench.codebook import default_codebook
+from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.exchange import Rules
+from attunebench.runner.job import Job
+
+CALLS = plan_conversation(parsed(small_file()), "default", default_codebook())
+
+
+def stalls(*seconds: float) -> list[tuple[str, float]]:
+    """What is told of a run whose calls, one at a time, are answered after so many seconds; and when."""
+
+    class Stalled(Told):
+        def stalled(self, waiting_for: str, seconds: float) -> None:
+            self.stalls.append((f"{now():.0f} s: {waiting_for}", seconds))
+
+    told, waits = Stalled(), iter(seconds)
+
+    async def send(_: Request) -> Reply:
+        await asyncio.sleep(next(waits))
+        return Reply("{}")
+
+    settings = settings_for(concurrency=1, max_reasks=0, call_timeout=10_000, total_timeout=10_000)
+    job = Job(("talk", "default"), CALLS[: len(seconds)], Rules(default_codebook(), 100, 0))
+    run_virtual(run_live(send, job, settings=settings, observer=told))
+    return told.stalls
 
 
 def test_silence_is_told_after_a_minute_and_whenever_it_has_doubled() -> None:
-    async def story() -> list[tuple[str, float]]:
-        told = Told()
-        async with Watchdog(told, lambda: f"a call, at {now():.0f} s"):
-            await asyncio.sleep(400)
-        return told.stalls
-
-    assert [("a call, at 60 s", 60), ("a call, at 120 s", 120), ("a call, at 240 s", 240)] == run_virtual(story())
+    told = stalls(400)
+    assert [60, 120, 240] == [seconds for _, seconds in told]
+    assert [f"{seconds} s: 1 calls to m, the oldest ({CALLS[0].id}) for {seconds} s" for seconds in (60, 120, 240)] == [
+        words for words, _ in told
+    ]
 
 
-def test_every_event_begins_the_minute_anew() -> None:
-    async def story() -> list[float]:
-        told = Told()
-        async with Watchdog(told, lambda: "") as watchdog:
-            for _ in range(10):
-                await asyncio.sleep(50)
-                watchdog.touch()
-            await asyncio.sleep(130)
-            watchdog.touch()
-            await asyncio.sleep(70)
-        return [seconds for _, seconds in told.stalls]
-
-    assert [60, 120, 60] == run_virtual(story())
-
-
-def test_nothing_of_it_is_left_when_the_work_ends_by_an_error_or_a_cancellation() -> None:
-    async def work(error: BaseException | None) -> None:
-        async with Watchdog(Told(), lambda: ""):
-            if error is not None:
-                raise error
-            await asyncio.sleep(1000)
-
-    async def story() -> int:
-        with pytest.raises(ValueError, match="broken"):
-            await work(ValueError("broken"))
-        task = asyncio.ensure_future(work(None))
-        await asyncio.sleep(1)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        return len(asyncio.all_tasks())
-
-    assert 1 == run_virtual(story())
-
-
-def test_a_touch_before_the_start_does_no_harm() -> None:
-    Watchdog(Told(), lambda: "").touch()
+def test_every_answer_begins_the_minute_anew() -> None:
+    assert [60, 120, 60] == [seconds for _, seconds in stalls(50, 50, 130, 70)]
