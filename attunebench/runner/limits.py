@@ -27,97 +27,85 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 """Seconds between probes: from, doubling, to."""
 LOADING_PAUSE = 5.0
 """Seconds between probes of a server that is loading its model."""
+START_UP = 300.0
+"""Seconds that a server may take to load its model before that is an outage."""
 
 
 class Adaptive:
-    """The calls that may be under way at once, from 1 to `ceiling`.
+    """The calls that may be under way at once, from 1 to `ceiling`, and at first so many.
 
-    Starts at the ceiling. A refusal takes it to `SHRINK` times what it is, once a round: what was sent before the last
-    shrinking says nothing about the new limit. A success adds 1/limit, so that a round of
-    successes adds one. After an outage it starts at `RESTART` and doubles every round up to where it was.
+    A refusal leaves `SHRINK` of them, once a round: what was sent before the last shrinking says nothing about the new
+    limit. A success adds 1/limit, so that a round of successes adds one. After an outage it starts at `RESTART` and
+    doubles every round up to where it was.
     """
 
     def __init__(self, ceiling: int) -> None:
-        self.ceiling = max(1, ceiling)
+        self.ceiling = ceiling
         self.round = 0
-        self._exact = float(self.ceiling)
-        self._doubling_to = self._exact
-        self._held_until = -math.inf
+        self._exact = self._doubling_to = float(ceiling)
 
     @property
     def value(self) -> int:
         """Whole calls, never under 1."""
         return int(self._exact + _ROUNDING)
 
-    def grow(self, now: float) -> None:
+    def grow(self) -> None:
         """A call succeeded."""
-        if now >= self._held_until and self._exact < self.ceiling:
-            step = 1.0 if self._exact < self._doubling_to else 1.0 / self._exact
-            self._exact = min(float(self.ceiling), self._exact + step)
+        step = 1.0 if self._exact < self._doubling_to else 1.0 / self._exact
+        self._exact = min(float(self.ceiling), self._exact + step)
 
     def shrink(self, sent_in: int) -> bool:
         """A call sent in round `sent_in` was one too many. Whether it is the first of its round to say so."""
         if sent_in != self.round:
             return False
         self.round += 1
-        self._exact = max(1.0, SHRINK * self._exact)
-        self._doubling_to = self._exact
+        self._exact = self._doubling_to = max(1.0, SHRINK * self._exact)
         return True
-
-    def hold(self, until: float) -> None:
-        """No growth before this time."""
-        self._held_until = max(self._held_until, until)
 
     def restart(self) -> None:
         """An outage is over."""
         self.round += 1
         self._doubling_to = max(self._doubling_to, self._exact)
         self._exact = min(self._exact, float(RESTART))
-        self._held_until = -math.inf
 
 
 class Bucket:
-    """A rate: `per_minute` units, of which `BURST` seconds' worth may go at once; infinite for no limit.
+    """A rate: `per_minute` units, of which `BURST` seconds' worth, and at least one, may go at once; None for no limit.
 
     What needs more than that goes when the bucket is full, and leaves a debt.
     """
 
-    def __init__(self, per_minute: float, *, smallest: float = 0.0) -> None:
-        self._rate = per_minute / 60.0
-        self._capacity = max(smallest, self._rate * BURST)
-        self._level = self._capacity
-        self._at = -math.inf
+    def __init__(self, per_minute: float | None) -> None:
+        self._rate = (per_minute or math.inf) / 60.0
+        self._level = self._capacity = max(1.0, self._rate * BURST)
+        self._at = 0.0
 
     def wait(self, units: float, now: float) -> float:
         """Seconds until so many units may go, 0 for now."""
-        self._fill(now)
+        self.take(0.0, now)
         lacking = min(units, self._capacity) - self._level
         return lacking / self._rate if lacking > _ROUNDING * self._capacity else 0.0
 
     def take(self, units: float, now: float) -> None:
         """So many units went; a negative number gives back what was estimated too high."""
-        self._fill(now)
-        self._level = min(self._capacity, self._level - units)
-
-    def _fill(self, now: float) -> None:
         if now > self._at:
             self._level = min(self._capacity, self._level + (now - self._at) * self._rate)
             self._at = now
+        self._level = min(self._capacity, self._level - units)
 
 
 class Breaker:
     """Closed while calls succeed now and then; open while nobody but a probe may ask.
 
     Calls that were under way when the first of a row failed are one strike together: a hiccup fails all of them at
-    once. A line with few places opens after fewer strikes, before a call has used up its tries.
-    A server that loads its model opens the line at once, and is no outage for `start_up` seconds.
+    once. A line with few `places` opens after fewer strikes, before a call has used up its tries. A server that loads
+    its model opens the line at once, and is no outage for `START_UP` seconds.
     """
 
-    def __init__(self, rng: random.Random, places: int, start_up: float) -> None:
+    def __init__(self, rng: random.Random, places: int) -> None:
         self.open = False
         self.probe_at = 0.0
         self._rng = rng
-        self._start_up = start_up
         self._enough = min(STRIKES, 2 + 2 * places)
         self._strikes = self._openings = self._first_sent = 0
         self._loading_since: float | None = None
@@ -129,36 +117,29 @@ class Breaker:
 
     def excuses(self, kind: Trouble, now: float) -> bool:
         """Whether this trouble is a server's loading its model within its allowance, and no outage."""
-        since = now if self._loading_since is None else self._loading_since
-        return kind == "starting" and now - since < self._start_up
+        if kind != "starting":
+            return False
+        self._loading_since = now if self._loading_since is None else self._loading_since
+        return now - self._loading_since < START_UP
 
-    def succeeded(self, now: float) -> bool:
+    def succeed(self, now: float) -> bool:
         """A call was answered. Whether that ends an outage."""
         self._strikes = self._openings = 0
         self._loading_since = None
         return self.close(now)
 
     def close(self, now: float) -> bool:
-        """Let others than the probe ask; after a refusal of the probe the next failure opens again. Whether it was
-        open."""
-        if not self.open:
-            return False
-        self._held = self.held(now)
-        self.open = False
-        return True
+        """Let others than the probe ask; the next failure may open the line again. Whether it was open."""
+        was_open, self._held, self.open = self.open, self.held(now), False
+        return was_open
 
-    def failed(self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, asked: float) -> bool:
-        """Call `number` of the `sent` so far failed. Whether the line is opened by it, or stays open until a later
-        `probe_at`.
-
-        `asked`: the seconds that the server asked to wait, 0 for none.
-        """
+    def fail(self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, asked: float) -> bool:
+        """Call `number` of the `sent` so far failed, and the server `asked` to wait so many seconds. Whether that opens
+        the line, or keeps it open until a later `probe_at`."""
         if self.open and not probe:
             return False
-        if self.excuses(kind, now):
-            self._loading_since = now if self._loading_since is None else self._loading_since
-            pause = LOADING_PAUSE
-        else:
+        pause = LOADING_PAUSE
+        if not self.excuses(kind, now):
             if not self._strikes:
                 self._strikes, self._first_sent = 1, sent
             elif number > self._first_sent:

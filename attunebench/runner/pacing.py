@@ -7,7 +7,7 @@ Owns places, pauses and rates. It sends nothing and knows no prompt, backend or 
 from __future__ import annotations
 
 import asyncio
-import math
+import contextlib
 import random
 from collections import deque
 from dataclasses import dataclass
@@ -25,8 +25,6 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
 """Seconds: the ceilings of random waits where the server names none: from, doubling, to."""
 RAMP = 1.0
 """Seconds at most over which the waiting calls go out after a pause."""
-GROWTH_HOLD = 5.0
-"""Seconds without growth after two failures in a row."""
 TIMEOUT_STORM = 3
 """Time-outs in a row after which the server is taken to be too slow for so many calls at once."""
 TRUSTED = 5
@@ -42,7 +40,7 @@ _REASONS: dict[Trouble, str] = {
 
 
 class RateLimiter:
-    """The line to one model; make one for each (provider, base URL, model), inside a running event loop's thread.
+    """The line to one model; make one for each (provider, base URL, model).
 
         with await limiter.slot(tokens) as slot:      # waits for its turn; the slot is given back at the end
             reply = await backend.complete(request)
@@ -53,8 +51,7 @@ class RateLimiter:
     nothing about the line.
 
     `ceiling`: calls under way at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
-    `start_up`: seconds that a server may take to load its model before that is an outage. `cautious`: until a reply was
-    read no more than `TRUSTED` calls are under way, unreadable ones included.
+    `cautious`: until a reply was read no more than `TRUSTED` calls are under way, unreadable ones included.
     """
 
     def __init__(
@@ -66,33 +63,30 @@ class RateLimiter:
         rpm: float | None = None,
         tpm: float | None = None,
         rng: random.Random | None = None,
-        start_up: float = 300.0,
         cautious: bool = False,
     ) -> None:
         self.model = model
-        self.start_up = start_up
+        self.ceiling = self._shown = ceiling
         self.cautious = cautious
-        self.under_way = self.waiting = 0
-        self.answered = False
-        """Whether any call was answered so far."""
+        self.rng = rng or random.Random()
+        self.under_way = 0
+        self.probe: Slot | None = None
+        """The one call that is under way in an outage."""
         self.trouble = ""
         """What the line was held back for last, in words."""
+        self.reached = self.answered = False
+        """Whether any connection was made, and whether any call was answered."""
         self._observer = observer
-        self.rng = rng or random.Random()
         self._limit = Adaptive(ceiling)
-        self.ceiling = self._shown = self._limit.value
-        """What `limit` never exceeds."""
-        self._breaker = Breaker(self.rng, self.ceiling, start_up)
-        self._requests = Bucket(rpm or math.inf, smallest=1.0)
-        self._tokens = Bucket(tpm or math.inf)
+        self._breaker = Breaker(self.rng, ceiling)
+        self._requests, self._tokens = Bucket(rpm), Bucket(tpm)
         self._fresh: deque[Slot] = deque()
         self._again: deque[Slot] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._probe: Slot | None = None
-        self._sent = self._unreadable = self._refusals = self._failures = self._timeouts = 0
+        self._sent = self._unreadable = self._refusals = self._timeouts = 0
         self._resume_at = self._next_at = self._ramp = self._told_until = 0.0
         self._failing: tuple[float, float] | None = None
-        self._reached = self._warned = False
+        self._warned = False
 
     async def slot(self, tokens: float = 0, *, again: bool = False) -> Slot:
         """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
@@ -101,21 +95,16 @@ class RateLimiter:
         since their time is running, but a fresh one probes a line that is open: a prompt that breaks the server every
         time shall not keep it so. Cancelling the wait leaves no trace.
         """
-        slot = Slot(self, tokens, tokens)
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        if not self.waiting and self._wait_for(slot, now) == 0.0:
-            self._send(slot, now)
-            return slot
-        turn = slot.turn = loop.create_future()
-        (self._again if again else self._fresh).append(slot)
-        self.waiting += 1
+        slot = Slot(self, tokens, tokens, asyncio.get_running_loop().create_future())
+        queue = self._again if again else self._fresh
+        queue.append(slot)
         self._release()
         try:
-            await turn
+            await slot.turn
         except asyncio.CancelledError:
-            if turn.cancelled():
-                self.waiting -= 1
+            if slot.turn.cancelled():
+                with contextlib.suppress(ValueError):
+                    queue.remove(slot)
             else:  # its turn came in the same moment, and nothing was sent in it
                 self._requests.take(-1.0, _now())
                 self._tokens.take(-slot.estimate, _now())
@@ -123,6 +112,11 @@ class RateLimiter:
             self._release()
             raise
         return slot
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for a turn."""
+        return len(self._fresh) + len(self._again)
 
     @property
     def limit(self) -> int:
@@ -140,34 +134,28 @@ class RateLimiter:
         return self._breaker.open
 
     @property
-    def probing(self) -> bool:
-        """Whether the line is open and the probe is under way."""
-        return self._probe is not None
-
-    @property
     def paused_for(self) -> float:
         """Seconds until somebody may send, as far as pauses tell; 0 where there is none."""
-        until = max(self._resume_at, self._breaker.probe_at) if self.open else self._resume_at
-        return max(0.0, until - _now())
+        return max(0.0, self._resume_at - _now(), self._breaker.probe_at - _now() if self.open else 0.0)
 
     @property
     def outage(self) -> float:
         """Seconds from the first failure after the last success to the latest one; 0 when all is well.
 
-        A server that is loading its model fails only after `start_up`.
+        A server that is loading its model fails only after its allowance.
         """
         return self._failing[1] - self._failing[0] if self._failing else 0.0
 
     @property
     def unreached(self) -> float:
         """Seconds since the first failure where no connection to the server was ever made; else 0."""
-        return _now() - self._failing[0] if self._failing and not self._reached else 0.0
+        return _now() - self._failing[0] if self._failing and not self.reached else 0.0
 
     @property
     def reason(self) -> str:
         """Why the next waiting call is not under way, in words; "" where nothing holds it back."""
         if self.open:
-            then = "a probe is under way" if self.probing else f"the next probe goes in {self.paused_for:.0f} s"
+            then = "a probe is under way" if self.probe else f"the next probe goes in {self.paused_for:.0f} s"
             return f"{self.trouble}; {then}"
         if self.paused_for:
             return f"{self.trouble}; it goes on in {self.paused_for:.0f} s"
@@ -179,121 +167,100 @@ class RateLimiter:
 
     def clock(self) -> float:
         """The event loop's time without the seconds in which the line was open: a call's patience is counted in it."""
-        now = _now()
-        return now - self._breaker.held(now)
-
-    def _queue(self) -> deque[Slot] | None:
-        """Where the next one waits; those whose wait was cancelled are dropped on the way."""
-        for queue in (self._fresh, self._again) if self.open else (self._again, self._fresh):
-            while queue and queue[0].turn is not None and queue[0].turn.done():
-                queue.popleft()
-            if queue:
-                return queue
-        return None
-
-    def _wait_for(self, slot: Slot, now: float) -> float:
-        """Seconds until this one may go; infinite where that is decided by calls that are under way."""
-        if self.under_way >= self.limit or self._probe is not None:
-            return math.inf
-        paused = (max(self._next_at, self._breaker.probe_at) if self.open else self._next_at) - now
-        return max(0.0, paused, self._requests.wait(1.0, now), self._tokens.wait(slot.estimate, now))
+        return _now() - self._breaker.held(_now())
 
     def _release(self) -> None:
         """Let all go whose turn it is, and come back when time lets the next one go."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while (queue := self._queue()) is not None:
-            loop = asyncio.get_running_loop()
-            now = loop.time()
-            wait = self._wait_for(queue[0], now)
-            if wait > 0.0:
-                if wait < math.inf:
-                    self._timer = loop.call_at(now + wait, self._release)
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        while self.under_way < self.limit and self.probe is None:
+            queue = (self._fresh or self._again) if self.open else (self._again or self._fresh)
+            if not queue:
                 return
-            slot = queue.popleft()
-            self.waiting -= 1
-            self._send(slot, now)
-            assert slot.turn is not None
-            slot.turn.set_result(None)
+            slot = queue[0]
+            if not slot.turn.done():  # its wait was not cancelled a moment ago
+                paused = max(self._next_at, self._breaker.probe_at if self.open else 0.0) - now
+                wait = max(paused, self._requests.wait(1.0, now), self._tokens.wait(slot.estimate, now))
+                if wait > 0.0:
+                    self._timer = loop.call_at(now + wait, self._release)
+                    return
+                self._send(slot, now)
+            queue.popleft()
 
     def _send(self, slot: Slot, now: float) -> None:
         self.under_way += 1
         self._sent += 1
         slot.number, slot.round = self._sent, self._limit.round
         if self.open:
-            self._probe = slot
+            self.probe = slot
         self._requests.take(1.0, now)
         self._tokens.take(slot.estimate, now)
         if now < self._resume_at + self._ramp:
             gap = self.rng.uniform(0.0, 2.0 * self._ramp / self._limit.value)
             self._next_at = min(now + gap, self._resume_at + self._ramp)
+        slot.turn.set_result(None)
 
-    def _left(self, slot: Slot, error: BaseException | None) -> None:
-        now = _now()
-        probe = self._free(slot)
+    def _free(self, slot: Slot) -> bool:
+        """Whether it was the probe's slot."""
+        self.under_way -= 1
+        was_probe = slot is self.probe
+        if was_probe:
+            self.probe = None
+        return was_probe
+
+    def _end(self, slot: Slot, error: BaseException | None) -> None:
+        """The slot is given back, and its call ended so."""
+        now, probe = _now(), self._free(slot)
         self._tokens.take(slot.tokens - slot.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
-            self._succeeded(now)
+            self._succeed(now)
         elif isinstance(error, TransientError):
-            self._failed(slot, error, probe, now)
+            self._fail(slot, error, probe, now)
         if self._shown != self._limit.value:
             self._shown = self._limit.value
             self._observer.pacing(self.model, self.under_way, self._shown, self.ceiling)
         self._release()
 
-    def _free(self, slot: Slot) -> bool:
-        """Whether it was the probe's slot."""
-        self.under_way -= 1
-        if slot is not self._probe:
-            return False
-        self._probe = None
-        return True
-
-    def _succeeded(self, now: float) -> None:
-        self._refusals = self._failures = self._timeouts = 0
+    def _succeed(self, now: float) -> None:
+        self._refusals = self._timeouts = 0
         self._failing = None
-        self._reached = self.answered = True
-        if self._breaker.succeeded(now):
-            self._probe = None  # an older call may have been faster
+        self.reached = self.answered = True
+        if self._breaker.succeed(now):
+            self.probe = None  # an older call may have been faster
             self._limit.restart()
         else:
-            self._limit.grow(now)
+            self._limit.grow()
 
-    def _failed(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
-        self._reached = self._reached or error.kind != "connect"
+    def _fail(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
+        self.reached = self.reached or error.kind != "connect"
         if not self._breaker.excuses(error.kind, now):
             self._failing = (self._failing[0] if self._failing else now, now)
-        if probe and error.kind not in OUTAGE and self._breaker.close(now):
+        if error.kind in OUTAGE:
+            self._fail_as_outage(slot, error, probe, now)
+            return
+        if probe and self._breaker.close(now):  # the server is there
             self._limit.restart()
-        if error.kind in ("rate", "money"):
-            self._refused(slot, error, probe, now)
-        elif error.kind in OUTAGE:
-            self._broken(slot, error, probe, now)
+        if error.kind in ("rate", "money"):  # and wants less
+            first, wait = probe or self._limit.shrink(slot.round), self._asked(error)
+            if first and not wait:
+                ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
+                self._refusals += 1
+                wait = self.rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
+            self._pause(wait, _REASONS[error.kind], now)
 
-    def _refused(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
-        """The server is there and wants less."""
-        first = probe or self._limit.shrink(slot.round)
-        wait = self._asked(error)
-        if not wait and first:
-            ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
-            self._refusals += 1
-            wait = self.rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
-        self._pause(wait, _REASONS[error.kind], now)
-
-    def _broken(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
+    def _fail_as_outage(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
         """The server is not well, or not there."""
-        self._failures += 1
-        if self._failures > 1:
-            self._limit.hold(now + GROWTH_HOLD)
         if error.kind in ("timeout", "gateway"):
             # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
             self._timeouts += 1
             if self._timeouts >= TIMEOUT_STORM:
                 self._limit.shrink(slot.round)
         asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
-        if self._breaker.failed(error.kind, now, number=slot.number, sent=self._sent, probe=probe, asked=asked):
+        if self._breaker.fail(error.kind, now, number=slot.number, sent=self._sent, probe=probe, asked=asked):
             self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
             self._tell(self._breaker.probe_at, now)
         else:
@@ -329,15 +296,13 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call's slot in the line, from its turn to the end of the `with` block.
-
-    Set `tokens` to what the call really took.
-    """
+    """One call's slot in the line, from its `turn` to the end of the `with` block. Set `tokens` to what the call really
+    took."""
 
     _limiter: RateLimiter
     estimate: float
     tokens: float
-    turn: asyncio.Future[None] | None = None
+    turn: asyncio.Future[None]
     number: int = 0
     round: int = 0
 
@@ -345,7 +310,7 @@ class Slot:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._limiter._left(self, error)
+        self._limiter._end(self, error)
 
 
 def _now() -> float:

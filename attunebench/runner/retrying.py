@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attunebench.errors import TransientError, Trouble
+from attunebench.runner.limits import START_UP
 from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Patience:
         if self.effort.began is None:
             return total
         began, clock = self.effort.began
-        return min(clock + total - self.limiter.clock(), began + total + self.limiter.start_up - now)
+        return min(clock + total - self.limiter.clock(), began + total + START_UP - now)
 
     def wait(self, error: TransientError) -> float:
         """Seconds of this call's own until its next try; what the line holds back comes before its turn.

@@ -48,7 +48,7 @@ class Line(RuleBasedStateMachine):
     @initialize(ceiling=st.integers(1, 5), rpm=st.sampled_from((None, 60.0)))
     def begin(self, ceiling: int, rpm: float | None) -> None:
         self.loop = VirtualLoop()
-        self.pace = RateLimiter("m", ceiling, observer=Told(), rng=NoJitter(), rpm=rpm, start_up=60)
+        self.pace = RateLimiter("m", ceiling, observer=Told(), rng=NoJitter(), rpm=rpm)
         self.tries: list[Try] = []
         self.sent: list[Try] = []
         self.held_until = 0.0
@@ -137,7 +137,7 @@ class Line(RuleBasedStateMachine):
         else:
             probes = [one for one in self.sent[self.seen.open_since :] if not one.over]
             assert len(probes) <= 1
-            assert self.pace.probing == bool(probes)
+            assert (self.pace.probe is not None) == bool(probes)
 
     def teardown(self) -> None:
         """Nobody waits for ever: with a server that is well again, everybody gets a turn."""

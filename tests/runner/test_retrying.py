@@ -18,6 +18,7 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import BackendError, ConfigurationError, ItemError, TransientError, Trouble
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.limits import START_UP
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.retrying import Effort
 
@@ -61,14 +62,13 @@ def ask(
     seconds: float = 0.0,
     ceiling: int = 16,
     before: Callable[[RateLimiter], Awaitable[Any]] | None = None,
-    pace: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Course:
     """One call to a server that does this; `before` happens on the line first."""
 
     async def story() -> Course:
         told, server, effort = Told(), Server(doings, seconds), Effort()
-        line = RateLimiter("m", ceiling, observer=told, rng=NoJitter(), **(pace or {}))
+        line = RateLimiter("m", ceiling, observer=told, rng=NoJitter())
         if before is not None:
             await before(line)
         client = client_at(line, server.send, settings_for(**settings), told)
@@ -208,13 +208,13 @@ def test_a_call_that_opens_the_line_waits_for_the_probe_and_no_longer_by_itself(
 
 
 def test_an_outage_prolongs_a_calls_time_by_the_start_up_allowance_at_most() -> None:
-    course = ask(trouble("starting"), total_timeout=10, pace={"start_up": 100})
+    course = ask(trouble("starting"), total_timeout=10)
     assert isinstance(course.outcome, TransientError)
-    assert 105 <= course.ended <= 110
+    assert START_UP + 5 <= course.ended <= START_UP + 10
 
 
 def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
-    assert REPLY == ask(*[trouble("starting")] * 15, REPLY, total_timeout=10, pace={"start_up": 100}).outcome
+    assert REPLY == ask(*[trouble("starting")] * 15, REPLY, total_timeout=10).outcome
 
 
 def test_the_total_time_goes_on_over_reasks() -> None:
