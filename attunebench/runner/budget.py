@@ -7,7 +7,6 @@ that they may.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,12 +19,8 @@ if TYPE_CHECKING:
     from attunebench.protocol.calls import Message
 
 USUAL_BYTES_PER_TOKEN = 4.0
-"""A rule of thumb for English text. At worst each byte is a token: no tokenizer in use makes more of a text."""
-MARGIN = 2.0
-"""How much denser in tokens than the densest prompt so far the next one is taken to be. Servers count the answer schema
-as prompt, which the messages do not show: at 0.26 tokens a byte for the first drafts, at up to 0.48 for a review."""
-SEEN_ENOUGH = 20
-"""Replies with token counts after which the prompts' real density is gone by."""
+"""A rule of thumb for English text. At worst each byte is a token: no tokenizer in use makes more of a text, and that
+leaves room for the answer schema, which servers count as prompt (messages and schema: up to 0.48 tokens a byte)."""
 
 
 class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
@@ -34,10 +29,9 @@ class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A request that is under way: to whom, how long its prompt is in bytes, and what it may cost at worst in USD."""
+    """A request that is under way: to whom, and what it may cost at worst in USD."""
 
     who: int
-    size: int
     worst: float
 
 
@@ -68,9 +62,7 @@ class Cost:
 
 
 class Budget:
-    """The money of one run.
-
-    `max_cost` in USD, None for no bound; `prices` of those who are asked: the evaluated model (`who` 0), then the
+    """The money of one run. `max_cost`: USD, None for no bound; `prices`: of the evaluated model (`who` 0), then of the
     judges. Where a price is unknown a request is taken to cost nothing, so a bound needs all of them (`check_bound`).
 
     `model` and `judges` sum up the replies of this run by who gave them; `wasted` is the part of them that was asked
@@ -87,14 +79,12 @@ class Budget:
         self.prices = prices
         self._under_way = 0.0
         self._open = 0
-        self._density: dict[int, tuple[int, float]] = {}
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._room = asyncio.Event()
 
     @property
     def cost(self) -> float | None:
         """USD of model and judges, or None where a part of it is unknown or nothing was asked."""
-        asked = [each for each in (self.model, self.judges) if each.replies]
-        return sum(each.cost for each in asked) if asked and not any(each.unpriced for each in asked) else None
+        return (self.model + self.judges).total
 
     @property
     def usage(self) -> Usage:
@@ -103,34 +93,31 @@ class Budget:
 
     def cover(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
         """Cover the worst case of one request. Raises BudgetSpent where that might exceed the bound."""
-        size = prompt_size(messages)
-        worst = self._worst(who, size, max_tokens)
+        prices, worst = self._price(who), 0.0
+        if prices is not None:
+            worst = prompt_size(messages) * prices.prompt + max_tokens * prices.completion + prices.request
         if self.max_cost is not None and self.spent + self._under_way + worst > self.max_cost:
             raise BudgetSpent
         self._open += 1
         self._under_way += worst
-        return Ticket(who, size, worst)
+        return Ticket(who, worst)
 
     async def reserve(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
-        """As `cover`, but what does not fit now may fit when requests under way have ended cheaper.
-
-        Raises BudgetSpent when nothing is under way that could make room.
-        """
+        """As `cover`, but what does not fit now may fit when requests under way have ended cheaper. Raises BudgetSpent
+        when nothing is under way that could make room."""
         while True:
             try:
                 return self.cover(who, messages, max_tokens)
             except BudgetSpent:
                 if not self._open:
                     raise
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            await turn
+            self._room.clear()
+            await self._room.wait()
 
     def settle(self, ticket: Ticket, reply: Reply | None, *, maybe_billed: bool = True) -> float | None:
         """The request is over: its cost in USD, as the provider states it or by the prices; None where it is unknown.
 
-        A reply is counted. What is unknown, and what may be billed though there is no reply, counts at its worst case
-        for the bound. Those who wait look again.
+        What is unknown, and what may be billed though there is no reply, counts at its worst case for the bound.
         """
         self._open -= 1
         self._under_way = self._under_way - ticket.worst if self._open else 0.0
@@ -140,13 +127,7 @@ class Budget:
         else:
             cost = self.take(ticket.who, reply)
             self.spent += ticket.worst if cost is None else cost
-            if reply.usage.prompt_tokens is not None and ticket.size:
-                seen, densest = self._density.get(ticket.who, (0, 0.0))
-                self._density[ticket.who] = (seen + 1, max(densest, reply.usage.prompt_tokens / ticket.size))
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
+        self._room.set()
         return cost
 
     def take(self, who: int, reply: Reply) -> float | None:
@@ -158,10 +139,8 @@ class Budget:
         return cost
 
     def may_open(self, calls_left: int) -> bool:
-        """Whether a job may be begun beside those that have `calls_left` calls to make.
-
-        A soft bound, by the mean cost so far: money is better spent on ending what is begun.
-        """
+        """Whether a job may be begun beside those that have `calls_left` calls to make, by the mean cost so far: money
+        is better spent on ending what is begun."""
         replies = self.model.replies + self.judges.replies
         if self.max_cost is None or not replies:
             return True
@@ -169,14 +148,6 @@ class Budget:
 
     def _price(self, who: int) -> Prices | None:
         return self.prices[who] if who < len(self.prices) else None
-
-    def _worst(self, who: int, size: int, max_tokens: int) -> float:
-        prices = self._price(who)
-        if prices is None:
-            return 0.0
-        seen, densest = self._density.get(who, (0, 0.0))
-        tokens = size * min(1.0, densest * MARGIN) if seen >= SEEN_ENOUGH else size
-        return tokens * prices.prompt + max_tokens * prices.completion + prices.request
 
 
 def prompt_size(messages: Sequence[Message]) -> int:

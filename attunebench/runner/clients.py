@@ -6,7 +6,7 @@ Knows no conversation, and not what is asked for what.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -40,9 +40,11 @@ class Clients:
         self.settings = settings
         self._observer = observer
         self._journal: Journal | None = None
-        self._models: Sequence[ModelSettings | None] = (None if judges_only else settings.em, *settings.judges)
-        self.backends = [None if each is None else self._open(each) for each in self._models]
-        """The evaluated model's (None where it is not asked), then the judges'."""
+        self._models = dict(enumerate((settings.em, *settings.judges)))
+        if judges_only:
+            del self._models[0]
+        self.backends = {who: self._open(model) for who, model in self._models.items()}
+        """By who is asked: 0 is the evaluated model, judges count from 1."""
         self._hashers = {
             who: Hasher(
                 provider=backend.provider,
@@ -50,53 +52,48 @@ class Clients:
                 model=backend.model,
                 parameters=settings.request_parameters(judge=who > 0),
             )
-            for who, backend in enumerate(self.backends)
-            if backend is not None
+            for who, backend in self.backends.items()
         }
 
     @property
     def notes(self) -> list[str]:
         """Who pays, where a server says so: a sentence for each."""
-        told = [f"At {each.provider} {each.payer}." for each in self.backends if each is not None and each.payer]
+        told = [f"At {each.provider} {each.payer}." for each in self.backends.values() if each.payer]
         return list(dict.fromkeys(told))
 
     def hashers(self) -> list[Hasher | None]:
         """What the journal tells requests by, for each model; None for one that is not asked or not kept."""
-        kept = {who for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
-        return [self._hashers[who] if who in kept else None for who in range(len(self.backends))]
+        kept = {who: hasher for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
+        return [kept.get(who) for who in range(1 + len(self.settings.judges))]
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Open the backends anew with what the journal remembers of their servers; `stack` closes them."""
         self._journal = journal
         if journal is not None:
             self._fit_descriptors()
-        for who, (model, backend) in enumerate(zip(self._models, self.backends, strict=True)):
-            if model is None or backend is None:
-                continue
+        for who, backend in self.backends.items():
             if journal is not None:
-                place = (backend.provider, backend.base_url, backend.model)
+                place = backend.provider, backend.base_url, backend.model
                 memory, taken = journal.terms(*place), journal.constraints_taken(*place)
                 if memory or taken:
-                    self.backends[who] = backend = self._open(model, memory, taken)
-            stack.push_async_callback(backend.aclose)
+                    self.backends[who] = self._open(self._models[who], memory, taken)
+            stack.push_async_callback(self.backends[who].aclose)
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         """What those who are asked cost; `to_show`: for a sum that is only shown, so a server of the user's own, which
         bills nobody, is not asked. Raises what `prices_of` raises."""
-        backends = [None if each is None or (to_show and each.provider == "local") else each for each in self.backends]
-        known = await prices_of(self.settings, backends)
-        return known if self._models[0] is not None else replace(known, prices=[FREE, *known.prices[1:]])
+        asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
+        known = await prices_of(self.settings, [asked.get(who) for who in range(1 + len(self.settings.judges))])
+        return known if 0 in self.backends else replace(known, prices=[FREE, *known.prices[1:]])
 
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
         """By who is asked; models that are the same one behind the same address share one rate limiter."""
         settings, observer = self.settings, self._observer
         limiters: dict[tuple[str, str, str], RateLimiter] = {}
         clients = {}
-        for who, hasher in self._hashers.items():
-            backend = self.backends[who]
-            assert backend is not None
+        for who, backend in self.backends.items():
             kept = backend.provider != "baseline"
-            place = (backend.provider, backend.base_url, backend.model)
+            place = backend.provider, backend.base_url, backend.model
             if place not in limiters:
                 limiters[place] = RateLimiter(
                     backend.model,
@@ -106,15 +103,31 @@ class Clients:
                     tpm=settings.tpm,
                     cautious=kept,
                 )
-            journal = self._journal if kept else None
+            journal, hasher = self._journal if kept else None, self._hashers[who]
             clients[who] = ModelClient(backend, settings, observer, limiters[place], budget, hasher, journal, who)
         return clients
 
     def _fit_descriptors(self) -> None:
-        """Have no more calls under way than leave room to keep their replies. The journal is open by now."""
+        """Have no more calls under way than leave room to keep their replies: where connections use up the descriptors,
+        replies that are paid for cannot be written. The journal is open by now."""
+        try:
+            import resource
+        except ImportError:  # Windows has no such limit
+            return
         wanted = self.settings.concurrency
-        models = sum(each is not None and each.provider != "baseline" for each in self._models)
-        fitting, limit = _calls_that_fit(wanted, models)
+        models = max(1, sum(each.provider != "baseline" for each in self._models.values()))
+        limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+        taken = _RESERVE + 32  # where the system does not tell how many are open
+        with suppress(OSError):
+            taken = _RESERVE + sum(1 for _ in Path("/dev/fd").iterdir())
+        needed = taken + wanted * models
+        if limit == resource.RLIM_INFINITY or limit >= needed:
+            return
+        raised = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
+        with suppress(ValueError, OSError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, ceiling))
+            limit = raised
+        fitting = max(1, (limit - taken) // models)
         if fitting < wanted:
             self.settings = self.settings.model_copy(update={"concurrency": fitting})
             self._observer.warned(
@@ -125,33 +138,5 @@ class Clients:
     def _open(
         self, model: ModelSettings, memory: Mapping[str, Any] | None = None, taken: Collection[str] = ()
     ) -> Backend:
-        settings = self.settings
-        return open_backend(
-            model, structured=settings.structured, concurrency=settings.concurrency, memory=memory, taken=taken
-        )
-
-
-def _calls_that_fit(wanted: int, models: int) -> tuple[int, int]:
-    """How many calls may be under way at once to each of so many models, at most `wanted` and at least 1; and the
-    limit of open files, which is raised for them where that is allowed (0 where there is none).
-
-    Where connections use up the descriptors, replies that are paid for cannot be written.
-    """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return wanted, 0
-    limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if limit == resource.RLIM_INFINITY:
-        return wanted, 0
-    taken = _RESERVE + 32  # where the system does not tell how many are open
-    for folder in ("/dev/fd", "/proc/self/fd"):
-        with suppress(OSError):
-            taken = _RESERVE + sum(1 for _ in Path(folder).iterdir())
-    needed = taken + wanted * models
-    if limit < needed:
-        raised = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
-        with suppress(ValueError, OSError):  # some systems allow less than they say
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, ceiling))
-            limit = raised
-    return min(wanted, max(1, (limit - taken) // max(1, models))), limit
+        structured, concurrency = self.settings.structured, self.settings.concurrency
+        return open_backend(model, structured=structured, concurrency=concurrency, memory=memory, taken=taken)

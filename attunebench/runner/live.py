@@ -153,7 +153,7 @@ class Live(Clients):
     async def _make(self, job: Job, asked: Open) -> None:
         """Ask until the call is done; what that opens beside it (judges behind a draft) goes first in the line, so that
         a conversation ends soon."""
-        effort, following = Effort(), asked
+        effort, following = Effort(self._clients[asked.who].limiter, self.settings), asked
         while job.failed is None:
             if following.ask.number:
                 self._observer.reasking(following.call, following.missing)

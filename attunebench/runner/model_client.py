@@ -28,7 +28,7 @@ from attunebench.eventloop import naps
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, prompt_size
 from attunebench.runner.exchange import entry_of
 from attunebench.runner.pacing import TRUSTED
-from attunebench.runner.retrying import MOMENT, Patience
+from attunebench.runner.retrying import MOMENT
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend, Reply
@@ -75,10 +75,11 @@ class ModelClient:
     halted: bool = False
     latest: float = 0.0
     on_wire: dict[asyncio.Task[Any] | None, tuple[Call, float]] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
+    """Outcomes of calls without an answer that the user was told of."""
 
     def __post_init__(self) -> None:
-        self._remembered = self.backend.learned()
+        self.remembered = self.backend.learned()
 
     async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
         """The reply to an open ask, kept in the journal; or the error for which there can never be one.
@@ -98,20 +99,7 @@ class ModelClient:
             reask=ask.number,
             conversation=context,
         )
-        return await _Fetch(self, asked, request, effort, Patience(self.limiter, settings, effort)).entry()
-
-    def tell_first(self, call: Call, error: ItemError) -> None:
-        """Say why a call can never be answered: once for each outcome, since there may be many such calls."""
-        if error.outcome not in self._told:
-            self._told.add(error.outcome)
-            self.observer.warned(f"Not answered: {call.id}. {error} More such calls are counted, not named.")
-
-    def remember(self) -> None:
-        """Keep what the server turned out not to take, as soon as that is known."""
-        backend, learned = self.backend, self.backend.learned()
-        if self.journal is not None and learned != self._remembered:
-            self._remembered = learned
-            self.journal.learn(backend.provider, backend.base_url, backend.model, learned)
+        return await _Fetch(self, asked, request, effort).entry()
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""
@@ -135,7 +123,6 @@ class _Fetch:
     asked: Open
     request: Request
     effort: Effort
-    patience: Patience
     ticket: Ticket | None = None
     """Covers the next try."""
     sent_at: str = ""
@@ -146,10 +133,14 @@ class _Fetch:
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
         client, effort, before = self.client, self.effort, replace(self.effort)
+        effort.tries, effort.gateway = 0, None
         try:
             return await self._tried(before)
         except ItemError as error:
-            client.tell_first(self.request.call, error)
+            if error.outcome not in client.told:  # there may be many such calls
+                client.told.add(error.outcome)
+                sentence = f"Not answered: {self.request.call.id}. {error} More such calls are counted, not named."
+                client.observer.warned(sentence)
             return await self._keep(before, error=error)
         except TransientError as error:
             error.tries = effort.requests
@@ -174,12 +165,15 @@ class _Fetch:
                 with await self._turn() as slot:
                     reply = await self._send(slot)
                     entry = await self._keep(before, reply)
-                    client.remember()
+                    learned = client.backend.learned()
+                    if client.journal is not None and learned != client.remembered:
+                        client.remembered = learned
+                        client.journal.learn(entry.provider, entry.base_url, entry.model, learned)
                     return entry
             except _Asleep:
                 continue
             except TransientError as error:
-                wait = self.patience.wait(error)
+                wait = self.effort.wait(error)
                 client.observer.retrying(request.call, str(error), max(wait, client.limiter.paused_for))
             await asyncio.sleep(wait)
 
@@ -190,7 +184,7 @@ class _Fetch:
             slot = await limiter.slot(tokens)
             effort.began = asyncio.get_running_loop().time(), limiter.clock()
             return slot
-        while (left := self.patience.left) > MOMENT:
+        while (left := self.effort.left) > MOMENT:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
                 return await asyncio.wait_for(limiter.slot(tokens, again=True), left)
@@ -238,7 +232,7 @@ class _Fetch:
     async def _reply_in_time(self) -> Reply:
         """The reply under a total deadline: a server that drips a byte now and then ends here too."""
         client = self.client
-        seconds = max(MOMENT, min(client.settings.call_timeout, self.patience.left))
+        seconds = max(MOMENT, min(client.settings.call_timeout, self.effort.left))
         try:
             return await asyncio.wait_for(client.backend.complete(self.request), seconds)
         except asyncio.TimeoutError as error:

@@ -32,35 +32,28 @@ MOMENT = 0.001
 
 @dataclass(slots=True)
 class Effort:
-    """What one call has taken so far; make one for each call, and use it for its re-prompts as well.
+    """What one call has taken so far, re-prompts included, and how much longer it is tried.
 
     `requests` counts what was sent; `lost` those of them without a reply that the provider may bill all the same
     (under way when the run was cancelled, too). The total time of the call begins with its first request.
     """
 
+    limiter: RateLimiter
+    settings: RunSettings
     requests: int = 0
     lost: int = 0
     began: tuple[float, float] | None = None
     """The event loop's time and the line's clock at the first request."""
-
-
-@dataclass(slots=True)
-class Patience:
-    """How long one request of a call is tried, by `max_tries` and `total_timeout` of the settings."""
-
-    limiter: RateLimiter
-    settings: RunSettings
-    effort: Effort
-    _tries: int = 0
-    _gateway: float | None = None
+    tries: int = 0
+    """Failed ones of the request that is tried now."""
+    gateway: float | None = None
+    """Seconds after which a gateway gave one of them up."""
 
     @property
     def left(self) -> float:
         """Seconds of the call's time that are left. They stand still while the line is open, for a while."""
         now, total = asyncio.get_running_loop().time(), self.settings.total_timeout
-        if self.effort.began is None:
-            return total
-        began, clock = self.effort.began
+        began, clock = self.began or (now, self.limiter.clock())
         return min(clock + total - self.limiter.clock(), began + total + START_UP - now)
 
     def wait(self, error: TransientError) -> float:
@@ -68,23 +61,23 @@ class Patience:
 
         Raises the error, or one that says more, where there is no next try.
         """
-        self._tries += error.kind not in NOT_YET
+        self.tries += error.kind not in NOT_YET
         self._check_gateway(error)
         limiter, wait = self.limiter, 0.0
         shared = error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after)
         if not limiter.open and not shared:
-            ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self._tries - 1, 10))
+            ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self.tries - 1, 10))
             # What the server asks for is a lower bound; the jitter on top keeps waiting calls from returning at once.
             wait = min(LONGEST_WAIT, (error.retry_after or 0.0) + limiter.rng.uniform(0.0, ceiling))
         held = 0.0 if limiter.open else limiter.paused_for
-        if self._tries >= self.settings.max_tries or max(wait, held) >= self.left - MOMENT:
+        if self.tries >= self.settings.max_tries or max(wait, held) >= self.left - MOMENT:
             raise error
         return wait
 
     def _check_gateway(self, error: TransientError) -> None:
         if error.kind != "gateway" or error.elapsed is None or error.elapsed <= GATEWAY_SHORTEST:
             return
-        earlier, self._gateway = self._gateway, error.elapsed
+        earlier, self.gateway = self.gateway, error.elapsed
         if earlier is not None and abs(earlier - error.elapsed) <= GATEWAY_ALIKE * max(earlier, error.elapsed):
             raise TransientError(
                 f"A gateway gave up waiting for {self.limiter.model} twice after about {error.elapsed:.0f} s: its "

@@ -67,11 +67,12 @@ def ask(
     """One call to a server that does this; `before` happens on the line first."""
 
     async def story() -> Course:
-        told, server, effort = Told(), Server(doings, seconds), Effort()
+        told, server = Told(), Server(doings, seconds)
         line = RateLimiter("m", ceiling, observer=told, rng=NoJitter())
         if before is not None:
             await before(line)
         client = client_at(line, server.send, settings_for(**settings), told)
+        effort = Effort(line, client.settings)
         outcome: Reply | Exception | None
         try:
             outcome = (await client.ask(ASK, effort)).reply
@@ -140,9 +141,9 @@ def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
 
 def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -> None:
     async def story() -> Effort:
-        effort, told = Effort(), Told()
-        line = RateLimiter("m", 1, observer=told)
-        client = client_at(line, Server([REPLY], 10).send, settings_for(), told)
+        line = RateLimiter("m", 1, observer=Told())
+        client = client_at(line, Server([REPLY], 10).send, settings_for(), Told())
+        effort = Effort(line, client.settings)
         task = asyncio.ensure_future(client.ask(ASK, effort))
         await asyncio.sleep(1)
         task.cancel()
@@ -150,7 +151,8 @@ def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -
             await task
         return effort
 
-    assert Effort(requests=1, lost=1, began=(0, 0)) == run_virtual(story())
+    effort = run_virtual(story())
+    assert (1, 1, (0, 0)) == (effort.requests, effort.lost, effort.began)
 
 
 def test_a_try_ends_at_its_timeout_whatever_the_server_drips() -> None:
@@ -186,9 +188,10 @@ async def break_down(line: RateLimiter) -> None:
 
 def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
     async def story() -> tuple[int, int]:
-        told, effort = Told(), Effort()
+        told = Told()
         line = RateLimiter("m", 16, observer=told, rng=NoJitter())
         settings, send = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY]).send
+        effort = Effort(line, settings)
         call = asyncio.ensure_future(client_at(line, send, settings, told).ask(ASK, effort))
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
@@ -219,12 +222,12 @@ def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
 
 def test_the_total_time_goes_on_over_reasks() -> None:
     async def story() -> tuple[Reply, float]:
-        told, effort = Told(), Effort()
+        told, settings = Told(), settings_for(total_timeout=100)
         line = RateLimiter("m", 1, observer=told)
+        effort = Effort(line, settings)
 
         async def reply(seconds: float) -> None:
-            send = Server([REPLY], seconds).send
-            await client_at(line, send, settings_for(total_timeout=100), told).ask(ASK, effort)
+            await client_at(line, Server([REPLY], seconds).send, settings, told).ask(ASK, effort)
 
         await reply(60)
         with pytest.raises(TransientError, match="no complete answer within 40 s"):
@@ -251,10 +254,10 @@ def test_other_failures_of_a_gateway_are_passing_trouble(times: tuple[float | No
 
 def test_the_rates_learn_what_a_reply_really_took() -> None:
     async def story() -> float:
-        told, effort = Told(), Effort()
+        told = Told()
         line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
-        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, effort)
+        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, Effort(line, settings_for()))
         return await pass_through(line, tokens=1000)
 
     assert pytest.approx(5) == run_virtual(story())
@@ -262,10 +265,12 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
 
 def test_a_pause_is_waited_for_outside_of_a_place() -> None:
     async def story() -> int:
-        told, effort = Told(), Effort()
+        told = Told()
         line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
-        call = asyncio.ensure_future(client_at(line, server.send, settings_for(), told).ask(ASK, effort))
+        call = asyncio.ensure_future(
+            client_at(line, server.send, settings_for(), told).ask(ASK, Effort(line, settings_for()))
+        )
         await asyncio.sleep(10)
         under_way = line.under_way
         await call

@@ -128,20 +128,21 @@ def tried(
     send: Callable[[int], Awaitable[Reply]], **settings: object
 ) -> tuple[Reply | Exception | None, Effort, Told, RateLimiter]:
     """What became of one call to a server that does this at the n-th try, in virtual time."""
-    told, effort = Told(), Effort()
+    told = Told()
 
-    async def story() -> tuple[Reply | Exception | None, RateLimiter]:
+    async def story() -> tuple[Reply | Exception | None, Effort, RateLimiter]:
         line = RateLimiter("m", 4, observer=told, rng=NoJitter())
-        client = client_at(line, lambda: send(effort.requests), settings_for(**settings), told)
+        effort = Effort(line, settings_for(**settings))
+        client = client_at(line, lambda: send(effort.requests), effort.settings, told)
         try:
-            return (await client.ask(ASK, effort)).reply, line
+            return (await client.ask(ASK, effort)).reply, effort, line
         except TransientError as error:
-            return error, line
+            return error, effort, line
 
     loop = VirtualLoop()
     loop.naps = 0  # type: ignore[attr-defined]
     try:
-        outcome, line = loop.run_until_complete(story())
+        outcome, effort, line = loop.run_until_complete(story())
     finally:
         loop.finish()
     return outcome, effort, told, line

@@ -75,7 +75,7 @@ async def run_live(
         await asyncio.sleep(0)
 
     live = Live(settings, observer or Observer())
-    live.backends = [Scripted(send)]
+    live.backends = {0: Scripted(send)}
     run = SimpleNamespace(
         jobs=lambda: iter(jobs), finish=finish, count=lambda _: None, budget=budget or Budget(), observer=observer
     )
