@@ -25,37 +25,30 @@ class RunPlan:
     jobs: int
     complete: int
     calls: int
-    order: str
-    """How the conversations are ordered, in words."""
-    spending: Budget = field(default_factory=Budget)
-    """Grows while the run goes on: read it when something is shown."""
-    prompt_tokens: int | None = None
-    """Tokens of all prompts to be sent, estimated."""
-    price: tuple[float, float] | None = None
-    """USD that the run is expected to take, and at worst; None where no prices are known."""
-    price_source: str = ""
-    """Where the prices come from, in words."""
-    journalled: int = 0
-    """Of `calls`, those whose first reply the journal has."""
-    notes: Sequence[str] = ()
-    """What else the user should know before anything is sent (why calls are new, whose wallet pays)."""
-    headline: str = ""
-    """What is about to be done, in words, where it is no run of a model over conversations."""
+    order: str  # of the conversations, in words
+    spending: Budget = field(default_factory=Budget)  # grows while the run goes on: read it when something is shown
+    prompt_tokens: int | None = None  # of all prompts to be sent, estimated
+    price: tuple[float, float] | None = None  # USD expected, and at worst; None where no prices are known
+    price_source: str = ""  # where the prices come from, in words
+    journalled: int = 0  # of `calls`, those whose first reply the journal has
+    notes: Sequence[str] = ()  # what else the user should know first (why calls are new, who pays)
+    headline: str = ""  # what is about to be done, in words, where it is no run of a model over conversations
 
 
 @dataclass(slots=True)
 class RunSummary:
     """How a run ended; counted while it goes on. A job is one conversation in one mode.
 
-    `skipped` maps "conversation (mode)" to the reason. Items and `unanswered` are of calls to the evaluated model.
+    Items and `unanswered` are of calls to the evaluated model. Where the run ended before its time, `stopped` says why,
+    and `sample` what part of the set is done and what kind of sample that is.
     """
 
     output: Path
     spending: Budget = field(default_factory=Budget)
-    jobs: int = 0
+    jobs: int = 0  # of this shard, where there is one
     complete_before: int = 0
     written: int = 0
-    skipped: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)  # "conversation (mode)" → reason
     votes_owed: int = 0
     calls: int = 0
     reasks: int = 0
@@ -64,23 +57,14 @@ class RunSummary:
     expected_items: int = 0
     seconds: float = 0.0
     stopped: Stop = ""
-    """Why the run ended before its time."""
-    unreached: int = 0
-    """Jobs that were neither written nor skipped: not begun, or begun and kept in the journal."""
+    unreached: int = 0  # jobs that were neither written nor skipped: not begun, or begun and kept in the journal
     sample: str = ""
-    """Where the run ended before its time: what part of the set is done, and what kind of sample that is, in words."""
-    adapted: dict[str, str] = field(default_factory=dict)
-    """What the servers did not take as it was asked, e.g. {"temperature": "not accepted"}."""
-    unanswered: dict[str, int] = field(default_factory=dict)
-    """Outcome ("refused", "truncated", "incomplete", "unreadable") → calls that ended so."""
-    shard: str = ""
-    """The part of a run that this was ("2/8"); "" for the whole of it. Numbers of jobs are the part's."""
-    whole: tuple[int, int] = (0, 0)
-    """Of a part: how many results of the whole run were in the folder when it ended, and how many the whole has."""
-    models: dict[str, list[str]] = field(default_factory=dict)
-    """Model asked → the names under which servers answered."""
-    providers: dict[str, list[str]] = field(default_factory=dict)
-    """Model asked → the providers that answered."""
+    adapted: dict[str, str] = field(default_factory=dict)  # what servers did not take: {"temperature": "not accepted"}
+    unanswered: dict[str, int] = field(default_factory=dict)  # outcome ("refused", "truncated" …) → calls
+    shard: str = ""  # "2/8"; "" for the whole of a run
+    whole: tuple[int, int] = (0, 0)  # of a shard: results of the whole run in the folder at its end, and in all
+    models: dict[str, list[str]] = field(default_factory=dict)  # model asked → the names under which servers answered
+    providers: dict[str, list[str]] = field(default_factory=dict)  # model asked → the providers that answered
 
     @property
     def served(self) -> dict[str, list[str]]:

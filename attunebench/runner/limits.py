@@ -11,24 +11,17 @@ import random
 
 from attunebench.errors import Trouble
 
-SHRINK = 0.7
-"""What a refusal leaves of the calls that may be under way."""
-RESTART = 2
-"""Calls under way at once after an outage; they double with every round."""
-BURST = 1.0
-"""Seconds' worth of a rate that may go at once after a quiet time."""
+SHRINK = 0.7  # what a refusal leaves of the calls that may be under way
+RESTART = 2  # calls under way at once after an outage; they double with every round
+BURST = 1.0  # seconds' worth of a rate that may go at once after a quiet time
 _ROUNDING = 1e-9
 
 OUTAGE: frozenset[Trouble] = frozenset(("server", "starting", "gateway", "connect", "line", "timeout"))
 """The troubles that say that nobody is there. A refusal or an unusable body comes from a server that is."""
-STRIKES = 10
-"""Failures in a row that open the line."""
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
-"""Seconds between probes: from, doubling, to."""
-LOADING_PAUSE = 5.0
-"""Seconds between probes of a server that is loading its model."""
-START_UP = 300.0
-"""Seconds that a server may take to load its model before that is an outage."""
+STRIKES = 10  # failures in a row that open the line
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0  # seconds between probes: from, doubling, to
+LOADING_PAUSE = 5.0  # seconds between probes of a server that is loading its model
+START_UP = 300.0  # seconds that a server may take to load its model before that is an outage
 
 
 class Adaptive:

@@ -22,7 +22,6 @@ from attunebench.runner.model_client import Halted
 from attunebench.runner.retrying import Effort
 
 if TYPE_CHECKING:
-    from attunebench.journal import Entry
     from attunebench.runner.events import Observer, Stop
     from attunebench.runner.job import Job, Open
     from attunebench.runner.model_client import ModelClient
@@ -30,19 +29,12 @@ if TYPE_CHECKING:
     from attunebench.runner.run import Run
     from attunebench.runner.settings import RunSettings
 
-GRACE = 10.0
-"""Seconds that calls under way get to finish after an interruption."""
-GRACE_AFTER_REFUSAL = 5.0
-"""Seconds that the others get when one call finds that nothing can be had: their answers are paid for."""
-OUTAGE_CHECK = 1.0
-"""Seconds between two looks at how long nothing but failures, or nothing at all, has come."""
-NEVER_ANSWERED = 0.2
-"""The share of the patience that a server gets which is down from the start: most often it is not running at all."""
-NEVER_REACHED = 8.0
-"""Seconds after which a server counts as not running, if no connection to it was ever made."""
-QUIET = 60.0
-"""Seconds without the end of any request after which the observer hears what is waited for; then again whenever the
-quiet time has doubled."""
+GRACE = 10.0  # seconds that calls under way get to finish after an interruption
+GRACE_AFTER_REFUSAL = 5.0  # the same when one call finds that nothing can be had: answers to others are paid for
+OUTAGE_CHECK = 1.0  # seconds between two looks at how long nothing but failures, or nothing at all, has come
+NEVER_ANSWERED = 0.2  # of the patience: what a server gets that is down from the start, most often not running at all
+NEVER_REACHED = 8.0  # seconds after which a server counts as not running, if no connection to it was ever made
+QUIET = 60.0  # seconds in which no request ends, after which, and when they have doubled, the observer hears of it
 
 
 class Live(Clients):
@@ -62,8 +54,7 @@ class Live(Clients):
         self._stopped: Stop = ""
         self._failure: BaseException | None = None
         self._jobs: Iterator[Job] = iter(())
-        self._clients: dict[int, ModelClient] = {}
-        """By who is asked."""
+        self._clients: dict[int, ModelClient] = {}  # by who is asked
         self._begun: dict[Job, int] = {}
         """Jobs that are begun and have not ended, each with how many of its records the observer was told of."""
         self._ready: deque[tuple[Job, Open]] = deque()
@@ -151,46 +142,40 @@ class Live(Clients):
             self._begin(job, None, self._run.finish(job))
 
     async def _make(self, job: Job, asked: Open) -> None:
-        """Ask until the call is done; what that opens beside it (judges behind a draft) goes first in the line, so that
-        a conversation ends soon."""
-        effort, following = Effort(self._clients[asked.who].limiter, self.settings), asked
-        while job.failed is None:
-            if following.ask.number:
-                self._observer.reasking(following.call, following.missing)
-            entry = await self._entry(job, following, effort)
-            if entry is None or job.failed is not None:
-                return
-            opened = job.add(following, entry)
-            self._tell(job)
-            if not any(each.call.id == asked.call.id for each in opened):
-                self._ready.extendleft((job, each) for each in reversed(opened))
-                return
-            [following] = opened
-            if entry.reply is not None and not following.extra:
-                self._run.budget.wasted.add(entry.reply.usage, entry.reply.cost)
-
-    async def _entry(self, job: Job, asked: Open, effort: Effort) -> Entry | None:
-        """What came back; None where the job or the vote is given up. No trouble of a judge's costs the evaluated model
-        its result."""
-        call, who = asked.call, asked.who
+        """Ask until the call is done, or the job or the vote is given up. What an answer opens (judges behind a draft)
+        goes first in the line, so that a conversation ends soon. No trouble of a judge's costs the evaluated model its
+        result."""
+        call, who, following = asked.call, asked.who, asked
+        client = self._clients[who]
+        effort = Effort(client.limiter, self.settings)
         try:
-            if who in self._given_up:
-                job.owe(asked, self._given_up[who])
-                return None
-            return await self._clients[who].ask(asked, effort, job.context)
+            while who not in self._given_up:
+                if following.ask.number:
+                    self._observer.reasking(following.call, following.missing)
+                entry = await client.ask(following, effort, job.context)
+                if job.failed is not None:
+                    return
+                opened = job.add(following, entry)
+                self._tell(job)
+                if not any(each.call.id == call.id for each in opened):
+                    self._ready.extendleft((job, each) for each in reversed(opened))
+                    return
+                [following] = opened
+                if entry.reply is not None and not following.extra:
+                    self._run.budget.wasted.add(entry.reply.usage, entry.reply.cost)
+            job.owe(asked, self._given_up[who])
         except (TransientError, RejectedError) as error:
             if who:
                 job.owe(asked, str(error))
-                return None
+                return
             job.fail(f"{call.kind} of turn {call.turn}: {error}" if call.turn else f"{call.kind}: {error}", error.tries)
             self._ready = deque(item for item in self._ready if item[0] is not job)
             self._drop(lambda held, _: held is job)
         except ConfigurationError as error:
             if not who or 0 not in self._clients:
                 raise
+            job.owe(asked, str(error))
             self._give_up(who, str(error))
-            job.owe(asked, self._given_up[who])
-        return None
 
     def _tell(self, job: Job) -> None:
         """The observer hears of calls that are done now."""

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from attunebench.runner.retrying import Effort
     from attunebench.runner.settings import RunSettings
 
-EXPECTED_PART = 8
-"""A reply is taken to need this part of its limit, for the rate of tokens, until it is there."""
+EXPECTED_PART = 8  # a reply is taken to need this part of its limit, for the rate of tokens, until it is there
 BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
 """Troubles that a machine or process which slept meanwhile brings about by itself."""
 
@@ -75,8 +74,7 @@ class ModelClient:
     halted: bool = False
     latest: float = 0.0
     on_wire: dict[asyncio.Task[Any] | None, tuple[Call, float]] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
-    """Outcomes of calls without an answer that the user was told of."""
+    told: set[str] = field(default_factory=set)  # outcomes of calls without an answer that the user was told of
 
     def __post_init__(self) -> None:
         self.remembered = self.backend.learned()
@@ -123,12 +121,10 @@ class _Fetch:
     asked: Open
     request: Request
     effort: Effort
-    ticket: Ticket | None = None
-    """Covers the next try."""
+    ticket: Ticket | None = None  # covers the next try
     sent_at: str = ""
     began: float = 0.0
-    woken: bool = False
-    """Whether a try was lost to a time asleep: that is excused once."""
+    woken: bool = False  # whether a try was lost to a time asleep: that is excused once
 
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
@@ -147,6 +143,11 @@ class _Fetch:
             raise
         except RejectedError as error:
             error.tries = effort.requests + 1  # it was heard twice
+            raise
+        except (ConfigurationError, DataError) as error:
+            # The run ends here, and what cannot be kept must not be paid for: the call that gets this one's place must
+            # not be sent any more.
+            client.halted = client.halted or not client.who or isinstance(error, DataError)
             raise
         finally:
             client.budget.lost += effort.lost - before.lost
@@ -214,11 +215,9 @@ class _Fetch:
                 raise _Asleep from error
             self._check_hopeless(error)
             raise
-        except (BackendError, ConfigurationError) as error:
+        except (BackendError, ConfigurationError):
             billed = False
             effort.lost -= 1
-            # The run ends here: the call that gets this one's place must not be sent any more.
-            client.halted = client.halted or (isinstance(error, ConfigurationError) and not client.who)
             raise
         finally:
             del client.on_wire[worker]
@@ -256,7 +255,6 @@ class _Fetch:
                 "more is sent."
             )
         if reason:
-            client.halted = client.halted or not client.who
             raise ConfigurationError(f"{error} {reason}") from error
 
     async def _keep(self, before: Effort, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
@@ -279,10 +277,6 @@ class _Fetch:
             client.on_wire[worker] = call, now
             try:
                 await client.journal.keep(entry)
-            except DataError:
-                # What cannot be kept must not be paid for: the call that gets this one's place is not sent any more.
-                client.halted = True
-                raise
             finally:
                 del client.on_wire[worker]
         return entry

@@ -19,18 +19,12 @@ from attunebench.runner.limits import OUTAGE, Adaptive, Breaker, Bucket
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer
 
-LONGEST_WAIT = 120.0
-"""Seconds: a server that asks for a longer pause is asked again after this one."""
-FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0
-"""Seconds: the ceilings of random waits where the server names none: from, doubling, to."""
-RAMP = 1.0
-"""Seconds at most over which the waiting calls go out after a pause."""
-TIMEOUT_STORM = 3
-"""Time-outs in a row after which the server is taken to be too slow for so many calls at once."""
-TRUSTED = 5
-"""Calls that may be under way at once before any answer of a run could be read; so many unreadable ones end it."""
-WORTH_TELLING = 1.0
-"""Seconds: shorter pauses, and extensions of a pause by less, are not told."""
+LONGEST_WAIT = 120.0  # seconds: a server that asks for a longer pause is asked again after this one
+FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0  # seconds, doubling: the most of random waits where the server names none
+RAMP = 1.0  # seconds at most over which the waiting calls go out after a pause
+TIMEOUT_STORM = 3  # time-outs in a row after which the server is taken to be too slow for so many calls at once
+TRUSTED = 5  # calls under way at once before any answer of a run could be read; so many unreadable ones end it
+WORTH_TELLING = 1.0  # seconds: shorter pauses, and extensions of a pause by less, are not told
 
 _REASONS: dict[Trouble, str] = {
     "rate": "the server takes no more requests for now",
@@ -70,12 +64,9 @@ class RateLimiter:
         self.cautious = cautious
         self.rng = rng or random.Random()
         self.under_way = 0
-        self.probe: Slot | None = None
-        """The one call that is under way in an outage."""
-        self.trouble = ""
-        """What the line was held back for last, in words."""
-        self.reached = self.answered = False
-        """Whether any connection was made, and whether any call was answered."""
+        self.probe: Slot | None = None  # the one call that is under way in an outage
+        self.trouble = ""  # what the line was held back for last, in words
+        self.reached = self.answered = False  # whether any connection was made, and whether any call was answered
         self._observer = observer
         self._limit = Adaptive(ceiling)
         self._breaker = Breaker(self.rng, ceiling)
@@ -108,7 +99,7 @@ class RateLimiter:
             else:  # its turn came in the same moment, and nothing was sent in it
                 self._requests.take(-1.0, _now())
                 self._tokens.take(-slot.estimate, _now())
-                self._free(slot)
+                self._leave(slot)
             self._release()
             raise
         return slot
@@ -159,11 +150,13 @@ class RateLimiter:
             return f"{self.trouble}; {then}"
         if self.paused_for:
             return f"{self.trouble}; it goes on in {self.paused_for:.0f} s"
-        if not self.waiting:
-            return ""
-        if self.under_way >= self.limit:
+        if self.waiting and self.under_way >= self.limit:
             return f"all {self.limit} places are taken"
-        return "the requests or tokens of this minute are used up"
+        return "the requests or tokens of this minute are used up" if self.waiting else ""
+
+    def backoff(self, failures: int) -> float:
+        """A random wait (full jitter) after so many failures in a row."""
+        return self.rng.uniform(0.0, min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)))
 
     def clock(self) -> float:
         """The event loop's time without the seconds in which the line was open: a call's patience is counted in it."""
@@ -203,17 +196,14 @@ class RateLimiter:
             self._next_at = min(now + gap, self._resume_at + self._ramp)
         slot.turn.set_result(None)
 
-    def _free(self, slot: Slot) -> bool:
-        """Whether it was the probe's slot."""
+    def _leave(self, slot: Slot) -> None:
         self.under_way -= 1
-        was_probe = slot is self.probe
-        if was_probe:
-            self.probe = None
-        return was_probe
+        self.probe = None if self.probe is slot else self.probe
 
     def _end(self, slot: Slot, error: BaseException | None) -> None:
         """The slot is given back, and its call ended so."""
-        now, probe = _now(), self._free(slot)
+        now, probe = _now(), self.probe is slot
+        self._leave(slot)
         self._tokens.take(slot.tokens - slot.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
@@ -247,9 +237,8 @@ class RateLimiter:
         if error.kind in ("rate", "money"):  # and wants less
             first, wait = probe or self._limit.shrink(slot.round), self._asked(error)
             if first and not wait:
-                ceiling = FIRST_BACKOFF * 2.0 ** min(self._refusals, 10)
                 self._refusals += 1
-                wait = self.rng.uniform(0.0, min(LONGEST_BACKOFF, ceiling))
+                wait = self.backoff(self._refusals)
             self._pause(wait, _REASONS[error.kind], now)
 
     def _fail_as_outage(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:

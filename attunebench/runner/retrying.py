@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attunebench.errors import TransientError, Trouble
 from attunebench.runner.limits import START_UP
-from attunebench.runner.pacing import FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_WAIT
+from attunebench.runner.pacing import LONGEST_WAIT
 
 if TYPE_CHECKING:
     from attunebench.runner.pacing import RateLimiter
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
 
 NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
 """Answers that only say "later": they use up a call's time and none of its tries."""
-SHARED: frozenset[Trouble] = frozenset(("rate", "money", "server", "starting"))
-"""Troubles whose asked waits the line keeps for all of its calls."""
-GATEWAY_ALIKE = 0.15
-"""Two gateways' times that differ by no more than this share are one limit."""
-GATEWAY_SHORTEST = 5.0
-"""Seconds: a gateway that gives up sooner has other troubles than a limit of time."""
-MOMENT = 0.001
-"""Seconds that are not worth waiting for."""
+GATEWAY_ALIKE = 0.15  # two gateways' times that differ by no more than this share are one limit
+GATEWAY_SHORTEST = 5.0  # seconds: a gateway that gives up sooner has other troubles than a limit of time
+MOMENT = 0.001  # seconds that are not worth waiting for
 
 
 @dataclass(slots=True)
@@ -42,12 +37,9 @@ class Effort:
     settings: RunSettings
     requests: int = 0
     lost: int = 0
-    began: tuple[float, float] | None = None
-    """The event loop's time and the line's clock at the first request."""
-    tries: int = 0
-    """Failed ones of the request that is tried now."""
-    gateway: float | None = None
-    """Seconds after which a gateway gave one of them up."""
+    began: tuple[float, float] | None = None  # the event loop's time and the line's clock at the first request
+    tries: int = 0  # failed ones of the request that is tried now
+    gateway: float | None = None  # seconds after which a gateway gave one of them up
 
     @property
     def left(self) -> float:
@@ -63,12 +55,11 @@ class Effort:
         """
         self.tries += error.kind not in NOT_YET
         self._check_gateway(error)
-        limiter, wait = self.limiter, 0.0
-        shared = error.kind in ("rate", "money") or (error.kind in SHARED and error.retry_after)
+        limiter, wait, asked = self.limiter, 0.0, error.retry_after or 0.0
+        shared = error.kind in ("rate", "money") or (error.kind in ("server", "starting") and asked)
         if not limiter.open and not shared:
-            ceiling = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(self.tries - 1, 10))
             # What the server asks for is a lower bound; the jitter on top keeps waiting calls from returning at once.
-            wait = min(LONGEST_WAIT, (error.retry_after or 0.0) + limiter.rng.uniform(0.0, ceiling))
+            wait = min(LONGEST_WAIT, asked + limiter.backoff(self.tries))
         held = 0.0 if limiter.open else limiter.paused_for
         if self.tries >= self.settings.max_tries or max(wait, held) >= self.left - MOMENT:
             raise error

@@ -18,7 +18,7 @@ from attunebench.analyses.model import Settings
 from attunebench.conversations.traits import TRAITS
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, retrying
+from attunebench.runner import ModelSettings, RunSettings, RunSummary, pacing
 from attunebench.runner.reparse import reparse_results
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
 
@@ -50,7 +50,7 @@ def settings(server: FakeServer, folder: Path, **values: Any) -> RunSettings:
 @pytest.fixture
 def predict(data: Path, server: FakeServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Predict:
     """`predict(temperature=…)`: one run of `fake-model` into `folder`."""
-    monkeypatch.setattr(retrying, "FIRST_BACKOFF", 0.02)
+    monkeypatch.setattr(pacing, "FIRST_BACKOFF", 0.02)
 
     def call(**values: Any) -> RunSummary:
         conversations = list(attunebench.load_conversations(data))

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 import attunebench
 from attunebench.cli.main import main
 from attunebench.cli.progress import plain
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, limits, pacing, retrying
+from attunebench.runner import ModelSettings, RunSettings, RunSummary, limits, pacing
 from attunebench.selftest.server import FakeServer
 
 TURNS = 3
@@ -84,8 +84,7 @@ def one_turn(tmp_path: Path) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that nobody asked for are short, and a run that ends soon tells all the same why it tried again."""
-    for module in (pacing, retrying):
-        monkeypatch.setattr(module, "FIRST_BACKOFF", 0.02)
+    monkeypatch.setattr(pacing, "FIRST_BACKOFF", 0.02)
     monkeypatch.setattr(pacing, "RAMP", 0.02)
     monkeypatch.setattr(pacing, "WORTH_TELLING", 0.01)
     monkeypatch.setattr(limits, "FIRST_PAUSE", 0.02)
