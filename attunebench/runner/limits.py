@@ -27,14 +27,14 @@ START_UP = 300.0  # seconds that a server may take to load its model before that
 class Adaptive:
     """The calls that may be under way at once, from 1 to `ceiling`, and at first so many.
 
-    A refusal leaves `SHRINK` of them, once a round: what was sent before the last shrinking says nothing about the new
-    limit. A success adds 1/limit, so that a round of successes adds one. After an outage it starts at `RESTART` and
-    doubles every round up to where it was.
+    A refusal leaves `SHRINK` of them, unless its call was sent before the last change of this kind, which says nothing
+    about the new limit. A success adds 1/limit, so that a round of successes adds one. After an outage it starts at
+    `RESTART` and doubles every round up to where it was.
     """
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
-        self.round = 0
+        self._changed_at = -math.inf
         self._exact = self._doubling_to = float(ceiling)
 
     @property
@@ -47,17 +47,17 @@ class Adaptive:
         step = 1.0 if self._exact < self._doubling_to else 1.0 / self._exact
         self._exact = min(float(self.ceiling), self._exact + step)
 
-    def shrink(self, sent_in: int) -> bool:
-        """A call sent in round `sent_in` was one too many. Whether it is the first of its round to say so."""
-        if sent_in != self.round:
+    def shrink(self, sent_at: float, now: float) -> bool:
+        """A call that was sent then was one too many. Whether it is the first to say so."""
+        if sent_at < self._changed_at:
             return False
-        self.round += 1
+        self._changed_at = now
         self._exact = self._doubling_to = max(1.0, SHRINK * self._exact)
         return True
 
-    def restart(self) -> None:
+    def restart(self, now: float) -> None:
         """An outage is over."""
-        self.round += 1
+        self._changed_at = now
         self._doubling_to = max(self._doubling_to, self._exact)
         self._exact = min(self._exact, float(RESTART))
 
@@ -100,9 +100,9 @@ class Breaker:
         self.probe_at = 0.0
         self._rng = rng
         self._enough = min(STRIKES, 2 + 2 * places)
-        self._strikes = self._openings = self._first_sent = 0
+        self._strikes = self._openings = 0
         self._loading_since: float | None = None
-        self._opened_at = self._held = 0.0
+        self._struck_at = self._opened_at = self._held = 0.0
 
     def held(self, now: float) -> float:
         """Seconds that the line has been open, in all."""
@@ -126,16 +126,16 @@ class Breaker:
         was_open, self._held, self.open = self.open, self.held(now), False
         return was_open
 
-    def fail(self, kind: Trouble, now: float, *, number: int, sent: int, probe: bool, asked: float) -> bool:
-        """Call `number` of the `sent` so far failed, and the server `asked` to wait so many seconds. Whether that opens
-        the line, or keeps it open until a later `probe_at`."""
+    def fail(self, kind: Trouble, now: float, *, sent_at: float, probe: bool, asked: float) -> bool:
+        """A call failed, and the server `asked` to wait so many seconds. Whether that opens the line, or keeps it open
+        until a later `probe_at`."""
         if self.open and not probe:
             return False
         pause = LOADING_PAUSE
         if not self.excuses(kind, now):
             if not self._strikes:
-                self._strikes, self._first_sent = 1, sent
-            elif number > self._first_sent:
+                self._strikes, self._struck_at = 1, now
+            elif sent_at >= self._struck_at:
                 self._strikes += 1
             if not probe and self._strikes < self._enough:
                 return False

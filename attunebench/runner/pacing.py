@@ -74,7 +74,7 @@ class RateLimiter:
         self._fresh: deque[Slot] = deque()
         self._again: deque[Slot] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._sent = self._unreadable = self._refusals = self._timeouts = 0
+        self._unreadable = self._refusals = self._timeouts = 0
         self._resume_at = self._next_at = self._ramp = self._told_until = 0.0
         self._failing: tuple[float, float] | None = None
         self._warned = False
@@ -185,10 +185,8 @@ class RateLimiter:
 
     def _send(self, slot: Slot, now: float) -> None:
         self.under_way += 1
-        self._sent += 1
-        slot.number, slot.round = self._sent, self._limit.round
-        if self.open:
-            self.probe = slot
+        slot.sent_at = now
+        self.probe = slot if self.open else None
         self._requests.take(1.0, now)
         self._tokens.take(slot.estimate, now)
         if now < self._resume_at + self._ramp:
@@ -221,7 +219,7 @@ class RateLimiter:
         self.reached = self.answered = True
         if self._breaker.succeed(now):
             self.probe = None  # an older call may have been faster
-            self._limit.restart()
+            self._limit.restart(now)
         else:
             self._limit.grow()
 
@@ -233,9 +231,9 @@ class RateLimiter:
             self._fail_as_outage(slot, error, probe, now)
             return
         if probe and self._breaker.close(now):  # the server is there
-            self._limit.restart()
+            self._limit.restart(now)
         if error.kind in ("rate", "money"):  # and wants less
-            first, wait = probe or self._limit.shrink(slot.round), self._asked(error)
+            first, wait = probe or self._limit.shrink(slot.sent_at, now), self._asked(error)
             if first and not wait:
                 self._refusals += 1
                 wait = self.backoff(self._refusals)
@@ -247,9 +245,9 @@ class RateLimiter:
             # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
             self._timeouts += 1
             if self._timeouts >= TIMEOUT_STORM:
-                self._limit.shrink(slot.round)
+                self._limit.shrink(slot.sent_at, now)
         asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
-        if self._breaker.fail(error.kind, now, number=slot.number, sent=self._sent, probe=probe, asked=asked):
+        if self._breaker.fail(error.kind, now, sent_at=slot.sent_at, probe=probe, asked=asked):
             self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
             self._tell(self._breaker.probe_at, now)
         else:
@@ -292,8 +290,7 @@ class Slot:
     estimate: float
     tokens: float
     turn: asyncio.Future[None]
-    number: int = 0
-    round: int = 0
+    sent_at: float = 0.0
 
     def __enter__(self) -> Slot:
         return self
