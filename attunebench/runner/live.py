@@ -18,8 +18,7 @@ from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.clients import Clients
-from attunebench.runner.model_client import Halted
-from attunebench.runner.retrying import Effort
+from attunebench.runner.model_client import Effort, Halted
 
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer, Stop
@@ -146,8 +145,7 @@ class Live(Clients):
         goes first in the line, so that a conversation ends soon. No trouble of a judge's costs the evaluated model its
         result."""
         call, who, following = asked.call, asked.who, asked
-        client = self._clients[who]
-        effort = Effort(client.limiter, self.settings)
+        client, effort = self._clients[who], Effort()
         try:
             while who not in self._given_up:
                 if following.ask.number:

@@ -27,8 +27,8 @@ from attunebench.errors import (
 from attunebench.eventloop import naps
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, prompt_size
 from attunebench.runner.exchange import entry_of
-from attunebench.runner.pacing import TRUSTED
-from attunebench.runner.retrying import MOMENT
+from attunebench.runner.limits import START_UP
+from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend, Reply
@@ -38,12 +38,16 @@ if TYPE_CHECKING:
     from attunebench.runner.events import Observer
     from attunebench.runner.job import Open
     from attunebench.runner.pacing import RateLimiter, Slot
-    from attunebench.runner.retrying import Effort
     from attunebench.runner.settings import RunSettings
 
 EXPECTED_PART = 8  # a reply is taken to need this part of its limit, for the rate of tokens, until it is there
+NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
+"""Answers that only say "later": they use up a call's time and none of its tries."""
 BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
 """Troubles that a machine or process which slept meanwhile brings about by itself."""
+GATEWAY_ALIKE = 0.15  # two gateways' times that differ by no more than this share are one limit
+GATEWAY_SHORTEST = 5.0  # seconds: a gateway that gives up sooner has other troubles than a limit of time
+_MOMENT = 0.001  # seconds that are not worth waiting for
 
 
 class Halted(Exception):  # noqa: N818 (no error: the run is over)
@@ -52,6 +56,19 @@ class Halted(Exception):  # noqa: N818 (no error: the run is over)
 
 class _Asleep(Exception):  # noqa: N818
     """A try was lost to a time asleep, which is nobody's fault."""
+
+
+@dataclass(slots=True)
+class Effort:
+    """What one call has taken so far; make one for each call, and use it for its re-prompts as well.
+
+    `requests` counts what was sent; `lost` those of them without a reply that the provider may bill all the same
+    (under way when the run was cancelled, too). The total time of the call begins with its first request.
+    """
+
+    requests: int = 0
+    lost: int = 0
+    began: tuple[float, float] | None = None  # the event loop's time and the line's clock at the first request
 
 
 @dataclass(eq=False)
@@ -125,19 +142,14 @@ class _Fetch:
     sent_at: str = ""
     began: float = 0.0
     woken: bool = False  # whether a try was lost to a time asleep: that is excused once
+    failures: int = 0  # that count against `max_tries`
+    gateway: float | None = None  # seconds after which a gateway gave up last
 
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
         client, effort, before = self.client, self.effort, replace(self.effort)
-        effort.tries, effort.gateway = 0, None
         try:
             return await self._tried(before)
-        except ItemError as error:
-            if error.outcome not in client.told:  # there may be many such calls
-                client.told.add(error.outcome)
-                sentence = f"Not answered: {self.request.call.id}. {error} More such calls are counted, not named."
-                client.observer.warned(sentence)
-            return await self._keep(before, error=error)
         except TransientError as error:
             error.tries = effort.requests
             raise
@@ -171,10 +183,16 @@ class _Fetch:
                         client.remembered = learned
                         client.journal.learn(entry.provider, entry.base_url, entry.model, learned)
                     return entry
+            except ItemError as error:
+                if error.outcome not in client.told:  # there may be many such calls
+                    client.told.add(error.outcome)
+                    sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not named."
+                    client.observer.warned(sentence)
+                return await self._keep(before, error=error)
             except _Asleep:
                 continue
             except TransientError as error:
-                wait = self.effort.wait(error)
+                wait = self._wait(error)
                 client.observer.retrying(request.call, str(error), max(wait, client.limiter.paused_for))
             await asyncio.sleep(wait)
 
@@ -185,11 +203,41 @@ class _Fetch:
             slot = await limiter.slot(tokens)
             effort.began = asyncio.get_running_loop().time(), limiter.clock()
             return slot
-        while (left := self.effort.left) > MOMENT:
+        while (left := self._left) > _MOMENT:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
                 return await asyncio.wait_for(limiter.slot(tokens, again=True), left)
         raise TransientError(f"no turn came within {self.client.settings.total_timeout:.0f} s in all")
+
+    @property
+    def _left(self) -> float:
+        """Seconds of the call's time that are left. They stand still while the line is open, for a while."""
+        now, clock = asyncio.get_running_loop().time(), self.client.limiter.clock()
+        began, clock_then = self.effort.began or (now, clock)
+        return self.client.settings.total_timeout - max(clock - clock_then, now - began - START_UP)
+
+    def _wait(self, error: TransientError) -> float:
+        """Seconds of this call's own until its next try; what the line holds back comes before its turn. Raises the
+        error, or one that says more, where there is no next try."""
+        limiter, wait, asked = self.client.limiter, 0.0, error.retry_after or 0.0
+        self.failures += error.kind not in NOT_YET
+        if error.kind == "gateway" and error.elapsed is not None and error.elapsed > GATEWAY_SHORTEST:
+            earlier, self.gateway = self.gateway, error.elapsed
+            if earlier is not None and abs(earlier - error.elapsed) <= GATEWAY_ALIKE * max(earlier, error.elapsed):
+                raise TransientError(
+                    f"A gateway gave up waiting for {limiter.model} twice after about {error.elapsed:.0f} s: its limit "
+                    "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or avoid the gateway.",
+                    kind="gateway",
+                    elapsed=error.elapsed,
+                ) from error
+        shared = error.kind in ("rate", "money") or (error.kind in ("server", "starting") and asked)
+        if not limiter.open and not shared:
+            # What the server asks for is a lower bound; the jitter on top keeps waiting calls from returning at once.
+            wait = min(LONGEST_WAIT, asked + limiter.backoff(self.failures))
+        held = 0.0 if limiter.open else limiter.paused_for
+        if self.failures >= self.client.settings.max_tries or max(wait, held) >= self._left - _MOMENT:
+            raise error
+        return wait
 
     async def _send(self, slot: Slot) -> Reply:
         """One try, with its price counted."""
@@ -231,7 +279,7 @@ class _Fetch:
     async def _reply_in_time(self) -> Reply:
         """The reply under a total deadline: a server that drips a byte now and then ends here too."""
         client = self.client
-        seconds = max(MOMENT, min(client.settings.call_timeout, self.effort.left))
+        seconds = max(_MOMENT, min(client.settings.call_timeout, self._left))
         try:
             return await asyncio.wait_for(client.backend.complete(self.request), seconds)
         except asyncio.TimeoutError as error:

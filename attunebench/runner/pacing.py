@@ -1,7 +1,7 @@
 """The line to one model, shared by all calls to it: who may send now, and what the troubles of one mean for the others.
 
 Owns places, pauses and rates. It sends nothing and knows no prompt, backend or journal; trying a call again is
-`retrying`'s business, counting is that of `limits`.
+`model_client`'s business, counting is that of `limits`.
 """
 
 from __future__ import annotations

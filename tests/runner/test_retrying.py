@@ -19,8 +19,8 @@ from attunebench.errors import BackendError, ConfigurationError, ItemError, Tran
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.limits import START_UP
+from attunebench.runner.model_client import Effort
 from attunebench.runner.pacing import RateLimiter
-from attunebench.runner.retrying import Effort
 
 ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
 REPLY = Reply("an answer")
@@ -72,7 +72,7 @@ def ask(
         if before is not None:
             await before(line)
         client = client_at(line, server.send, settings_for(**settings), told)
-        effort = Effort(line, client.settings)
+        effort = Effort()
         outcome: Reply | Exception | None
         try:
             outcome = (await client.ask(ASK, effort)).reply
@@ -143,7 +143,7 @@ def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -
     async def story() -> Effort:
         line = RateLimiter("m", 1, observer=Told())
         client = client_at(line, Server([REPLY], 10).send, settings_for(), Told())
-        effort = Effort(line, client.settings)
+        effort = Effort()
         task = asyncio.ensure_future(client.ask(ASK, effort))
         await asyncio.sleep(1)
         task.cancel()
@@ -191,7 +191,7 @@ def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
         told = Told()
         line = RateLimiter("m", 16, observer=told, rng=NoJitter())
         settings, send = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY]).send
-        effort = Effort(line, settings)
+        effort = Effort()
         call = asyncio.ensure_future(client_at(line, send, settings, told).ask(ASK, effort))
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
@@ -224,7 +224,7 @@ def test_the_total_time_goes_on_over_reasks() -> None:
     async def story() -> tuple[Reply, float]:
         told, settings = Told(), settings_for(total_timeout=100)
         line = RateLimiter("m", 1, observer=told)
-        effort = Effort(line, settings)
+        effort = Effort()
 
         async def reply(seconds: float) -> None:
             await client_at(line, Server([REPLY], seconds).send, settings, told).ask(ASK, effort)
@@ -257,7 +257,7 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
         told = Told()
         line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
-        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, Effort(line, settings_for()))
+        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, Effort())
         return await pass_through(line, tokens=1000)
 
     assert pytest.approx(5) == run_virtual(story())
@@ -268,9 +268,7 @@ def test_a_pause_is_waited_for_outside_of_a_place() -> None:
         told = Told()
         line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
-        call = asyncio.ensure_future(
-            client_at(line, server.send, settings_for(), told).ask(ASK, Effort(line, settings_for()))
-        )
+        call = asyncio.ensure_future(client_at(line, server.send, settings_for(), told).ask(ASK, Effort()))
         await asyncio.sleep(10)
         under_way = line.under_way
         await call

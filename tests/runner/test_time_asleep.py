@@ -29,8 +29,8 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import TransientError, Trouble
 from attunebench.eventloop import BEAT, LATE, NAP, AwakeClock
 from attunebench.protocol.plan import plan_conversation
+from attunebench.runner.model_client import Effort
 from attunebench.runner.pacing import RateLimiter
-from attunebench.runner.retrying import Effort
 from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw
 
 ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
@@ -132,8 +132,8 @@ def tried(
 
     async def story() -> tuple[Reply | Exception | None, Effort, RateLimiter]:
         line = RateLimiter("m", 4, observer=told, rng=NoJitter())
-        effort = Effort(line, settings_for(**settings))
-        client = client_at(line, lambda: send(effort.requests), effort.settings, told)
+        effort = Effort()
+        client = client_at(line, lambda: send(effort.requests), settings_for(**settings), told)
         try:
             return (await client.ask(ASK, effort)).reply, effort, line
         except TransientError as error:
