@@ -1,8 +1,5 @@
-"""The money of a run: what may still be spent, and what was, split by what it bought.
-
-A request is let out only if the run would stay within --max-cost even if this one and all that are under way took all
-that they may.
-"""
+"""The money of a run: what may still be spent, and what was, split by what it bought. A request is let out only if the
+run would stay within --max-cost even if this one and all that are under way took all that they may."""
 
 from __future__ import annotations
 

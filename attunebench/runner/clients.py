@@ -1,8 +1,5 @@
-"""Those who are asked in a live run: the evaluated model and the judges, opened, remembered and priced, with one rate
-limiter for each address.
-
-Knows no conversation, and not what is asked for what.
-"""
+"""Those who are asked in a run: the evaluated model and the judges, opened, remembered and priced, with one limiter for
+each address. Knows no conversation, and not what is asked for what."""
 
 from __future__ import annotations
 
@@ -25,8 +22,7 @@ if TYPE_CHECKING:
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
 
-_RESERVE = 64
-"""Descriptors for what is not a connection: files that are being written, name look-ups, second tries to connect."""
+_RESERVE = 64  # descriptors for what is no connection: files being written, name look-ups, second tries to connect
 
 
 class Clients:
@@ -43,8 +39,8 @@ class Clients:
         self._models = dict(enumerate((settings.em, *settings.judges)))
         if judges_only:
             del self._models[0]
+        # By who is asked: 0 is the evaluated model, judges count from 1.
         self.backends = {who: self._open(model) for who, model in self._models.items()}
-        """By who is asked: 0 is the evaluated model, judges count from 1."""
         self._hashers = {
             who: Hasher(
                 provider=backend.provider,

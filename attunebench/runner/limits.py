@@ -13,7 +13,6 @@ from attunebench.errors import Trouble
 
 SHRINK = 0.7  # what a refusal leaves of the calls that may be under way
 RESTART = 2  # calls under way at once after an outage; they double with every round
-BURST = 1.0  # seconds' worth of a rate that may go at once after a quiet time
 _ROUNDING = 1e-9
 
 OUTAGE: frozenset[Trouble] = frozenset(("server", "starting", "gateway", "connect", "line", "timeout"))
@@ -63,14 +62,12 @@ class Adaptive:
 
 
 class Bucket:
-    """A rate: `per_minute` units, of which `BURST` seconds' worth, and at least one, may go at once; None for no limit.
-
-    What needs more than that goes when the bucket is full, and leaves a debt.
-    """
+    """A rate: `per_minute` units (None: no limit), of which a second's worth, and at least one, may go at once. What
+    needs more goes when the bucket is full, and leaves a debt."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._rate = (per_minute or math.inf) / 60.0
-        self._level = self._capacity = max(1.0, self._rate * BURST)
+        self._level = self._capacity = max(1.0, self._rate)
         self._at = 0.0
 
     def wait(self, units: float, now: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from attunebench.runner.model_client import Effort, Halted
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer, Stop
     from attunebench.runner.job import Job, Open
-    from attunebench.runner.model_client import ModelClient
     from attunebench.runner.pacing import RateLimiter
     from attunebench.runner.run import Run
     from attunebench.runner.settings import RunSettings
@@ -39,10 +38,9 @@ QUIET = 60.0  # seconds in which no request ends, after which, and when they hav
 class Live(Clients):
     """Has one run's jobs done by its models over the network: a `runner.run.Executor`.
 
-    With `judges_only` all calls are for judges, and a judge that cannot be asked ends the rest. `interruptible` takes
-    Ctrl-C: once lets calls under way finish (as SIGTERM and SIGHUP do), twice stops them. A run stops too after
-    `total_timeout` seconds of nothing but failures, instead of skipping one conversation after another; a judge is
-    given up after the same time, and the run goes on.
+    With `judges_only` a judge that cannot be asked ends the run. `interruptible` takes Ctrl-C: once lets calls under
+    way finish (as SIGTERM and SIGHUP do), twice stops them. After `total_timeout` seconds of nothing but failures the
+    run stops, instead of skipping one conversation after another; of a judge, it is given up and the run goes on.
     """
 
     def __init__(
@@ -52,8 +50,6 @@ class Live(Clients):
         self._interruptible = interruptible
         self._stopped: Stop = ""
         self._failure: BaseException | None = None
-        self._jobs: Iterator[Job] = iter(())
-        self._clients: dict[int, ModelClient] = {}  # by who is asked
         self._begun: dict[Job, int] = {}
         """Jobs that are begun and have not ended, each with how many of its records the observer was told of."""
         self._ready: deque[tuple[Job, Open]] = deque()
@@ -141,9 +137,8 @@ class Live(Clients):
             self._begin(job, None, self._run.finish(job))
 
     async def _make(self, job: Job, asked: Open) -> None:
-        """Ask until the call is done, or the job or the vote is given up. What an answer opens (judges behind a draft)
-        goes first in the line, so that a conversation ends soon. No trouble of a judge's costs the evaluated model its
-        result."""
+        """Ask until the call is done, or the job or the vote is given up: a judge's trouble costs no result. What an
+        answer opens (judges behind a draft) goes first in the line, so that a conversation ends soon."""
         call, who, following = asked.call, asked.who, asked
         client, effort = self._clients[who], Effort()
         try:
@@ -206,7 +201,8 @@ class Live(Clients):
             if quiet < QUIET:
                 due = QUIET
             elif quiet >= due:
-                self._observer.stalled(self._waiting_for(), due)
+                waits = "; ".join(filter(None, (client.waiting_for() for client in self._clients.values())))
+                self._observer.stalled(waits or "nothing", due)
                 due *= 2
 
     def _is_down(self, limiter: RateLimiter) -> bool:
@@ -214,9 +210,6 @@ class Live(Clients):
         if limiter.open and not limiter.answered:
             patience *= NEVER_ANSWERED
         return limiter.outage >= patience or limiter.unreached >= NEVER_REACHED
-
-    def _waiting_for(self) -> str:
-        return "; ".join(filter(None, (client.waiting_for() for client in self._clients.values()))) or "nothing"
 
     def _stop(self, reason: Stop) -> None:
         """Send nothing more, for this reason; calls under way finish in their own time."""

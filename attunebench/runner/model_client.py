@@ -54,17 +54,14 @@ class Halted(Exception):  # noqa: N818 (no error: the run is over)
     """Nothing more is to be sent; the call stays as the journal has it."""
 
 
-class _Asleep(Exception):  # noqa: N818
+class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
     """A try was lost to a time asleep, which is nobody's fault."""
 
 
 @dataclass(slots=True)
 class Effort:
-    """What one call has taken so far; make one for each call, and use it for its re-prompts as well.
-
-    `requests` counts what was sent; `lost` those of them without a reply that the provider may bill all the same
-    (under way when the run was cancelled, too). The total time of the call begins with its first request.
-    """
+    """What one call, with its re-prompts, has taken so far. `requests` counts what was sent; `lost` what of that had no
+    reply and may be billed all the same, also when it was under way as the run was cancelled."""
 
     requests: int = 0
     lost: int = 0
@@ -99,9 +96,8 @@ class ModelClient:
     async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
         """The reply to an open ask, kept in the journal; or the error for which there can never be one.
 
-        `effort` is that of the whole call, re-prompts included. Raises TransientError when the line did not heal in
-        time, RejectedError and ConfigurationError at once, DataError where the journal cannot be written, BudgetSpent
-        and Halted where nothing more may be sent.
+        Raises TransientError where the line did not heal in time, RejectedError and ConfigurationError at once,
+        DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent.
         """
         ask, settings = asked.ask, self.settings
         request = Request(
@@ -114,7 +110,7 @@ class ModelClient:
             reask=ask.number,
             conversation=context,
         )
-        return await _Fetch(self, asked, request, effort).entry()
+        return await _Fetch(self, asked, request, effort, replace(effort)).entry()
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""
@@ -122,9 +118,8 @@ class ModelClient:
         if self.on_wire:
             call, since = min(self.on_wire.values(), key=lambda item: item[1])
             seconds = asyncio.get_running_loop().time() - since
-            parts.append(
-                f"{len(self.on_wire)} calls to {self.limiter.model}, the oldest ({call.id}) for {seconds:.0f} s"
-            )
+            under_way = f"{len(self.on_wire)} calls to {self.limiter.model}"
+            parts.append(f"{under_way}, the oldest ({call.id}) for {seconds:.0f} s")
         if self.limiter.waiting:
             parts.append(f"{self.limiter.waiting} calls wait for a turn ({self.limiter.reason})")
         return ", ".join(parts)
@@ -138,6 +133,7 @@ class _Fetch:
     asked: Open
     request: Request
     effort: Effort
+    before: Effort  # as it was before this ask
     ticket: Ticket | None = None  # covers the next try
     sent_at: str = ""
     began: float = 0.0
@@ -147,9 +143,9 @@ class _Fetch:
 
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
-        client, effort, before = self.client, self.effort, replace(self.effort)
+        client, effort = self.client, self.effort
         try:
-            return await self._tried(before)
+            return await self._tried()
         except TransientError as error:
             error.tries = effort.requests
             raise
@@ -162,11 +158,11 @@ class _Fetch:
             client.halted = client.halted or not client.who or isinstance(error, DataError)
             raise
         finally:
-            client.budget.lost += effort.lost - before.lost
+            client.budget.lost += effort.lost - self.before.lost
             if self.ticket is not None:  # nothing was sent on it
                 client.budget.settle(self.ticket, None, maybe_billed=False)
 
-    async def _tried(self, before: Effort) -> Entry:
+    async def _tried(self) -> Entry:
         """Tries, one after the other. Each waits for the money of its worst case, and then for its turn: who waited for
         money in a slot would keep it from those whose end makes room. The slot is given on only when the reply is
         kept, so that never more replies are unkept than calls may be under way."""
@@ -177,7 +173,7 @@ class _Fetch:
             try:
                 with await self._turn() as slot:
                     reply = await self._send(slot)
-                    entry = await self._keep(before, reply)
+                    entry = await self._keep(reply)
                     learned = client.backend.learned()
                     if client.journal is not None and learned != client.remembered:
                         client.remembered = learned
@@ -188,7 +184,7 @@ class _Fetch:
                     client.told.add(error.outcome)
                     sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not named."
                     client.observer.warned(sentence)
-                return await self._keep(before, error=error)
+                return await self._keep(error=error)
             except _Asleep:
                 continue
             except TransientError as error:
@@ -224,12 +220,11 @@ class _Fetch:
         if error.kind == "gateway" and error.elapsed is not None and error.elapsed > GATEWAY_SHORTEST:
             earlier, self.gateway = self.gateway, error.elapsed
             if earlier is not None and abs(earlier - error.elapsed) <= GATEWAY_ALIKE * max(earlier, error.elapsed):
-                raise TransientError(
+                message = (
                     f"A gateway gave up waiting for {limiter.model} twice after about {error.elapsed:.0f} s: its limit "
-                    "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or avoid the gateway.",
-                    kind="gateway",
-                    elapsed=error.elapsed,
-                ) from error
+                    "is shorter than the answer takes. Ask for shorter answers (--max-tokens), or avoid the gateway."
+                )
+                raise TransientError(message, kind="gateway", elapsed=error.elapsed) from error
         shared = error.kind in ("rate", "money") or (error.kind in ("server", "starting") and asked)
         if not limiter.open and not shared:
             # What the server asks for is a lower bound; the jitter on top keeps waiting calls from returning at once.
@@ -283,11 +278,8 @@ class _Fetch:
         try:
             return await asyncio.wait_for(client.backend.complete(self.request), seconds)
         except asyncio.TimeoutError as error:
-            raise TransientError(
-                f"{client.limiter.model} gave no complete answer within {seconds:.0f} s.",
-                kind="timeout",
-                elapsed=seconds,
-            ) from error
+            message = f"{client.limiter.model} gave no complete answer within {seconds:.0f} s."
+            raise TransientError(message, kind="timeout", elapsed=seconds) from error
 
     def _check_hopeless(self, error: TransientError) -> None:
         """Raises ConfigurationError where this run will not see the end of the trouble."""
@@ -305,7 +297,7 @@ class _Fetch:
         if reason:
             raise ConfigurationError(f"{error} {reason}") from error
 
-    async def _keep(self, before: Effort, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
+    async def _keep(self, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
         """The entry, on the disk. Until then its call counts as under way: it is paid for."""
         client, call, ask = self.client, self.request.call, self.asked.ask
         worker, now = asyncio.current_task(), asyncio.get_running_loop().time()
@@ -318,8 +310,8 @@ class _Fetch:
             seconds=now - self.began if self.sent_at else 0.0,
             reply=reply,
             error=error,
-            tries=self.effort.requests - before.requests,
-            lost=self.effort.lost - before.lost,
+            tries=self.effort.requests - self.before.requests,
+            lost=self.effort.lost - self.before.lost,
         )
         if client.journal is not None:
             client.on_wire[worker] = call, now

@@ -38,7 +38,7 @@ class RateLimiter:
 
         with await limiter.slot(tokens) as slot:      # waits for its turn; the slot is given back at the end
             reply = await backend.complete(request)
-            slot.tokens = reply's tokens            # optional: corrects the estimate
+            slot.tokens = reply's tokens              # optional: corrects the estimate
 
     What ends the block is the outcome: nothing, an `ItemError` or a `RejectedError` is a success (the server answered),
     a `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
@@ -82,9 +82,8 @@ class RateLimiter:
     async def slot(self, tokens: float = 0, *, again: bool = False) -> Slot:
         """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
 
-        `tokens`: prompt and reply, estimated. `again`: the call has been sent before; such calls go before fresh ones,
-        since their time is running, but a fresh one probes a line that is open: a prompt that breaks the server every
-        time shall not keep it so. Cancelling the wait leaves no trace.
+        `tokens`: prompt and reply, estimated. `again`: a call that has been sent before goes before fresh ones, since
+        its time is running; but a fresh one probes, so that no prompt that breaks the server keeps the line open.
         """
         slot = Slot(self, tokens, tokens, asyncio.get_running_loop().create_future())
         queue = self._again if again else self._fresh
@@ -131,10 +130,7 @@ class RateLimiter:
 
     @property
     def outage(self) -> float:
-        """Seconds from the first failure after the last success to the latest one; 0 when all is well.
-
-        A server that is loading its model fails only after its allowance.
-        """
+        """Seconds from the first failure after the last success (not of a loading server) to the latest one, or 0."""
         return self._failing[1] - self._failing[0] if self._failing else 0.0
 
     @property
@@ -283,8 +279,7 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call's slot in the line, from its `turn` to the end of the `with` block. Set `tokens` to what the call really
-    took."""
+    """One call's slot in the line, from its `turn` to the end of the `with` block; see `RateLimiter`."""
 
     _limiter: RateLimiter
     estimate: float
