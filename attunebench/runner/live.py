@@ -11,7 +11,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from attunebench.errors import ConfigurationError, RejectedError, TransientError
@@ -50,8 +49,7 @@ class Live(Clients):
         self._interruptible = interruptible
         self._stopped: Stop = ""
         self._failure: BaseException | None = None
-        self._begun: dict[Job, int] = {}
-        """Jobs that are begun and have not ended, each with how many of its records the observer was told of."""
+        self._begun: set[Job] = set()  # and not ended
         self._ready: deque[tuple[Job, Open]] = deque()
         self._tasks: dict[asyncio.Task[Any], tuple[Job, Open | None]] = {}
         """What is under way: an ask, or (None) the end of a job."""
@@ -73,8 +71,6 @@ class Live(Clients):
             await asyncio.gather(minding, *self._tasks, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
-        for job in self._begun:  # what was answered of jobs that a stop has left unfinished
-            run.count(job)
         return self._stopped
 
     def _fill(self) -> bool:
@@ -101,8 +97,8 @@ class Live(Clients):
                 self._stop("max-cost")
                 return False
             if job is not None:
-                self._begun[job] = 0
-                self._tell(job)
+                self._begun.add(job)
+                self._run.count(job)
                 asks = [(job, asked) for asked in job.open]
                 self._ready.extendleft(asks[:1])
                 self._ready.extend(asks[1:])
@@ -129,7 +125,7 @@ class Live(Clients):
         elif error is not None and not isinstance(error, Halted):
             self._fail(error)
         if asked is None:
-            del self._begun[job]
+            self._begun.remove(job)
             return
         if task.cancelled() and asked.who in self._given_up:
             job.owe(asked, self._given_up[asked.who])
@@ -149,7 +145,7 @@ class Live(Clients):
                 if job.failed is not None:
                     return
                 opened = job.add(following, entry)
-                self._tell(job)
+                self._run.count(job)
                 if not any(each.call.id == call.id for each in opened):
                     self._ready.extendleft((job, each) for each in reversed(opened))
                     return
@@ -169,12 +165,6 @@ class Live(Clients):
                 raise
             job.owe(asked, str(error))
             self._give_up(who, str(error))
-
-    def _tell(self, job: Job) -> None:
-        """The observer hears of calls that are done now."""
-        for record in islice(job.records.values(), self._begun[job], None):
-            self._observer.answered(record.call, record)
-        self._begun[job] = len(job.records)
 
     def _give_up(self, who: int, reason: str) -> None:
         """Say once that this judge cannot be asked; the next calls to it are owed unasked. Its waiting votes hold
