@@ -54,8 +54,7 @@ class Clients:
     @property
     def notes(self) -> list[str]:
         """Who pays, where a server says so: a sentence for each."""
-        told = [f"At {each.provider} {each.payer}." for each in self.backends.values() if each.payer]
-        return list(dict.fromkeys(told))
+        return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
 
     def hashers(self) -> list[Hasher | None]:
         """What the journal tells requests by, for each model; None for one that is not asked or not kept."""

@@ -289,7 +289,7 @@ class _Fetch:
                 f"The server asks to wait until {wait_in_words(error.retry_after)}, longer than a call may take. "
                 "Repeat the command then: finished calls are kept."
             )
-        elif error.kind == "body" and client.limiter.is_unreadable():
+        elif error.kind == "body" and client.limiter.count_unreadable():
             reason = (
                 f"None of the first {TRUSTED} answers of this run could be read, and each may be billed, so nothing "
                 "more is sent."

@@ -113,7 +113,7 @@ class RateLimiter:
         """Calls that may be under way at once, from 1 to `ceiling`."""
         return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
-    def is_unreadable(self) -> bool:
+    def count_unreadable(self) -> bool:
         """Count an answer that could not be read; whether these are all that may be bought before one is read."""
         self._unreadable += 1
         return self.cautious and self._unreadable >= TRUSTED
