@@ -22,7 +22,6 @@ from attunebench.runner.model_client import Effort, Halted
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer, Stop
     from attunebench.runner.job import Job, Open
-    from attunebench.runner.pacing import RateLimiter
     from attunebench.runner.run import Run
     from attunebench.runner.settings import RunSettings
 
@@ -181,12 +180,13 @@ class Live(Clients):
         while True:
             await asyncio.sleep(OUTAGE_CHECK)
             for who, client in self._clients.items():
-                if self._stopped or who in self._given_up or not self._is_down(client.limiter):
-                    continue
-                if who:
-                    self._give_up(who, f"{client.limiter.model} is down ({client.limiter.trouble}).")
-                else:
+                line, patience = client.limiter, self.settings.total_timeout
+                patience *= NEVER_ANSWERED if line.open and not line.answered else 1.0
+                is_down = line.outage >= patience or line.unreached >= NEVER_REACHED
+                if is_down and not who:
                     self._stop("outage")
+                elif is_down and who not in self._given_up and not self._stopped:
+                    self._give_up(who, f"{line.model} is down ({line.trouble}).")
             quiet = loop.time() - max([began, *(client.latest for client in self._clients.values())])
             if quiet < QUIET:
                 due = QUIET
@@ -194,12 +194,6 @@ class Live(Clients):
                 waits = "; ".join(filter(None, (client.waiting_for() for client in self._clients.values())))
                 self._observer.stalled(waits or "nothing", due)
                 due *= 2
-
-    def _is_down(self, limiter: RateLimiter) -> bool:
-        patience = self.settings.total_timeout
-        if limiter.open and not limiter.answered:
-            patience *= NEVER_ANSWERED
-        return limiter.outage >= patience or limiter.unreached >= NEVER_REACHED
 
     def _stop(self, reason: Stop) -> None:
         """Send nothing more, for this reason; calls under way finish in their own time."""
