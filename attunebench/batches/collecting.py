@@ -1,16 +1,14 @@
 """Answers into the journal: every line of any response file that is an answer to one of our requests is kept, once.
 
-First the money is made safe, then anything else is looked at: what a line says is in the journal before conversations
-are loaded, prompts compared or results made. The order of lines and files changes nothing: the first reply to a request
-stays, and any reply wins over an error. Also learns from rejections how requests are to be put the next time: on terms
-of their own, which become the server's where no other request tells against it (an engine may reject one schema for its
-size, and take all the others).
+What a line says is in the journal before anything is made of it. The order of lines and files changes nothing: the
+first reply to a request stays, and any reply wins over an error. Also learns from rejections how requests are to be put
+the next time: on terms of their own, which become the server's where no other request tells against it (an engine may
+reject one schema for its size, and take all the others).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from attunebench.backends.negotiation import NOTES, Concession, Terms
+from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
 from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_lines, tag_of
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 500
 """Lines whose entries go to the disk together."""
 _MOST_REASONS = 1000
-"""Reasons that are told apart; what a server says of each request by number would fill the memory."""
+"""Reasons that are told apart."""
 OTHER_REASONS = "Other reasons."
 
 NoReply = Terms | Rejection | AttuneBenchError
@@ -99,17 +97,18 @@ class Tables:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tables: dict[str, Table | str] = {}
+        self._tables: dict[str, Table | str | None] = {}
         """By tag; of a damaged one what is wrong with it, so that it is not read anew for each of its lines."""
 
     def of(self, tag: str) -> Table | None:
         """The table of a plan; None for one of no plan of this folder. Raises DataError for a damaged one."""
-        if tag not in self._tables and (path := table_path(self._folder, tag)).exists():
+        if tag not in self._tables:
+            path = table_path(self._folder, tag)
             try:
-                self._tables[tag] = Table(path)
+                self._tables[tag] = Table(path) if path.exists() else None
             except DataError as error:
                 self._tables[tag] = str(error)
-        table = self._tables.get(tag)
+        table = self._tables[tag]
         if isinstance(table, str):
             raise DataError(table)
         return table
@@ -167,7 +166,7 @@ class Collector:
         journal, collected = self._journal, Collected()
         left = {key: each for key, each in self._without.items() if journal.state(key) is None}
         collected.known = len(self._without) - len(left)
-        taken = {place: _taken(journal, place) for place in self._places}
+        taken = {place: journal.constraints_taken(*place) for place in self._places}
         rejected: dict[Place, set[str]] = {place: set() for place in self._places}
         alike = Counter(str(why.error) for _, _, why in left.values() if isinstance(why, Rejection))
         for key, (row, sent_at, why) in left.items():
@@ -179,11 +178,15 @@ class Collector:
                 rejected[row.place] |= why.given_up
                 ceiling = {} if why.ceiling is None else {"ceiling": why.ceiling}
                 journal.learn(*place_of_request(row.place, key), {**why.as_memory(), **ceiling})
-            elif isinstance(why, ItemError):
-                _count(collected.final, why)
+                continue
+            if isinstance(why, ItemError):
                 self._entries[key] = replace(row.entry, sent_at=sent_at, error=str(why), error_outcome=why.outcome)
+                reasons = collected.final
             else:
-                _count(collected.later if isinstance(why, TransientError | RejectedError) else collected.stopped, why)
+                again = isinstance(why, TransientError | RejectedError)
+                reasons = collected.later if again else collected.stopped
+            # What a server says of each request by number would fill the memory.
+            reasons[str(why) if str(why) in reasons or len(reasons) < _MOST_REASONS else OTHER_REASONS] += 1
         await self._flush()
         for place in self._places:
             known = Terms.from_memory(journal.terms(*place), "auto", "max_tokens").given_up
@@ -250,31 +253,3 @@ def _settled(rejection: Rejection, taken: Collection[str], *, alone: bool) -> Te
     if rejection.guess is not None and rejection.constraint not in taken and not alone:
         return rejection.guess
     return rejection.error if taken or rejection.guess is not None else ConfigurationError(str(rejection.error))
-
-
-def _taken(journal: Journal, place: Place) -> frozenset[str]:
-    """The parts that were sent with a request that was answered, "text" for no constraint of the output; empty where
-    none was answered."""
-    taken: set[str] = set()
-    for structured, parameters, notes in journal.select(_ANSWERED, place):
-        asked, given_up = json.loads(parameters or "{}"), json.loads(notes or "{}")
-        sent: dict[Concession, bool] = {
-            "limit": True,
-            "system": True,
-            "temperature": asked.get("temperature") is not None,
-            "seed": asked.get("seed") is not None,
-        }
-        taken |= {part for part, was in sent.items() if was and NOTES[part][0] not in given_up}
-        taken.add(structured or "text")
-    return frozenset(taken)
-
-
-_ANSWERED = (
-    "SELECT DISTINCT structured, parameters, notes FROM replies "
-    "WHERE provider = ? AND base_url = ? AND model = ? AND error_outcome IS NULL"
-)
-
-
-def _count(reasons: Counter[str], why: AttuneBenchError) -> None:
-    reason = str(why)
-    reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else OTHER_REASONS] += 1

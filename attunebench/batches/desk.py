@@ -1,4 +1,4 @@
-"""Between a run and its batch services: submissions that are never lost sight of, and patience with the line.
+"""Between a run and its batch services: submissions that are never lost sight of, and patience with the network.
 
 Whatever may cost money is in the ledger before it is sent. A submission of which nobody knows whether it became a batch
 is looked for at the service before anything like it is sent again. Knows no call, no journal and no answer.
@@ -6,10 +6,9 @@ is looked for at the service before anything like it is sent again. Knows no cal
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -23,8 +22,7 @@ from attunebench.runner.events import Observer
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
-    from attunebench.batches.parts import Part
+    from attunebench.batches.requests import RequestFile
     from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
@@ -37,7 +35,7 @@ MOST_TRIES = 12
 LONGEST_WAIT = 600.0
 """Seconds between two tries, unless the service asks for more."""
 LONGEST_ASKED = 86400.0
-"""Seconds: who is asked to wait for longer than that leaves, and may come back."""
+"""Seconds: where a service asks for a longer wait than that, the run ends."""
 MOST_AN_ANSWER, MOST_AROUND = 1 << 20, 16 << 20
 """Bytes of a file of answers: for each of its requests, and beside that."""
 MOST_LOST = 5
@@ -63,25 +61,29 @@ class OutageError(Exception):
     """The service is out of reach; what is under way goes on there."""
 
 
-class InterruptedRunError(Exception):
-    """The user wants to leave."""
+class TooLongError(Exception):
+    """A file has more bytes than the answers to its requests can have."""
 
 
 @dataclass(slots=True, eq=False)
 class UnderWay:
-    """A batch that may be under way: what was submitted, the `part` that it was (None where an earlier process has sent
-    it), and the batch as it was seen last, None for not at all."""
+    """A batch that may be under way: what was submitted, the `file` of it (None where an earlier process has sent it),
+    the batch as it was seen last (None for not at all), and how often it was looked at for what it does not show."""
 
     submission: Submission
-    part: Part | None = None
+    file: RequestFile | None = None
     batch: Batch | None = None
     looks: int = 0
-    """How often it was looked at for what it does not show."""
 
     @property
     def id(self) -> str | None:
         """None while nobody knows it."""
         return self.submission.batch
+
+    @property
+    def name(self) -> str:
+        """The service's name of it, or ours, for a terminal."""
+        return printable(self.submission.batch or self.submission.mark)
 
 
 class Watcher(Observer):
@@ -92,10 +94,9 @@ class Watcher(Observer):
 
 
 class Desk:
-    """What is under way at the services of one run, in the order in which it was sent.
+    """What is `under_way` at the services of one run, in the order in which it was sent.
 
-    `services` by model; `sleep` is asyncio's, or a test's. After `interrupt` all that waits, now or later, raises
-    InterruptedRunError.
+    `services` by model; `sleep` is asyncio's, or a test's.
     """
 
     def __init__(
@@ -113,12 +114,8 @@ class Desk:
         self._options = options
         self._watcher = watcher
         self._sleep = sleep
-        self._interrupted = asyncio.Event()
         self._numbers = Counter[str]()
         self._lost = 0
-
-    def interrupt(self) -> None:
-        self._interrupted.set()
 
     @property
     def models(self) -> set[str]:
@@ -128,157 +125,140 @@ class Desk:
     async def resume(self, submissions: Sequence[Submission]) -> None:
         """Take over what an earlier process has submitted. Raises ConfigurationError where that cannot be found out."""
         self.under_way += map(UnderWay, submissions)
-        await self._find_unknown()
+        for each in [each for each in self.under_way if each.id is None]:
+            await self._find(each)
 
-    async def submit(self, part: Part) -> bool:
-        """Hand a part to its service; False where certainly no batch came of it, so that it may be tried again.
+    async def submit(self, file: RequestFile) -> bool:
+        """Hand a file to its service; False where certainly no batch came of it, so that it may be tried again.
 
         Raises RefusedError (TooMuchError among them), after which there is none either.
         """
-        service = self._services[part.model]
-        self._numbers[part.tag] += 1
-        mark = f"{part.tag}.{self._numbers[part.tag]}"
+        service = self.service(file.model)
+        self._numbers[file.tag] += 1
+        mark = f"{file.tag}.{self._numbers[file.tag]}"
 
         async def upload() -> str:
-            with part.content() as (file, size):
-                return await service.upload(file, f"attunebench-{mark}.jsonl", size)
+            with file.path.open("rb") as content:
+                return await service.upload(content, f"attunebench-{mark}.jsonl", file.bytes)
 
-        file = await self._patiently(upload, part.model)
-        self._check()
-        sent = self._begun(part, file, service.endpoint)
+        sent = self._begin(file, await self._patiently(upload))
         try:
-            batch = await self._patiently(lambda: service.create(file, mark), part.model, only=UNBILLED)
+            made = partial(service.create, sent.submission.file, mark)
+            self._identify(sent, await self._patiently(made, only=UNBILLED))
         except RefusedError:
             await self.end(sent, "refused")
             raise
         except TransientError as error:
             self._watcher.warned(f"{error} Whether batch {mark} was made is looked up before anything is sent again.")
-            await self._find_unknown()
-            if sent in self.under_way:
-                return True
-            self._lost += 1
-            if self._lost == MOST_LOST:
-                raise OutageError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
-            return False
+            await self._find(sent)
+            if sent not in self.under_way:
+                self._lost += 1
+                if self._lost == MOST_LOST:
+                    raise OutageError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
+                return False
         self._lost = 0
-        self._made(sent, batch)
         return True
 
-    def endpoint(self, sent: UnderWay) -> Endpoint:
-        """Who was asked."""
-        return replace(self._service(sent).endpoint, model=sent.submission.model)
+    def service(self, model: str) -> Service:
+        """That of a model; an earlier run may have had judges that this one has not."""
+        return self._services.get(model, self._services[self._settings.em.model])
 
     async def look(self, sent: UnderWay) -> Batch:
         """Its batch as it is now. Raises NoSuchBatchError and OutageError."""
-        service, batch = self._service(sent), sent.id or ""
-        sent.batch = await self._patiently(lambda: service.look(batch), sent.submission.model)
+        service = self.service(sent.submission.model)
+        sent.batch = await self._patiently(partial(service.look, sent.id or ""))
         return sent.batch
 
     async def fetch(self, sent: UnderWay, batch: Batch, into: BinaryIO) -> None:
-        """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone, TooLongError for one
-        that is longer than answers can be, and DataError where there is no room."""
-        service, most = self._service(sent), MOST_AROUND + MOST_AN_ANSWER * sent.submission.requests
+        """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone, TooLongError, and
+        OSError where there is no room."""
+        service, most = self.service(sent.submission.model), MOST_AROUND + MOST_AN_ANSWER * sent.submission.requests
+
+        async def download(file: str, begin: int) -> None:
+            into.seek(begin)
+            into.truncate()
+            async with aclosing(service.download(file)) as parts:
+                async for part in parts:
+                    into.write(part)
+                    if into.tell() - begin > most:
+                        raise TooLongError(f"The answers of {service.endpoint.host} exceed {most >> 20:,} MB")
+            into.write(b"\n")
+
         for file in batch.files:
-            begin = into.tell()
-
-            async def download(file: str = file, begin: int = begin) -> None:
-                into.seek(begin)
-                into.truncate()
-                await service.download(file, into, most)
-
-            await self._patiently(download, sent.submission.model)
+            await self._patiently(partial(download, file, into.tell()))
 
     async def cancel(self, sent: UnderWay) -> None:
         """Ask the service to do nothing more of it, which tells in the next look what came of that."""
-        service, batch = self._service(sent), sent.id or ""
         with suppress(ConfigurationError):  # it has ended by itself, or is not there
-            await self._patiently(lambda: service.cancel(batch), sent.submission.model)
+            await self._patiently(partial(self.service(sent.submission.model).cancel, sent.id or ""))
 
     async def end(self, sent: UnderWay, how: str) -> None:
         """Nothing more is to be had of it: strike it off, and take the uploaded file away."""
         self._ledger.ended(sent.submission, how)
         self.under_way.remove(sent)
         with suppress(TransientError, ConfigurationError):  # it costs nothing, and the service forgets it in time
-            await self._service(sent).delete(sent.submission.file)
+            await self.service(sent.submission.model).delete(sent.submission.file)
 
     async def pause(self) -> None:
         """Show what is under way, and wait until the next look."""
         self._watcher.looked(tuple(self.under_way), self._options.interval)
-        await self._wait(self._options.interval)
+        await self._sleep(self._options.interval)
 
-    async def _find_unknown(self) -> None:
-        """Find the batches of submissions without an id; those that the service has not made are ended."""
+    async def _find(self, sent: UnderWay) -> None:
+        """Find the batch of a submission without an id; where the service has made none, the submission is ended."""
         for number in range(LOOKS):
-            by_model: dict[str, list[UnderWay]] = {}
-            for each in self.under_way:
-                if each.id is None:
-                    by_model.setdefault(each.submission.model, []).append(each)
-            if not by_model:
-                return
             if number:
-                await self._wait(self._options.interval)
-            for model, unknown in by_model.items():
-                await self._patiently(partial(self._search, unknown), model)
-        for each in [each for each in self.under_way if each.id is None]:
-            await self.end(each, "never made")
+                await self._sleep(self._options.interval)
+            if found := await self._patiently(partial(self._matching, sent.submission)):
+                # The list begins with the newest; a second one is nothing that this program has asked for.
+                self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
+                if len(found) > 1:
+                    ids = ", ".join(printable(batch.id) for batch in found)
+                    self._watcher.warned(f"The service has several batches of {sent.submission.mark}: {ids}.")
+                return
+        await self.end(sent, "never made")
 
-    async def _search(self, unknown: Sequence[UnderWay]) -> None:
-        """Go through all batches of a service for these submissions to one model."""
-        found: dict[str, list[Batch]] = {}
+    async def _matching(self, submission: Submission) -> list[Batch]:
+        """The service's batches that have a submission's mark or file."""
+        mark, file = submission.mark, submission.file
         try:
-            async for batch in self._service(unknown[0]).batches():
-                self._check()
-                for sent in (each.submission for each in unknown):
-                    if batch.mark == sent.mark or (batch.input_file is not None and batch.input_file == sent.file):
-                        found.setdefault(sent.mark, []).append(batch)
+            batches = [each async for each in self.service(submission.model).batches()]
         except ConfigurationError as error:
             if self._options.cancel:  # what cannot be found is not to be waited for
-                return
-            marks = ", ".join(each.submission.mark for each in unknown)
+                return []
             raise ConfigurationError(
-                f"Whether the service made a batch of {marks} cannot be found out: {error} Until it can, nothing is "
-                f"sent again. Look at the provider's for one whose metadata say attunebench: {marks}; if there is "
+                f"Whether the service made a batch of {mark} cannot be found out: {error} Until it can, nothing is "
+                f"sent again. Look at the provider's for one whose metadata say attunebench: {mark}; if there is "
                 "none, the same command with --cancel goes on without it."
             ) from error
-        for each in unknown:
-            if batches := found.get(each.submission.mark):
-                # The list begins with the newest; a second one is nothing that this program has asked for.
-                self._made(each, min(batches, key=lambda batch: (batch.status == "failed", batch.created or 0)))
-                if len(batches) > 1:
-                    ids = ", ".join(printable(batch.id) for batch in batches)
-                    self._watcher.warned(
-                        f"Attention: the service has several batches of {each.submission.mark}: {ids}."
-                    )
+        return [each for each in batches if each.mark == mark or each.input_file == file]
 
-    def _begun(self, part: Part, file: str, endpoint: Endpoint) -> UnderWay:
+    def _begin(self, file: RequestFile, uploaded: str) -> UnderWay:
         """It is on the disk before it is sent."""
+        endpoint = self.service(file.model).endpoint
         submission = Submission(
-            tag=part.tag,
-            part=self._numbers[part.tag],
-            model=part.model,
-            start=part.start,
-            stop=part.stop,
+            tag=file.tag,
+            part=self._numbers[file.tag],
+            model=file.model,
+            start=file.start,
+            stop=file.start + file.lines,
             provider=endpoint.provider,
             base_url=endpoint.base_url,
             em_model=self._settings.em.model,
             modes=self._settings.modes,
-            file=file,
+            file=uploaded,
             at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
         self._ledger.submitting(submission)
-        sent = UnderWay(submission, part)
-        self.under_way.append(sent)
-        return sent
+        self.under_way.append(UnderWay(submission, file))
+        return self.under_way[-1]
 
-    def _made(self, sent: UnderWay, batch: Batch) -> None:
+    def _identify(self, sent: UnderWay, batch: Batch) -> None:
         """The id goes to the disk before anything else is done."""
-        known = replace(sent.submission, batch=batch.id)
-        self._ledger.submitted(known)
-        sent.submission, sent.batch = known, batch
+        sent.submission, sent.batch = replace(sent.submission, batch=batch.id), batch
+        self._ledger.submitted(sent.submission)
 
-    async def _patiently(
-        self, act: Callable[[], Awaitable[T]], about: str, only: Collection[Trouble] | None = None
-    ) -> T:
+    async def _patiently(self, act: Callable[[], Awaitable[T]], only: Collection[Trouble] | None = None) -> T:
         """Again until it works; with `only` after troubles of these kinds alone. Raises OutageError in the end."""
         number = 0
         while True:
@@ -295,23 +275,5 @@ class Desk:
                     days = f"{asked / 86400:,.0f} days"
                     raise OutageError(f"{error} It asks to wait for {days}: repeat the command then.") from error
                 wait = max(asked, min(LONGEST_WAIT, self._options.interval * 2.0 ** (number - 1)))
-                self._watcher.pausing(about, str(error), wait)
-            await self._wait(wait)
-
-    async def _wait(self, seconds: float) -> None:
-        self._check()
-        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._interrupted.wait())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in waits:
-                each.cancel()
-        self._check()
-
-    def _check(self) -> None:
-        if self._interrupted.is_set():
-            raise InterruptedRunError
-
-    def _service(self, sent: UnderWay) -> Service:
-        """Its model's; an earlier run may have had judges that this one has not."""
-        return self._services.get(sent.submission.model, self._services[self._settings.em.model])
+                self._watcher.pausing(self._settings.em.model, str(error), wait)
+            await self._sleep(wait)

@@ -12,21 +12,20 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
-from functools import partial
+from dataclasses import replace
 from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
-from attunebench.backends.session import MOST_BYTES
 from attunebench.batches.collecting import Collected, Collector, Tables
-from attunebench.batches.desk import Desk, InterruptedRunError, OutageError, Sleep
+from attunebench.batches.desk import Desk, OutageError, Sleep, TooLongError
 from attunebench.batches.ledger import Ledger
-from attunebench.batches.parts import SMALLEST, Queue
-from attunebench.batches.pending import Pending, batch_prices
+from attunebench.batches.pending import SMALLEST, Pending, Queue, batch_prices
+from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Table, table_path, writing_plan
-from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooLongError, TooMuchError, unwritable
-from attunebench.errors import ConfigurationError, UsageError
+from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooMuchError
+from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.clients import Clients
 from attunebench.text import printable
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from attunebench.batches.collecting import NoReply
     from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
     from attunebench.batches.ledger import Submission
-    from attunebench.batches.parts import Part
+    from attunebench.batches.requests import RequestFile
     from attunebench.batches.service import Batch
     from attunebench.journal import Journal, RequestHash
     from attunebench.runner.events import Stop
@@ -70,11 +69,13 @@ class BatchExecutor(Clients):
         self._services = {each.model: Service(each) for each in map(resolve, (*settings.judges, settings.em))}
         self._desk = Desk(self._services, settings, options, watcher, sleep)
         self._queue = Queue()
-        self._stop = ""
-        """Why nothing more may be sent, raised when the rest is in."""
-        self._cancelled = self._deferred = self._leaving = False
-        self._finished: dict[tuple[str, ...], set[str]] = {}
-        """Job → its calls that are settled in what was written of it."""
+        self._sends = not options.cancel
+        """Whether anything more may be sent."""
+        self._stop: Stop = ""
+        self._problem = ""
+        """Why nothing more is sent, raised when the rest is in."""
+        self._finished: dict[tuple[str, ...], tuple[object, ...]] = {}
+        """Job → what was settled of it when it was written last."""
 
     @property
     def under_way(self) -> Sequence[UnderWay]:
@@ -115,20 +116,18 @@ class BatchExecutor(Clients):
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
-        times = 0
+        interrupted = False
 
         def interrupt() -> None:
-            nonlocal times
-            times += 1
-            self._desk.interrupt()
-            if times > 1:
-                work.cancel()
+            nonlocal interrupted
+            interrupted = True
+            work.cancel()  # whatever was sent is in the ledger
 
         with on_interruption(interrupt) if self._interruptible else nullcontext():
             try:
                 return await work
             except asyncio.CancelledError:
-                if times < 2:
+                if not interrupted:
                     raise
                 return "interrupted"
             finally:
@@ -142,23 +141,21 @@ class BatchExecutor(Clients):
             for each in desk.under_way:
                 self._pending.add(self._hashes(each.submission))
             await self._rounds()
-        except InterruptedRunError:
-            return "interrupted"
         except OutageError as error:
             self._watcher.warned(str(error))
-            self._leaving = True
+            self._sends = False
             await self._plan()  # for the results of what has come in
             return "outage"
         except ConfigurationError as error:
             if not desk.under_way:
                 raise
-            ids = ", ".join(printable(each.id or each.submission.mark) for each in desk.under_way)
+            ids = ", ".join(each.name for each in desk.under_way)
             raise ConfigurationError(
                 f"{error} What is under way goes on, and the command comes back to it: {ids}."
             ) from error
-        if self._stop:
-            raise ConfigurationError(self._stop)
-        return "cancelled" if self._cancelled else "max-cost" if self._deferred else ""
+        if self._problem:
+            raise ConfigurationError(self._problem)
+        return self._stop
 
     async def _rounds(self) -> None:
         """Until nothing is under way and nothing more can be sent."""
@@ -171,7 +168,7 @@ class BatchExecutor(Clients):
                 await self._plan(again=int(first))
                 first = False
             await self._send()
-            if not desk.under_way and not self._queue.parts:
+            if not desk.under_way and not self._queue.files:
                 return
             await desk.pause()
 
@@ -179,21 +176,21 @@ class BatchExecutor(Clients):
         """Write the results of what is done, and put what is open and not under way into the queue: whole
         conversations, as many as can be paid."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
-        self._deferred = False
+        affordable = True
         with writing_plan(target, self._run, self._options.origin) as plan:
             for _, jobs in groupby(self._run.jobs(again=again), key=lambda job: job.key[0]):
                 asks = [ask for job in jobs for ask in await self._asks(job)]
-                if not asks or self._stop or self._cancelled or self._leaving or self._options.cancel or self._deferred:
-                    continue
-                self._deferred = not self._pending.cover(asks)
-                for ask in asks if not self._deferred else ():
-                    plan.add(*ask)
-        self._queue.put(plan)
+                if asks and self._sends and affordable:
+                    affordable = self._pending.cover(asks)
+                    for ask in asks if affordable else ():
+                        plan.add(*ask)
+        self._queue.files += plan.files
+        if self._sends:
+            self._stop = "" if affordable else "max-cost"
 
     async def _asks(self, job: Job) -> list[tuple[Open, RequestHash]]:
         """The asks of a job that may be sent; its result is written first, where answers make one."""
-        run = self._run
-        asks: list[tuple[Open, RequestHash]] = []
+        run, asks = self._run, list[tuple["Open", "RequestHash"]]()
         for asked in job.open:
             hashed = run.hashed(asked.call, asked.ask)
             assert hashed is not None, "its replies are kept"
@@ -204,11 +201,10 @@ class BatchExecutor(Clients):
                 job.owe(asked, given_up[0])
             else:
                 job.fail(*given_up)
-        settled = {*job.records, *job.owed, *([""] if job.failed is not None else ())}
-        settled |= {f"{name} {record.reasks}" for name, record in job.records.items()}
+        settled = (job.failed, *sorted(job.owed), *sorted((name, each.reasks) for name, each in job.records.items()))
         news = job.failed is not None or (job.answered and run.work.is_news(job))
-        if news and not settled <= self._finished.get(job.key, set()):
-            self._finished.setdefault(job.key, set()).update(settled)
+        if news and settled != self._finished.get(job.key):
+            self._finished[job.key] = settled
             await run.finish(job)
         else:
             run.count(job)
@@ -216,90 +212,63 @@ class BatchExecutor(Clients):
 
     async def _send(self) -> None:
         """Hand over what the services take now."""
-        while (part := self._queue.take(self._desk.models)) is not None:
+        while (file := self._queue.take(self._desk.models)) is not None:
             try:
-                if not await self._desk.submit(part):
-                    self._queue.parts.insert(0, part)
+                if not await self._desk.submit(file):
+                    self._queue.files.insert(0, file)
             except TooMuchError as error:  # noqa: PERF203
-                self._too_much(part, str(error))
-                if part.requests <= SMALLEST:
+                self._too_much(file, str(error))
+                if file.lines <= SMALLEST:
                     return
             except RefusedError as error:
                 self._halt(str(error))
 
-    def _too_much(self, part: Part, said: str) -> None:
-        """A part was refused for its size: it goes on smaller or later."""
+    def _too_much(self, file: RequestFile, said: str) -> None:
+        """A file was refused for its size: it goes on smaller or later."""
         try:
-            then = self._queue.too_much(part, alone=part.model not in self._desk.models)
+            then = self._queue.too_much(file, alone=file.model not in self._desk.models)
         except ConfigurationError as error:
             self._halt(str(error))
         else:
-            self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({part.requests:,} requests).")
+            self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({file.lines:,} requests).")
 
-    def _halt(self, reason: str) -> None:
-        """Send nothing more; the first reason is the one that is told."""
-        if not self._stop and len(self._desk.under_way) > 1:
-            self._watcher.warned(f"{reason} Nothing more is sent; what is under way is waited for.")
-        self._stop = self._stop or reason
-        self._queue.parts.clear()
+    def _halt(self, problem: str) -> None:
+        """Send nothing more; the first problem is the one that is told."""
+        if not self._problem and len(self._desk.under_way) > 1:
+            self._watcher.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
+        self._problem = self._problem or problem
+        self._sends = False
+        self._queue.files.clear()
 
     async def _look(self, sent: UnderWay) -> bool:
         """Whether it has ended, so that there may be more to ask."""
+        seen = sent.batch is not None
         try:
             batch = await self._desk.look(sent)
         except NoSuchBatchError as error:
-            return await self._not_there(sent, str(error))
-        if not batch.ended or (batch.status != "failed" and batch.lacks_files and self._may_look_again(sent)):
+            return await self._not_there(sent, str(error), seen=seen)
+        unnamed = batch.status != "failed" and batch.failed > 0 and not batch.files
+        if not batch.ended or (unnamed and self._may_look_again(sent)):
             return False
         hashes = self._hashes(sent.submission)
-        if batch.full:
-            return await self._refused_as_too_much(sent, batch, hashes)
-        return await self._collect(sent, batch, hashes)
+        if not batch.full:
+            return await self._collect(sent, batch, hashes)
+        if sent.file is None:  # an earlier process sent it: its requests are planned anew
+            await self._end(sent, "too much", hashes)
+            return True
+        await self._desk.end(sent, "too much")
+        if self._sends:
+            self._too_much(sent.file, "; ".join(batch.problems))
+        return False
 
-    async def _collect(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
-        """Take what it has answered; False where another look may show more."""
-        why: dict[str, NoReply] = {}
-        collected, n, name = Collected(), len(hashes), printable(batch.id)
-        told_of = counted = min(batch.completed, n)
-        lost = ""
-        try:
-            collected, why = await self._answers(sent, batch)
-            told_of = sum(each in why or self._kept.state(each) is not None for each in hashes)
-        except TooLongError as error:
-            lost = (
-                f"{error}, too much for {n:,} requests, so nothing of batch {name} was read. Check the address; the "
-                "same command with --cancel gives the batch up."
-            )
-        except NoSuchBatchError as error:
-            if self._may_look_again(sent):
-                return False
-            self._halt(
-                f"{error} So the answers of batch {name} are gone; repeat the command to have its requests asked, and "
-                "paid, once more."
-            )
-        if told_of < counted:
-            if self._may_look_again(sent):
-                return False
-            lost = (
-                f"The service counts {batch.completed:,} requests of batch {name} as answered, and its files have "
-                f"lines for {told_of:,}. These are kept, and nothing is sent again while the others may come: repeat "
-                "the command later; where they are lost for good, the same command with --cancel gives them up."
-            )
-        if lost and not self._options.cancel:  # answers that may come, and may be charged, are not bought anew
-            self._set_aside(sent, lost)
-        else:
-            self._draw_conclusions(sent, batch, collected, why, hashes)
-            await self._end(sent, batch.status, hashes)
-        return True
-
-    async def _not_there(self, sent: UnderWay, said: str) -> bool:
+    async def _not_there(self, sent: UnderWay, said: str, *, seen: bool) -> bool:
+        """The service does not know it; one that was `seen` will be known everywhere in a while."""
         submission = sent.submission
         if self._options.cancel:
             self._watcher.warned(f"{said} It is given up.")
             await self._end(sent, "gone", self._hashes(submission))
             return True
-        # Made a moment ago, by this process, it will be known everywhere in a while.
-        if sent.part is None or not self._may_look_again(sent):
+        if not (seen and self._may_look_again(sent)):
             self._set_aside(
                 sent,
                 f"{said} It was sent at {submission.at} with {submission.requests:,} requests: is the key of the same "
@@ -308,38 +277,61 @@ class BatchExecutor(Clients):
             )
         return False
 
-    async def _refused_as_too_much(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
-        if sent.part is None:  # an earlier process sent it: its requests are planned anew
-            await self._end(sent, "too much", hashes)
+    async def _collect(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
+        """Take what it has answered; False where another look may show more."""
+        name, counted = printable(batch.id), min(batch.completed, len(hashes))
+        collected, why, lost = Collected(), dict[str, "NoReply"](), ""
+        try:
+            collected, why = await self._answers(sent, batch)
+            told_of = sum(each in why or self._kept.state(each) is not None for each in hashes)
+            if told_of < counted:
+                if self._may_look_again(sent):
+                    return False
+                lost = (
+                    f"The service counts {batch.completed:,} requests of batch {name} as answered, and its files have "
+                    f"lines for {told_of:,}. These are kept, and nothing is sent again while the others may come: "
+                    "repeat the command later; where they are lost for good, the same command with --cancel gives "
+                    "them up."
+                )
+        except TooLongError as error:
+            lost = (
+                f"{error}, too much for {len(hashes):,} requests, so nothing of batch {name} was read. Check the "
+                "address; the same command with --cancel gives the batch up."
+            )
+        except NoSuchBatchError as error:
+            if self._may_look_again(sent):
+                return False
+            self._halt(
+                f"{error} So the answers of batch {name} are gone; repeat the command to have its requests asked, and "
+                "paid, once more."
+            )
+            await self._end(sent, batch.status, hashes)
             return True
-        await self._desk.end(sent, "too much")
-        if not (self._stop or self._cancelled):
-            self._too_much(sent.part, "; ".join(map(str, batch.problems)))
-        return False
-
-    def _set_aside(self, sent: UnderWay, reason: str) -> None:
-        """Look no more for it in this process; it stays in the ledger."""
-        self._desk.under_way.remove(sent)
-        self._halt(reason)
-
-    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str]) -> None:
-        self._pending.end(hashes)
-        await self._desk.end(sent, how)
+        if lost and not self._options.cancel:  # answers that may come, and may be charged, are not bought anew
+            self._set_aside(sent, lost)
+        else:
+            self._draw_conclusions(sent, batch, collected, why, hashes)
+            await self._end(sent, batch.status, hashes)
+        return True
 
     async def _answers(self, sent: UnderWay, batch: Batch) -> tuple[Collected, dict[str, NoReply]]:
         """Every line of the batch's files into the journal; of requests without a reply what there is instead.
 
         Raises NoSuchBatchError, TooLongError, and DataError where there is no room for the files.
         """
-        folder, endpoint = self.settings.output, self._desk.endpoint(sent)
+        folder, model = self.settings.output, sent.submission.model
+        endpoint = replace(self._desk.service(model).endpoint, model=model)
         collector = Collector(Tables(folder), self._kept, self._pending.cost, sent_at=batch.when, endpoint=endpoint)
         try:
             with tempfile.TemporaryFile(dir=folder, prefix=".attunebench-") as file:
                 await self._desk.fetch(sent, batch, file)
                 file.seek(0)
-                collected = await collector.take(iter(partial(file.readline, MOST_BYTES), b""))
+                collected = await collector.take(lines_of(file))
         except OSError as error:  # also from closing it, where the disk has filled up
-            raise unwritable(error) from error
+            raise DataError(
+                f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make "
+                "room and repeat the command: the service keeps them, and nothing is paid twice."
+            ) from error
         collected.add(await collector.finish())
         return collected, collector.unanswered
 
@@ -349,13 +341,13 @@ class BatchExecutor(Clients):
         """Stop, give up or go on, by how the batch ended and what its lines said."""
         name = f"Batch {printable(batch.id)} ({printable(sent.submission.model)})"
         if batch.status == "failed":
-            problems = "; ".join(map(str, batch.problems[:5])) or "the service gives no reason"
+            problems = "; ".join(batch.problems[:5]) or "the service gives no reason"
             self._halt(f"{name} failed: {problems.rstrip('.')}. Nothing of it was answered or charged.")
             return
         left = [each for each in hashes if self._kept.state(each) is None]
         if batch.status == "cancelled" and not self._options.cancel:
-            self._cancelled = True
-            self._queue.parts.clear()
+            self._sends, self._stop = False, "cancelled"
+            self._queue.files.clear()
         if batch.status != "completed":
             answered = f"{len(hashes) - len(left):,} of {len(hashes):,} requests answered"
             self._watcher.warned(f"{name} {batch.status}: {answered}.")
@@ -370,6 +362,15 @@ class BatchExecutor(Clients):
                 self._pending.miss(each, said)
         for reason, count in reasons.most_common(3):
             self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
+
+    def _set_aside(self, sent: UnderWay, problem: str) -> None:
+        """Look no more for it in this process; it stays in the ledger."""
+        self._desk.under_way.remove(sent)
+        self._halt(problem)
+
+    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str]) -> None:
+        self._pending.end(hashes)
+        await self._desk.end(sent, how)
 
     def _hashes(self, submission: Submission) -> list[str]:
         """Of the requests that were submitted, in their order. Raises DataError where their table is damaged."""

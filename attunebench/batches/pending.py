@@ -1,16 +1,16 @@
-"""What is known of a run's requests beside their answers: which are under way, what they cost, which are given up.
-
-By their hashes. Sends nothing.
-"""
+"""A run's requests on their way: the files that wait to be sent, and by their hashes what is under way, what it costs
+and what is given up. Sends nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from attunebench.errors import RejectedError
+from attunebench.batches.requests import RequestFile
+from attunebench.errors import ConfigurationError, RejectedError
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.pricing import KnownPrices
 
@@ -29,6 +29,67 @@ MOST_BATCHES = 3
 """How many batches may bring no answer to one request before it is given up."""
 MOST_REJECTIONS = 2
 """How many of them may reject it, where the model answers others."""
+SMALLEST = 10
+"""Requests: batches are not cut below that, since each of them may take hours."""
+MOST_REFUSALS = 5
+"""How often a service may refuse the smallest batch before the run ends."""
+
+
+class Queue:
+    """`files` in the order in which they go. A model whose service has refused one for being too much gets one at a
+    time from then on."""
+
+    def __init__(self) -> None:
+        self.files: list[RequestFile] = []
+        self._most: dict[str, int | None] = {}
+        """Of models that get one batch at a time: how many requests it may have, None for all."""
+        self._refusals = Counter[str]()
+
+    def take(self, under_way: Collection[str]) -> RequestFile | None:
+        """What goes next, while batches of the models `under_way` are; None where there is nothing now."""
+        for number, file in enumerate(self.files):
+            if file.model not in self._most or file.model not in under_way:
+                first, *rest = _cut(file, self._most.get(file.model) or file.lines)
+                self.files[number : number + 1] = rest
+                return first
+        return None
+
+    def too_much(self, file: RequestFile, *, alone: bool) -> str:
+        """The service refuses a file for its size, `alone` where no other batch of ours is under way to this model.
+
+        It waits for those that are, or is cut in two; says which. Raises ConfigurationError where it cannot be smaller.
+        """
+        model = file.model
+        self._most.setdefault(model, None)
+        self.files.insert(0, file)
+        if not alone:
+            return "its requests wait until earlier batches have ended"
+        if file.lines > SMALLEST:
+            self._most[model] = half = max(SMALLEST, -(-file.lines // 2))
+            return f"they go on in batches of {half:,}, one after the other"
+        self._refusals[model] += 1
+        if self._refusals[model] >= MOST_REFUSALS:
+            raise ConfigurationError(
+                f"The batch service does not take even {file.lines} requests to {model} at a time: other batches of "
+                "your account may fill its queue, or its limit is too small. Repeat the command later, or run without "
+                "--batch."
+            )
+        return "the batch is as small as it may be, and is tried again later"
+
+
+def _cut(file: RequestFile, most: int) -> list[RequestFile]:
+    """The file, or files beside it of so many requests each."""
+    if file.lines <= most:
+        return [file]
+    pieces = []
+    with file.path.open("rb") as whole:
+        for first in range(0, file.lines, most):
+            piece = replace(file, path=file.path.with_name(f"{file.path.name}.{first}"), start=file.start + first)
+            content = list(islice(whole, most))
+            piece.path.write_bytes(b"".join(content))
+            piece.lines, piece.bytes = len(content), sum(map(len, content))
+            pieces.append(piece)
+    return pieces
 
 
 class Pending:
@@ -36,19 +97,19 @@ class Pending:
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._under_way: set[str] = set()
-        self._tickets: dict[str, Ticket] = {}
-        self._last: dict[tuple[int | None, str], tuple[Usage, float | None]] = {}
-        self._batches = Counter[str]()
+        self._tickets: dict[str, Ticket | None] = {}
+        """Of each request that is planned or under way, what covers it: None for one that an earlier process sent."""
+        self._last: dict[tuple[int, str], tuple[Usage, float | None]] = {}
+        self._misses = Counter[str]()
         self._given_up: dict[str, tuple[str, int]] = {}
 
     def add(self, hashes: Iterable[str]) -> None:
         """These are under way: an earlier process has sent them."""
-        self._under_way.update(hashes)
+        self._tickets.update(dict.fromkeys(hashes))
 
     def has(self, hashed: RequestHash) -> bool:
         """Whether it is planned or under way, so not to be planned again."""
-        return not self._under_way.isdisjoint(hashed.all)
+        return any(each in self._tickets for each in hashed.all)
 
     def given_up(self, hashed: RequestHash) -> tuple[str, int] | None:
         """Why a request is not asked any more, and how many batches brought no answer; None where it is."""
@@ -65,36 +126,34 @@ class Pending:
                 self._budget.settle(ticket, None, maybe_billed=False)
             return False
         self._tickets |= covered
-        self._under_way.update(covered)
         for asked, _ in asks:
             # A call that is asked again has wasted its last answer.
-            if asked.ask.number and (last := self._last.pop((asked.call.judge, asked.call.identity), None)):
+            if asked.ask.number and (last := self._last.pop((asked.who, asked.call.identity), None)):
                 self._budget.wasted.add(*last)
         return True
 
     def cost(self, row: Row, reply: Reply) -> float | None:
         """What an answer costs in USD, None where that is unknown; it is counted."""
-        entry = row.entry
-        ticket = self._tickets.pop(entry.request_hash, None)
-        if ticket is not None:
+        entry, who = row.entry, row.entry.who
+        if (ticket := self._tickets.get(entry.request_hash)) is not None:
+            self._tickets[entry.request_hash] = None
             cost = self._budget.settle(ticket, reply)
         else:  # sent by an earlier run, whose bound it was under
-            cost = self._budget.take(0 if entry.judge is None else entry.judge + 1, reply)
-        self._last[entry.judge, entry.call_id] = (reply.usage, cost)
+            cost = self._budget.take(who, reply)
+        self._last[who, entry.call_id] = (reply.usage, cost)
         return cost
 
     def end(self, hashes: Iterable[str]) -> None:
         """Their batch has ended: what is open of them may be planned, and costs nothing."""
         for each in hashes:
-            self._under_way.discard(each)
             if (ticket := self._tickets.pop(each, None)) is not None:
                 self._budget.settle(ticket, None, maybe_billed=False)
 
     def miss(self, request_hash: str, why: str | AttuneBenchError) -> None:
         """A batch has brought no answer to it; it is given up when that was so too often."""
-        self._batches[request_hash] += 1
+        self._misses[request_hash] += 1
         most = MOST_REJECTIONS if isinstance(why, RejectedError) else MOST_BATCHES
-        if self._batches[request_hash] >= most:
+        if self._misses[request_hash] >= most:
             self._given_up[request_hash] = str(why), most
 
 

@@ -11,14 +11,15 @@ import glob
 import json
 import mmap
 import os
+import re
 import secrets
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from attunebench.runner.job import Open
     from attunebench.runner.run import Run
 
+T = TypeVar("T")
 Place = tuple[str, str, str]
 """(provider, address, model)"""
 URL = "/v1/chat/completions"
@@ -87,9 +89,8 @@ class Row:
         return {"custom_id": self.custom_id, **entry, **put}
 
     @classmethod
-    def from_json(cls, content: bytes) -> Row:
-        """The row that was written so. Raises ValueError, KeyError and TypeError for what is none."""
-        data = json.loads(content)
+    def from_json(cls, data: Mapping[str, Any]) -> Row:
+        """The row of which a table says this. Raises ValueError, KeyError and TypeError for what is none."""
         entry = _ENTRY.validate_python({**_NOTHING_BACK, **data})
         memory, ceiling = {"given_up": data["given_up"]}, data.get("ceiling")
         terms = replace(first_terms(entry.provider, data["structured"], memory), ceiling=ceiling, recalled=False)
@@ -107,6 +108,7 @@ class Head:
     command that plans what is missing. `conversations` and `codebook` are paths from the results folder, "" and None
     where there is none; `skip_invalid`: whether conversations that are not valid were left out."""
 
+    format: int
     tag: str
     created: str
     attunebench_version: str
@@ -135,12 +137,12 @@ class Table:
             raise DataError(f"{path} cannot be read ({error.strerror}).") from error
         except ValueError as error:  # it is empty
             raise self._damaged() from error
-        self._starts = array("Q", [0])
-        while end := self._bytes.find(b"\n", self._starts[-1]) + 1:
-            self._starts.append(end)
+        self._starts = array("Q", [0, *(line.end() for line in re.finditer(b"\n", self._bytes))])
         if self._starts[-1] < len(self._bytes):
             raise self._damaged()
-        self.head = self._head()
+        if self._read(0, dict).get("format", FORMAT) != FORMAT:
+            raise DataError(f"{path} was written by another version of attune-bench; collect with that one.")
+        self.head = self._read(0, _HEAD.validate_python)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -150,27 +152,18 @@ class Table:
         """The row of an id, None where there is none. Raises DataError for a damaged one."""
         found = CUSTOM_ID.fullmatch(custom_id)
         number = int(found[2]) if found else 0
-        row = self._row(number) if 1 <= number <= len(self) else None
+        row = self._read(number, Row.from_json) if 1 <= number <= len(self) else None
         return row if row is not None and row.custom_id == custom_id else None
 
     def rows(self) -> Iterator[Row]:
         """All rows in order. Raises DataError at a damaged one."""
-        return map(self._row, range(1, len(self) + 1))
+        return (self._read(number, Row.from_json) for number in range(1, len(self) + 1))
 
-    def _row(self, number: int) -> Row:
+    def _read(self, number: int, meaning: Callable[[Any], T]) -> T:
         try:
-            return Row.from_json(self._bytes[self._starts[number] : self._starts[number + 1]])
+            return meaning(json.loads(self._bytes[self._starts[number] : self._starts[number + 1]]))
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged() from error
-
-    def _head(self) -> Head:
-        try:
-            data = json.loads(self._bytes[: self._starts[1]])
-            if data.pop("format") == FORMAT:
-                return _HEAD.validate_python(data)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._damaged() from error
-        raise DataError(f"{self.path} was written by another version of attune-bench; collect with that one.")
 
     def _damaged(self) -> DataError:
         return DataError(
@@ -204,9 +197,11 @@ def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
 
 @dataclass(slots=True)
 class RequestFile:
-    """One file of requests, all to one model; `start` of the plan's requests to it are in files before this one."""
+    """One file of requests of the plan `tag`, all to one model; `start` of the plan's requests to it are in files
+    before this one."""
 
     path: Path
+    tag: str
     model: str
     start: int = 0
     lines: int = 0
@@ -260,7 +255,7 @@ class Plan:
             file, stream = self._begin(model, file.start + file.lines)
         if self._rows is None:
             self._rows = self._table.enter_context(atomic_write(table_path(self._run.settings.output, self.tag)))
-            self._rows.write(_json_line({"format": FORMAT, **asdict(self._head())}))
+            self._rows.write(_json_line(asdict(self._head())))
         self._rows.write(_json_line(Row(custom_id, entry, terms).as_json()))
         stream.write(line)
         file.lines += 1
@@ -282,13 +277,17 @@ class Plan:
         path = self._target.with_name(name)
         if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
-        self._newest[model] = opened = RequestFile(path, model, start), self._held.enter_context(atomic_write(path))
+        self._newest[model] = opened = (
+            RequestFile(path, self.tag, model, start),
+            self._held.enter_context(atomic_write(path)),
+        )
         self.files.append(opened[0])
         return opened
 
     def _head(self) -> Head:
         origin, folder = self._origin, self._run.settings.output
         return Head(
+            format=FORMAT,
             tag=self.tag,
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             attunebench_version=__version__,

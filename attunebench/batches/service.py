@@ -1,14 +1,14 @@
-"""The endpoints of OpenAI's batch service, as this project uses them: one request, one result, no retries.
+"""The endpoints of OpenAI's batch service: one request, one result, no retries.
 
-Owns what goes over the wire and what the service's own failures mean. When something is sent, and what is remembered
-of it, is `running`'s and `ledger`'s business.
+Owns what goes over the wire and what the service's own failures mean. When something is sent is `desk`'s business, what
+is remembered of it `ledger`'s.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -21,7 +21,7 @@ from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import amount, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
-from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, TransientError
+from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -35,8 +35,6 @@ TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
 """Bytes a second, below which an upload is given up."""
-MOST_PAGES = 500
-"""Pages of a list, after which it counts as one without end."""
 _TOKEN_LIMIT = re.compile(r"token_limit_exceeded|enqueued.{0,20}token|token.{0,40}enqueued", re.I)
 """A batch would be too much for the service at this moment."""
 _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
@@ -44,10 +42,6 @@ _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file
 
 class NoSuchBatchError(ConfigurationError):
     """The service does not know a batch or file of this id."""
-
-
-class TooLongError(ConfigurationError):
-    """A file has more bytes than the answers to its requests can have."""
 
 
 class RefusedError(ConfigurationError):
@@ -60,16 +54,15 @@ class TooMuchError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as the service sees it. `mark`: our own name of it; counts are of its requests, times in seconds since
-    1970 by the service's clock. `problems` are what it says is wrong, `full` that it failed for being too much now."""
+    """A batch as the service sees it. `mark`: our own name of it; `files`: of its lines, first the answers, then the
+    errors; `completed` and `failed` count requests; `created`: seconds since 1970 by the service's clock. `problems`
+    are what it says is wrong, `full` that it failed for being too much now."""
 
     id: str
     status: str
     mark: str | None = None
     input_file: str | None = None
-    output_file: str | None = None
-    error_file: str | None = None
-    total: int = 0
+    files: tuple[str, ...] = ()
     completed: int = 0
     failed: int = 0
     created: float | None = None
@@ -79,16 +72,6 @@ class Batch:
     @property
     def ended(self) -> bool:
         return self.status in ("completed", "expired", "cancelled", "failed")
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Where its lines are: first the answers, then the errors."""
-        return tuple(filter(None, (self.output_file, self.error_file)))
-
-    @property
-    def lacks_files(self) -> bool:
-        """Whether it counts lines for which it names no file (yet)."""
-        return (self.completed > 0 and self.output_file is None) or (self.failed > 0 and not self.files)
 
     @property
     def when(self) -> str:
@@ -113,9 +96,7 @@ def read_batch(body: Any) -> Batch:
         status=tidy(str(body["status"])),
         mark=_text(body.get("metadata"), MARK),
         input_file=_text(body, "input_file_id"),
-        output_file=_text(body, "output_file_id"),
-        error_file=_text(body, "error_file_id"),
-        total=count("total"),
+        files=tuple(filter(None, (_text(body, "output_file_id"), _text(body, "error_file_id")))),
         completed=count("completed"),
         failed=count("failed"),
         created=amount(body.get("created_at"), 1e11),
@@ -184,10 +165,10 @@ class Service:
         return self._batch(await self._json("POST", f"/batches/{batch}/cancel", cancelled))
 
     async def batches(self) -> AsyncIterator[Batch]:
-        """All batches that the key may see, the newest first. Raises ConfigurationError for a list without end."""
+        """All batches that the key may see, the newest first."""
         seen: set[str] = set()
         after: str | Omit = omit
-        for _ in range(MOST_PAGES):
+        while True:
             listed = self._client.batches.with_raw_response.list(limit=100, after=after, timeout=TIMEOUT)
             body = await self._json("GET", "/batches", listed)
             data = body.get("data") if isinstance(body, Mapping) else None
@@ -202,22 +183,13 @@ class Service:
             if not new or body.get("has_more") is not True:
                 return
             after = page[-1].id
-        raise ConfigurationError(f"The list of batches at {self.endpoint.host} has no end ({len(seen):,} so far).")
 
-    async def download(self, file: str, into: BinaryIO, most: int) -> None:
-        """Write a file's content. Where it breaks, what has come is in `into`.
-
-        Raises TooLongError beyond `most` bytes, and DataError where there is no room for them.
-        """
-        size, path = 0, f"/files/{file}/content"
-        with self._reading("GET", path):
+    async def download(self, file: str) -> AsyncGenerator[bytes, None]:
+        """A file's content as it comes."""
+        with self._reading("GET", f"/files/{file}/content"):
             async with self._client.files.with_streaming_response.content(file, timeout=None) as response:
                 async for part in response.iter_bytes():
-                    size += len(part)
-                    if size > most:
-                        raise TooLongError(f"The answers of {self.endpoint.host} exceed {most >> 20:,} MB")
-                    _write(into, part)
-        _write(into, b"\n")
+                    yield part
 
     async def delete(self, file: str) -> None:
         """Take an uploaded file away."""
@@ -283,20 +255,3 @@ class Service:
         except ValueError as error:
             raise self._error(Fault(line="body", message=str(error)), "GET", "/batches") from None
         return replace(batch, problems=tuple(scrubbed(each, self.endpoint) for each in batch.problems))
-
-
-def _write(into: BinaryIO, part: bytes) -> None:
-    """The part on its way to the disk. Raises DataError, since a full disk is no trouble of the line's."""
-    try:
-        into.write(part)
-        into.flush()
-    except OSError as error:
-        raise unwritable(error) from error
-
-
-def unwritable(error: OSError) -> DataError:
-    """The sentence for answers that find no room."""
-    return DataError(
-        f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make room and "
-        "repeat the command: the service keeps them, and nothing is paid twice."
-    )

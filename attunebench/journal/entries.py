@@ -53,6 +53,11 @@ class Entry:
     error: str | None = None
     error_outcome: str | None = None
 
+    @property
+    def who(self) -> int:
+        """Who was asked: 0 for the evaluated model, judges count from 1."""
+        return 0 if self.judge is None else self.judge + 1
+
     def __post_init__(self) -> None:
         """Bounds what is kept of a reply, here since every reply passes here before anybody reads it."""
         if (reply := self.reply) is None:

@@ -289,14 +289,6 @@ def test_a_file_that_is_not_there_is_told_before_anything_is_read(
         assert 0 == journal.count()
 
 
-def test_a_process_without_a_stdin_says_so(
-    requests: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(DataError, match="no stdin"):
-        api.collect([Path("-")], tmp_path / "results")
-
-
 def test_a_folder_without_response_files_is_told(requests: list[dict[str, Any]], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="holds no response files"):

@@ -55,7 +55,7 @@ ENDPOINT = Endpoint("local", "m", "http://127.0.0.1:9/v1", SecretStr(NO_KEY), "n
 
 def row(**changes: Any) -> Row:
     """The row of a table."""
-    return Row.from_json(json.dumps({**ROW, **changes}).encode())
+    return Row.from_json({**ROW, **changes})
 
 
 def said(line: Any, **changes: Any) -> Any:

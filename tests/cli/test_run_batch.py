@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,14 +121,13 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     assert 1 == len(server.made)
 
 
-def test_who_is_interrupted_twice_leaves_what_the_service_does_not_answer(batch: Batch, server: BatchServer) -> None:
+def test_who_interrupts_leaves_what_the_service_does_not_answer(batch: Batch, server: BatchServer) -> None:
     server.course = lambda _: ["in_progress"] * 1000
 
     def interrupt(asked: Asked) -> Doing | None:
         if asked.path != "/v1/batches/batch_1":
             return None
         os.kill(os.getpid(), signal.SIGINT)
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         return Hang()
 
     server.after = interrupt
