@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal
 from attunebench.runner.events import Observer
+from attunebench.runner.model_client import hasher
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
@@ -49,6 +51,7 @@ from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
+    from attunebench.backends.prices import Prices
     from attunebench.journal import RequestHash
     from attunebench.runner.events import RunSummary, Stop
     from attunebench.runner.job import Open
@@ -115,11 +118,11 @@ class CollectSummary:
 
 
 class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and hands what is open to `take` (nobody by default): a
+    """Finishes the jobs that the journal has all answers for, and hands what is open to `take`, if anybody wants it: a
     `runner.run.Executor` that sends nothing, and needs no key and no price.
 
-    `again`: how many further asks incomplete calls get on demand. `unchanged` counts results to which nothing new was
-    known, `waiting` judges' calls without a draft. Raises UsageError and ConfigurationError for what has no address.
+    `again`: how many further asks incomplete calls get on demand. `waiting` counts judges' calls without a draft.
+    Raises UsageError and ConfigurationError for what has no address.
     """
 
     notes: Sequence[str] = ()
@@ -127,13 +130,11 @@ class RequestFiles:
     def __init__(
         self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]] | None = None, *, again: int = 0
     ) -> None:
-        self.unchanged = self.waiting = 0
-        self._take = take or _pass_over
+        self.waiting = 0
+        self._take = take
         self._again = again
-        self._hashers = []
-        for who, endpoint in enumerate(map(unsent, (settings.em, *settings.judges))):
-            asked = {"provider": endpoint.provider, "base_url": endpoint.base_url, "model": endpoint.model}
-            self._hashers.append(Hasher(**asked, parameters=settings.request_parameters(judge=who > 0)))
+        places = map(unsent, (settings.em, *settings.judges))
+        self._hashers = [hasher(each, settings, judge=who > 0) for who, each in enumerate(places)]
 
     def hashers(self) -> Sequence[Hasher]:
         return self._hashers
@@ -144,14 +145,16 @@ class RequestFiles:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        await self._take(run, self._open(run))
+        if self._take is not None:
+            await self._take(run, self._open(run))
+        else:
+            async for _ in self._open(run):
+                pass
         return ""
 
     async def _open(self, run: Run) -> Asks:
         for job in run.jobs(again=self._again):
-            if job.answered and not run.work.is_news(job):
-                self.unchanged += bool(job.records)
-            elif job.answered:
+            if job.answered and run.work.is_news(job):
                 await run.finish(job)
             self.waiting += len(job.waiting)
             for asked in job.open:
@@ -199,8 +202,8 @@ def plan_requests(
     executor = RequestFiles(settings, write, again=1)
     ended = _run(executor, settings, codebook, conversations, origin.command)
     assert summary is not None
-    summary.complete, summary.written = ended.complete_before + executor.unchanged, ended.written
-    summary.waiting, summary.older = executor.waiting, older_files(target, summary.planned)
+    summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, executor.waiting
+    summary.older = older_files(target, summary.planned)
     return summary
 
 
@@ -257,25 +260,32 @@ def collect_responses(
     summary, tables = CollectSummary(), Tables(results)
     eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
-    for head, tags in _plans(tables, summary.collected.tags):
+    # Plans of the same run count as one: the newest head, and all tags.
+    heads = [table.head for tag in summary.collected.tags if (table := tables.of(tag)) is not None]
+    runs: dict[str, list[Head]] = {}
+    for head in sorted(heads, key=lambda head: (head.created, head.tag)):
+        same = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
+        runs.setdefault(same, []).append(head)
+    for plans in sorted(runs.values(), key=lambda plans: (plans[0].created, plans[0].tag)):
         with _noting(summary.problems):
-            _write_results(head, tags, results, summary, conversations, codebook)
+            _write_results(plans, results, summary, conversations, codebook)
     summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 
 
 async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: CollectSummary) -> None:
-    settings: dict[str, RunSettings | None] = {}
+    @cache
+    def prices_of_plan(tag: str, judge: bool) -> Prices | None:
+        table = tables.of(tag)
+        settings = _settings(table.head, results) if table is not None else None
+        return prices_for(settings, None, judge=judge)[0] if settings is not None else None
 
     def cost(row: Row, reply: Reply) -> float | None:
         """As it says itself, else by the prices that its plan was given."""
-        tag = tag_of(row.custom_id) or ""
-        if reply.cost is None and tag not in settings:
-            table = tables.of(tag)
-            settings[tag] = _settings(table.head, results) if table is not None else None
-        known = settings.get(tag)
-        prices = prices_for(known, None, judge=row.entry.judge is not None)[0] if known is not None else None
-        return reply.cost if reply.cost is not None or prices is None else prices.cost(reply.usage)
+        if reply.cost is not None:
+            return reply.cost
+        prices = prices_of_plan(tag_of(row.custom_id) or "", row.entry.judge is not None)
+        return prices.cost(reply.usage) if prices is not None else None
 
     with Journal.open(results) as journal:
         collector = Collector(tables, journal, cost)
@@ -293,28 +303,25 @@ def _settings(head: Head, results: Path) -> RunSettings | None:
         return None
 
 
-def _plans(tables: Tables, tags: set[str]) -> list[tuple[Head, list[str]]]:
-    """These plans, those of the same run as one: the newest head, and all tags."""
-    groups: dict[str, tuple[Head, list[str]]] = {}
-    heads = [table.head for tag in tags if (table := tables.of(tag)) is not None]
-    for head in sorted(heads, key=lambda head: (head.created, head.tag)):
-        same = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
-        groups[same] = (head, [*groups.get(same, (head, []))[1], head.tag])
-    return list(groups.values())
-
-
 def _write_results(
-    head: Head,
-    tags: Sequence[str],
+    plans: Sequence[Head],
     results: Path,
     summary: CollectSummary,
     conversations: Path | None,
     codebook: Path | None,
 ) -> None:
-    """Results of one run, and what is left of it. Raises AttuneBenchError for what stands in the way."""
-    settings, folder, talks, book = _inputs(head, results, conversations, codebook)
-    summary.conversations = folder
-    there, collected = {talk.conversation_id for talk in talks}, summary.collected
+    """Results of one run's plans, and what is left of it. Raises AttuneBenchError for what stands in the way."""
+    head, tags, collected = plans[-1], [plan.tag for plan in plans], summary.collected
+    settings = _settings(head, results)
+    if settings is None:
+        raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
+    summary.conversations = folder = conversations or _found(head.conversations, results, "conversations", "-d")
+    planned = _found(head.codebook, results, "codebook", "--codebook") if head.codebook and not codebook else None
+    path = codebook or planned or codebook_for(folder)
+    book = load_codebook(path) if path else default_codebook()
+    talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
+    settings = settled(settings, Observer().warned, under_way=judges_asked(results))
+    there = {talk.conversation_id for talk in talks}
     summary.gone |= {name for tag, name in collected.talks if tag in tags} - there
     left, models = Left(head.again), (settings.em, *settings.judges)
 
@@ -330,35 +337,14 @@ def _write_results(
     executor = RequestFiles(settings, see)
     ended = _run(executor, settings, book, talks, head.again)
     summary.written += ended.written
-    summary.complete += ended.complete_before + executor.unchanged
+    summary.complete += ended.complete_before
     left.waiting = executor.waiting
     if left.requests or left.waiting:
         summary.left.append(left)
     if collected.mended or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
-        mending = _run(RequestFiles(settings), settings, book, talks, head.again)
-        summary.written += mending.written
-
-
-def _inputs(
-    head: Head, results: Path, conversations: Path | None, codebook: Path | None
-) -> tuple[RunSettings, Path, list[Conversation], Codebook]:
-    """What a run was planned of, where it is given or found. Raises DataError."""
-    settings = _settings(head, results)
-    if settings is None:
-        raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
-    folder = conversations or _found(head.conversations, results, "conversations", "-d")
-    given = codebook or (_found(head.codebook, results, "codebook", "--codebook") if head.codebook else None)
-    path = given or codebook_for(folder)
-    book = load_codebook(path) if path else default_codebook()
-    talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
-    return settled(settings, Observer().warned, under_way=judges_asked(results)), folder, talks, book
-
-
-async def _pass_over(_: Run, asks: Asks) -> None:
-    async for _ask in asks:
-        pass
+        summary.written += _run(RequestFiles(settings), settings, book, talks, head.again).written
 
 
 def _asked_otherwise(run: Run, tags: Sequence[str], now: Mapping[tuple[str, str, int], str]) -> set[str]:
