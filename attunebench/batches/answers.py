@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -54,38 +54,18 @@ class Line:
 
 
 def read_line(content: bytes) -> Line | None:
-    """The first of `read_lines`."""
-    return next(iter(read_lines(content)), None)
+    """What a record says; None where it is none of a request or response file (cut, no JSON, without an id).
 
-
-def read_lines(content: bytes) -> list[Line]:
-    """The record's parts, or those of the records in it; nothing where it is none of a request or response file (cut,
-    no JSON, without an id)."""
+    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray
+    Data LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself,
+    and `__inference_error__` where a row failed. Tools that pass them on may make texts of objects, and a word or NaN
+    of what is missing.
+    """
     try:
         data = parse_body(content)
     except ValueError:
-        return []
-    return [line for record in _records_in(data) if (line := _line_of(record)) is not None]
-
-
-def _records_in(data: Any) -> Iterator[Mapping[str, Any]]:
-    """An object with an id, or those in a list under one of its keys, or under the ids themselves."""
-    if not isinstance(data, Mapping) or "custom_id" in data:
-        yield from [data] if isinstance(data, Mapping) else []
-        return
-    for key, value in data.items():
-        if isinstance(value, list):
-            yield from (each for each in value if isinstance(each, Mapping) and "custom_id" in each)
-        elif isinstance(value, Mapping) and tag_of(key) is not None:
-            yield {"custom_id": key, **value}
-
-
-def _line_of(data: Mapping[str, Any]) -> Line | None:
-    """OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray
-    Data LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself,
-    and `__inference_error__` where a row failed. Tools that pass them on may make texts of objects, and a word or NaN
-    of what is missing."""
-    custom_id = data.get("custom_id")
+        return None
+    custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
     if not isinstance(custom_id, str):
         return None
     custom_id = custom_id.strip()
@@ -94,10 +74,10 @@ def _line_of(data: Mapping[str, Any]) -> Line | None:
     if isinstance(response, Mapping):
         if "body" not in response and "status_code" not in response:
             return Line(custom_id, body=response, error=error)
-        request_id = response.get("request_id")
+        status, request_id = number(response.get("status_code")), response.get("request_id")
         return Line(
             custom_id,
-            status=_whole(response.get("status_code")),
+            status=int(status) if status is not None else None,
             body=_object(response.get("body")),
             error=error,
             request_id=request_id if isinstance(request_id, str) else None,
@@ -113,24 +93,17 @@ def _object(value: Any) -> Any:
     """The object that a text is, in JSON or as Python prints it; any other value as it is."""
     if not isinstance(value, str) or value.lstrip()[:1] != "{":
         return value
-    try:
+    with suppress(ValueError):
         return parse_body(value.encode("utf-8", "replace"))
-    except ValueError:
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return ast.literal_eval(value.strip()) if len(value) <= _LONGEST_PRINTED else value
-        return value
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        return ast.literal_eval(value.strip()) if len(value) <= _LONGEST_PRINTED else value
+    return value
 
 
 _LONGEST_PRINTED = 1_000_000
 """Characters of an object as Python prints it."""
 _ANSWERED = frozenset(("generated_text", "http_response", "choices"))
 """What flat rows have where they hold an answer."""
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, which tables may have made into a floating one or a text."""
-    found = number(value)
-    return int(found) if found is not None and found.is_integer() else None
 
 
 def _flat(row: Mapping[str, Any]) -> Any:
@@ -140,7 +113,7 @@ def _flat(row: Mapping[str, Any]) -> Any:
     if not isinstance(row.get("generated_text"), str):
         return row
     counts = (("prompt_tokens", "num_input_tokens"), ("completion_tokens", "num_generated_tokens"))
-    usage = {ours: _whole(row.get(theirs)) for ours, theirs in counts}
+    usage = {ours: row.get(theirs) for ours, theirs in counts}
     return {"choices": [{"message": {"content": row["generated_text"]}}], "usage": usage}
 
 

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
-from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_lines, tag_of
+from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_line, tag_of
 from attunebench.batches.records import records
 from attunebench.batches.requests import Place, Row, Table, place_of_request, table_path
 from attunebench.errors import (
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 500
 """Lines whose entries go to the disk together."""
-_MOST_REASONS = 1000
-"""Reasons that are told apart."""
-OTHER_REASONS = "Other reasons."
 
 NoReply = Terms | Rejection | AttuneBenchError
 """Why a line brings no reply, or under which terms its request is asked again."""
@@ -148,11 +145,10 @@ class Collector:
         """Keep the replies in these lines, which are in the journal when this returns, and count the lines."""
         self._collected = collected = Collected()
         for content in records(lines):
-            found = read_lines(content)
-            for line in found:
+            collected.lines += 1
+            if (line := read_line(content)) is not None:
                 self._take_line(line)
-            if not found:
-                collected.lines += 1
+            else:
                 collected.unreadable += 1
                 collected.pages += looks_like_html(content)
             if len(self._entries) >= _AT_ONCE:
@@ -185,8 +181,7 @@ class Collector:
             else:
                 again = isinstance(why, TransientError | RejectedError)
                 reasons = collected.later if again else collected.stopped
-            # What a server says of each request by number would fill the memory.
-            reasons[str(why) if str(why) in reasons or len(reasons) < _MOST_REASONS else OTHER_REASONS] += 1
+            reasons[str(why)] += 1
         await self._flush()
         for place in self._places:
             known = Terms.from_memory(journal.terms(*place), "auto", "max_tokens").given_up
@@ -198,7 +193,6 @@ class Collector:
 
     def _take_line(self, line: Line) -> None:
         collected = self._collected
-        collected.lines += 1
         try:
             tag = tag_of(line.custom_id)
             table = self._tables.of(tag) if tag is not None else None

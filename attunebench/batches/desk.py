@@ -212,9 +212,6 @@ class Desk:
             if found := await self._patiently(partial(self._matching, sent.submission)):
                 # The list begins with the newest; a second one is nothing that this program has asked for.
                 self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
-                if len(found) > 1:
-                    ids = ", ".join(printable(batch.id) for batch in found)
-                    self._watcher.warned(f"The service has several batches of {sent.submission.mark}: {ids}.")
                 return
         await self.end(sent, "never made")
 

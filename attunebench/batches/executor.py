@@ -68,6 +68,7 @@ class BatchExecutor(Clients):
         self._interruptible = interruptible
         self._services = {each.model: Service(each) for each in map(resolve, (*settings.judges, settings.em))}
         self._desk = Desk(self._services, settings, options, watcher, sleep)
+        self.under_way: Sequence[UnderWay] = self._desk.under_way
         self._queue = Queue()
         self._sends = not options.cancel
         """Whether anything more may be sent."""
@@ -76,10 +77,6 @@ class BatchExecutor(Clients):
         """Why nothing more is sent, raised when the rest is in."""
         self._finished: dict[tuple[str, ...], tuple[object, ...]] = {}
         """Job → what was settled of it when it was written last."""
-
-    @property
-    def under_way(self) -> Sequence[UnderWay]:
-        return self._desk.under_way
 
     @property
     def notes(self) -> list[str]:
@@ -242,77 +239,66 @@ class BatchExecutor(Clients):
 
     async def _look(self, sent: UnderWay) -> bool:
         """Whether it has ended, so that there may be more to ask."""
-        seen = sent.batch is not None
+        batch, hashes, collected = sent.batch, list[str](), Collected()
+        why, missing = dict[str, "NoReply"](), ""
+        sent.looks += 1
         try:
             batch = await self._desk.look(sent)
+            if not batch.ended:
+                sent.looks = 0
+                return False
+            if batch.full:
+                return await self._shrink(sent, batch)
+            if batch.failed and not batch.files and batch.status != "failed" and sent.looks < PATIENCE:
+                return False
+            hashes = self._hashes(sent.submission)
+            collected, why = await self._answers(sent, batch)
+            missing = self._missing(batch, hashes, why)
         except NoSuchBatchError as error:
-            return await self._not_there(sent, str(error), seen=seen)
-        unnamed = batch.status != "failed" and batch.failed > 0 and not batch.files
-        if not batch.ended or (unnamed and self._may_look_again(sent)):
+            missing = (
+                f"{error} It was sent at {sent.submission.at}: is the key of the same account and project as then?"
+            )
+        except TooLongError as error:
+            missing, sent.looks = f"{error}, too much for {len(hashes):,} requests: check the address.", PATIENCE
+        if missing and sent.batch is not None and sent.looks < PATIENCE:  # what is new is not known everywhere at once
             return False
-        hashes = self._hashes(sent.submission)
-        if not batch.full:
-            return await self._collect(sent, batch, hashes)
-        if sent.file is None:  # an earlier process sent it: its requests are planned anew
-            await self._end(sent, "too much", hashes)
+        if missing and not self._options.cancel:
+            self._set_aside(sent, missing)
+            return True
+        if missing:
+            self._watcher.warned(f"{missing} Batch {sent.name} is given up.")
+        if batch is not None and batch.ended:
+            self._draw_conclusions(sent, batch, collected, why, hashes)
+        await self._end(sent, batch.status if batch is not None else "gone")
+        return True
+
+    def _set_aside(self, sent: UnderWay, missing: str) -> None:
+        """Look no more for it in this process: answers that may come, and may be charged, are not bought anew."""
+        self._desk.under_way.remove(sent)
+        self._halt(
+            f"{missing} Nothing is sent again while answers of batch {sent.name} may come: repeat the command later. "
+            "If they are lost for good, the same command with --cancel gives it up."
+        )
+
+    def _missing(self, batch: Batch, hashes: Sequence[str], why: Mapping[str, NoReply]) -> str:
+        """What its files lack of what it counts as answered, in words; "" where there is nothing."""
+        there = sum(each in why or self._kept.state(each) is not None for each in hashes)
+        if there >= min(batch.completed, len(hashes)):
+            return ""
+        return (
+            f"The service counts {batch.completed:,} requests of batch {printable(batch.id)} as answered, and its "
+            f"files have lines for {there:,}; these are kept."
+        )
+
+    async def _shrink(self, sent: UnderWay, batch: Batch) -> bool:
+        """A batch failed for being too much: its file goes on smaller, or its requests are planned anew."""
+        if sent.file is None:  # an earlier process sent it
+            await self._end(sent, "too much")
             return True
         await self._desk.end(sent, "too much")
         if self._sends:
             self._too_much(sent.file, "; ".join(batch.problems))
         return False
-
-    async def _not_there(self, sent: UnderWay, said: str, *, seen: bool) -> bool:
-        """The service does not know it; one that was `seen` will be known everywhere in a while."""
-        submission = sent.submission
-        if self._options.cancel:
-            self._watcher.warned(f"{said} It is given up.")
-            await self._end(sent, "gone", self._hashes(submission))
-            return True
-        if not (seen and self._may_look_again(sent)):
-            self._set_aside(
-                sent,
-                f"{said} It was sent at {submission.at} with {submission.requests:,} requests: is the key of the same "
-                "account and project as then? Nothing is sent again while it may still answer; where it is lost for "
-                "good, the same command with --cancel gives it up.",
-            )
-        return False
-
-    async def _collect(self, sent: UnderWay, batch: Batch, hashes: Sequence[str]) -> bool:
-        """Take what it has answered; False where another look may show more."""
-        name, counted = printable(batch.id), min(batch.completed, len(hashes))
-        collected, why, lost = Collected(), dict[str, "NoReply"](), ""
-        try:
-            collected, why = await self._answers(sent, batch)
-            told_of = sum(each in why or self._kept.state(each) is not None for each in hashes)
-            if told_of < counted:
-                if self._may_look_again(sent):
-                    return False
-                lost = (
-                    f"The service counts {batch.completed:,} requests of batch {name} as answered, and its files have "
-                    f"lines for {told_of:,}. These are kept, and nothing is sent again while the others may come: "
-                    "repeat the command later; where they are lost for good, the same command with --cancel gives "
-                    "them up."
-                )
-        except TooLongError as error:
-            lost = (
-                f"{error}, too much for {len(hashes):,} requests, so nothing of batch {name} was read. Check the "
-                "address; the same command with --cancel gives the batch up."
-            )
-        except NoSuchBatchError as error:
-            if self._may_look_again(sent):
-                return False
-            self._halt(
-                f"{error} So the answers of batch {name} are gone; repeat the command to have its requests asked, and "
-                "paid, once more."
-            )
-            await self._end(sent, batch.status, hashes)
-            return True
-        if lost and not self._options.cancel:  # answers that may come, and may be charged, are not bought anew
-            self._set_aside(sent, lost)
-        else:
-            self._draw_conclusions(sent, batch, collected, why, hashes)
-            await self._end(sent, batch.status, hashes)
-        return True
 
     async def _answers(self, sent: UnderWay, batch: Batch) -> tuple[Collected, dict[str, NoReply]]:
         """Every line of the batch's files into the journal; of requests without a reply what there is instead.
@@ -359,17 +345,12 @@ class BatchExecutor(Clients):
             said = why.get(each, "the service has no line for it")
             if isinstance(said, str | Exception):  # otherwise it is asked otherwise from now on
                 reasons[str(said)] += 1
-                self._pending.miss(each, said)
+                self._pending.misses[each].append(said)
         for reason, count in reasons.most_common(3):
             self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
 
-    def _set_aside(self, sent: UnderWay, problem: str) -> None:
-        """Look no more for it in this process; it stays in the ledger."""
-        self._desk.under_way.remove(sent)
-        self._halt(problem)
-
-    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str]) -> None:
-        self._pending.end(hashes)
+    async def _end(self, sent: UnderWay, how: str) -> None:
+        self._pending.end(self._hashes(sent.submission))
         await self._desk.end(sent, how)
 
     def _hashes(self, submission: Submission) -> list[str]:
@@ -377,9 +358,3 @@ class BatchExecutor(Clients):
         rows = (row.entry for row in Table(table_path(self.settings.output, submission.tag)).rows())
         mine = (entry.request_hash for entry in rows if entry.model == submission.model)
         return list(islice(mine, submission.start, submission.stop))
-
-    @staticmethod
-    def _may_look_again(sent: UnderWay) -> bool:
-        """Whether a batch that has ended is worth another look before it is taken as it is."""
-        sent.looks += 1
-        return sent.looks < PATIENCE

@@ -3,7 +3,7 @@ and what is given up. Sends nothing."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -17,7 +17,6 @@ from attunebench.runner.pricing import KnownPrices
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.batches.requests import Row
-    from attunebench.errors import AttuneBenchError
     from attunebench.journal import RequestHash
     from attunebench.protocol.calls import Usage
     from attunebench.runner.budget import Budget, Ticket
@@ -100,8 +99,8 @@ class Pending:
         self._tickets: dict[str, Ticket | None] = {}
         """Of each request that is planned or under way, what covers it: None for one that an earlier process sent."""
         self._last: dict[tuple[int, str], tuple[Usage, float | None]] = {}
-        self._misses = Counter[str]()
-        self._given_up: dict[str, tuple[str, int]] = {}
+        self.misses: dict[str, list[str | Exception]] = defaultdict(list)
+        """Why batches have brought no answer to a request."""
 
     def add(self, hashes: Iterable[str]) -> None:
         """These are under way: an earlier process has sent them."""
@@ -113,7 +112,11 @@ class Pending:
 
     def given_up(self, hashed: RequestHash) -> tuple[str, int] | None:
         """Why a request is not asked any more, and how many batches brought no answer; None where it is."""
-        return next((self._given_up[each] for each in hashed.all if each in self._given_up), None)
+        for misses in (self.misses[each] for each in hashed.all if each in self.misses):
+            rejections = sum(isinstance(why, RejectedError) for why in misses)
+            if len(misses) >= MOST_BATCHES or rejections >= MOST_REJECTIONS:
+                return str(misses[-1]), len(misses)
+        return None
 
     def cover(self, asks: Sequence[tuple[Open, RequestHash]]) -> bool:
         """Whether all of these can be paid at worst, beside what is under way; then they are under way too."""
@@ -148,13 +151,6 @@ class Pending:
         for each in hashes:
             if (ticket := self._tickets.pop(each, None)) is not None:
                 self._budget.settle(ticket, None, maybe_billed=False)
-
-    def miss(self, request_hash: str, why: str | AttuneBenchError) -> None:
-        """A batch has brought no answer to it; it is given up when that was so too often."""
-        self._misses[request_hash] += 1
-        most = MOST_REJECTIONS if isinstance(why, RejectedError) else MOST_BATCHES
-        if self._misses[request_hash] >= most:
-            self._given_up[request_hash] = str(why), most
 
 
 def discount_of(provider: str, discount: float | None) -> float:

@@ -58,8 +58,6 @@ LAYOUTS: dict[str, Callable[[Lines], str]] = {
     "glued together": lambda lines: as_lines(lines).replace("}\n{", "}{"),
     "commas at the ends": lambda lines: as_lines(lines).replace("}\n", "},\n"),
     "carriage returns": lambda lines: as_lines(lines).replace("\n", "\r\n\r\n"),
-    "a list under a key": lambda lines: json.dumps({"object": "list", "data": lines}),
-    "by id": lambda lines: json.dumps({line["custom_id"]: {"response": line["response"]} for line in lines}, indent=1),
     "error NaN": with_each(error=float("nan")),
     'error "None"': with_each(error="None"),
     "error of nothing": with_each(error={}),

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from planned import CONVERSATIONS, PER_CONVERSATION, TURNS, Planning
 
 from attunebench import api
-from attunebench.batches.collecting import OTHER_REASONS
 from attunebench.batches.files import CollectSummary
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import Journal, claim
@@ -238,15 +237,6 @@ def test_a_huge_line_is_passed_over(
     monkeypatch.setattr("attunebench.batches.records.LONGEST", 100_000)
     collected = collect(tmp_path, [b"[" + b"1," * 500_000 + b"1]\n", openai_line(requests[0])]).collected
     assert (2, 1, 1) == (collected.lines, collected.unreadable, collected.kept)
-
-
-def test_reasons_that_differ_in_every_line_do_not_fill_the_memory(
-    requests: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("attunebench.batches.collecting._MOST_REASONS", 3)
-    lines = [openai_line(each, {"error": {"message": f"Busy {n}"}}, status=500) for n, each in enumerate(requests)]
-    later = collect(tmp_path, lines).collected.later
-    assert (4, CALLS, CALLS - 3) == (len(later), later.total(), later[OTHER_REASONS])
 
 
 def test_a_damaged_row_costs_its_own_answer_alone(requests: list[dict[str, Any]], tmp_path: Path) -> None:

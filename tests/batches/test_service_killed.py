@@ -113,7 +113,7 @@ def test_a_batch_that_is_not_known_later_is_not_sent_again(data: Path, tmp_path:
     """The first process ends while it is in progress; the service knows it not the second time, and the third."""
     with BatchServer(course=lambda _: ["in_progress"] * 2 + ["completed"]) as server:
         settings = settings_at(server.url, tmp_path / "results")
-        for status, says in ((401, "comes back to it"), (404, "--cancel gives it up")):
+        for status, says in ((401, "comes back to it"), (404, "with --cancel")):
             server.before = lambda asked, s=status: Status(s, {}) if asked.path == "/v1/batches/batch_1" else None  # type: ignore[misc]
             with pytest.raises(ConfigurationError, match=says):
                 run_by_batches(data, settings)

@@ -216,7 +216,7 @@ def test_lines_that_answer_nothing_are_not_counted_as_answers(data: Path, tmp_pa
 
         server.before = otherwise
         settings = settings_at(server.url, tmp_path / "results")
-        with pytest.raises(ConfigurationError, match=r"lines for 1.* nothing is sent again"):
+        with pytest.raises(ConfigurationError, match=r"lines for 1.* Nothing is sent again"):
             run_by_batches(data, settings)
         assert 1 == len(server.made)
         run_by_batches(data, settings, cancel=True)
@@ -281,13 +281,17 @@ def test_a_batch_that_ended_before_it_could_be_cancelled_is_collected(data: Path
     assert (1, 0) == (run.summary.written, run.summary.unreached)
 
 
-def test_answers_that_are_gone_stop_the_run_before_they_are_paid_again(data: Path, tmp_path: Path) -> None:
+def test_answers_that_are_gone_stop_the_run_until_they_are_given_up(data: Path, tmp_path: Path) -> None:
     with BatchServer() as server:
         gone = Status(404, {"error": {"message": "No such File object"}})
         server.before = lambda asked: gone if asked.path.endswith("/content") else None
-        with pytest.raises(ConfigurationError, match="paid, once more"):
-            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
+        settings = settings_at(server.url, tmp_path / "results")
+        with pytest.raises(ConfigurationError, match=r"batch_1 .*--cancel"):
+            run_by_batches(data, settings)
+        run_by_batches(data, settings, cancel=True)
         assert 1 == len(server.made)
+        server.before = lambda _: None
+        assert 1 == run_by_batches(data, settings).summary.written
 
 
 def test_a_full_queue_is_met_with_smaller_batches_one_after_the_other(larger: Path, tmp_path: Path) -> None:
