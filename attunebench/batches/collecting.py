@@ -71,8 +71,6 @@ class Collected:
     damaged: Counter[str] = field(default_factory=Counter)
     talks: set[tuple[str, str]] = field(default_factory=set)
     """(tag, conversation) of each line that answers a request."""
-    mended: set[str] = field(default_factory=set)
-    """Conversations in which a reply took the place of an error."""
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
     unpriced: int = 0
@@ -110,13 +108,18 @@ class Tables:
             raise DataError(table)
         return table
 
+    def find(self, custom_id: str) -> Row | None:
+        """The row of a request; None for one of no plan of this folder. Raises DataError where that cannot be told."""
+        tag = tag_of(custom_id)
+        table = self.of(tag) if tag is not None else None
+        return table.find(custom_id) if table is not None else None
+
 
 class Collector:
     """Takes the lines of one file after the other, and writes their replies in groups.
 
-    `cost_of`: what a reply has cost in USD, None where it is unknown. `sent_at`: ISO 8601, when the requests left; the
-    time of their plan where nothing is given. `endpoint`: who was asked, with the key that no line may repeat. Its
-    methods raise DataError where the journal cannot be written.
+    `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: who was asked, with the key that no
+    line may repeat. Its methods raise DataError where the journal cannot be written.
 
     After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what there is instead.
     """
@@ -126,8 +129,6 @@ class Collector:
         tables: Tables,
         journal: Journal,
         cost_of: Callable[[Row, Reply], float | None],
-        *,
-        sent_at: str = "",
         endpoint: Endpoint | None = None,
     ) -> None:
         self.unanswered: dict[str, NoReply] = {}
@@ -135,10 +136,9 @@ class Collector:
         self._tables = tables
         self._journal = journal
         self._cost_of = cost_of
-        self._sent_at = sent_at
         self._endpoint = endpoint
         self._entries: dict[str, Entry] = {}
-        self._without: dict[str, tuple[Row, str, NoReply]] = {}
+        self._without: dict[str, tuple[Row, NoReply]] = {}
         self._places: set[Place] = set()
 
     async def take(self, lines: Iterable[bytes]) -> Collected:
@@ -164,8 +164,8 @@ class Collector:
         collected.known = len(self._without) - len(left)
         taken = {place: journal.constraints_taken(*place) for place in self._places}
         rejected: dict[Place, set[str]] = {place: set() for place in self._places}
-        alike = Counter(str(why.error) for _, _, why in left.values() if isinstance(why, Rejection))
-        for key, (row, sent_at, why) in left.items():
+        alike = Counter(str(why.error) for _, why in left.values() if isinstance(why, Rejection))
+        for key, (row, why) in left.items():
             if isinstance(why, Rejection):
                 why = _settled(why, taken[row.place], alone=alike[str(why.error)] == 1)
             self.unanswered[key] = why
@@ -176,7 +176,7 @@ class Collector:
                 journal.learn(*place_of_request(row.place, key), {**why.as_memory(), **ceiling})
                 continue
             if isinstance(why, ItemError):
-                self._entries[key] = replace(row.entry, sent_at=sent_at, error=str(why), error_outcome=why.outcome)
+                self._entries[key] = replace(row.entry, error=str(why), error_outcome=why.outcome)
                 reasons = collected.final
             else:
                 again = isinstance(why, TransientError | RejectedError)
@@ -194,51 +194,47 @@ class Collector:
     def _take_line(self, line: Line) -> None:
         collected = self._collected
         try:
-            tag = tag_of(line.custom_id)
-            table = self._tables.of(tag) if tag is not None else None
-            row = table.find(line.custom_id) if table is not None else None
+            row = self._tables.find(line.custom_id)
         except DataError as error:
             collected.damaged[str(error)] += 1
             return
         if line.asks:
             collected.asking += 1
-        elif table is None or row is None:
+        elif row is None:
             collected.foreign += 1
         else:
-            collected.talks.add((table.head.tag, row.entry.conversation_id))
+            collected.talks.add((tag_of(line.custom_id) or "", row.entry.conversation_id))
             self._places.add(row.place)
-            self._take_answer(line, row, self._sent_at or table.head.created)
+            self._take_answer(line, row)
 
-    def _take_answer(self, line: Line, row: Row, sent_at: str) -> None:
+    def _take_answer(self, line: Line, row: Row) -> None:
         collected, key = self._collected, row.entry.request_hash
         state = "reply" if key in self._entries else self._journal.state(key)
         provider, address, model = row.place
         endpoint = self._endpoint or Endpoint(provider, model, address or "its address", SecretStr(NO_KEY), "none")
         outcome = outcome_of_line(line, row, endpoint) if state != "reply" else None
         if isinstance(outcome, NoReply) and state is None:
-            this = (row, sent_at, outcome)
+            this = (row, outcome)
             self._without[key] = min(self._without.get(key, this), this, key=_rank)
         elif outcome is None or isinstance(outcome, NoReply):
             collected.known += 1
         else:
-            if state == "error":
-                collected.replaced += 1
-                collected.mended.add(row.entry.conversation_id)
             cost = self._cost_of(row, outcome)
             collected.kept += 1
+            collected.replaced += state == "error"
             collected.usage += outcome.usage
             collected.cost += cost or 0.0
             collected.unpriced += cost is None
-            self._entries[key] = replace(row.entry, sent_at=sent_at, reply=replace(outcome, cost=cost))
+            self._entries[key] = replace(row.entry, reply=replace(outcome, cost=cost))
 
     async def _flush(self) -> None:
         entries, self._entries = self._entries, {}
         await asyncio.gather(*map(self._journal.keep, entries.values()))
 
 
-def _rank(unanswered: tuple[Row, str, NoReply]) -> list[bool]:
+def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
     """Which of several lines without a reply to one request counts: the first in this order."""
-    return [not isinstance(unanswered[2], kind) for kind in (ItemError, Terms, Rejection)]
+    return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, Rejection)]
 
 
 def _settled(rejection: Rejection, taken: Collection[str], *, alone: bool) -> Terms | AttuneBenchError:

@@ -307,7 +307,7 @@ class BatchExecutor(Clients):
         """
         folder, model = self.settings.output, sent.submission.model
         endpoint = replace(self._desk.service(model).endpoint, model=model)
-        collector = Collector(Tables(folder), self._kept, self._pending.cost, sent_at=batch.when, endpoint=endpoint)
+        collector = Collector(Tables(folder), self._kept, self._pending.cost, endpoint)
         try:
             with tempfile.TemporaryFile(dir=folder, prefix=".attunebench-") as file:
                 await self._desk.fetch(sent, batch, file)

@@ -341,7 +341,7 @@ def _write_results(
     left.waiting = executor.waiting
     if left.requests or left.waiting:
         summary.left.append(left)
-    if collected.mended or collected.known:
+    if collected.replaced or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
         summary.written += _run(RequestFiles(settings), settings, book, talks, head.again).written

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ class Pending:
         """Why batches have brought no answer to a request."""
 
     def add(self, hashes: Iterable[str]) -> None:
-        """These are under way: an earlier process has sent them."""
+        """An earlier process has sent these."""
         self._tickets.update(dict.fromkeys(hashes))
 
     def has(self, hashed: RequestHash) -> bool:
@@ -159,18 +159,10 @@ def discount_of(provider: str, discount: float | None) -> float:
 
 
 def batch_prices(live: KnownPrices, provider: str, discount: float | None) -> KnownPrices:
-    """What batches cost where live calls cost that; `discount` from 0 to 1, None for what is known of the provider."""
+    """What batches cost where live calls cost that; `discount` as in `discount_of`."""
     share = discount_of(provider, discount)
-    left = 1.0 - share
     prices = [
-        each
-        and replace(
-            each,
-            prompt=each.prompt * left,
-            completion=each.completion * left,
-            cached=None if each.cached is None else each.cached * left,
-            request=each.request * left,
-        )
+        each and replace(each, **{name: price * (1.0 - share) for name, price in asdict(each).items() if price})
         for each in live.prices
     ]
     source = f"{live.source}, {share:.0%} less for batches" if share and live.source else live.source

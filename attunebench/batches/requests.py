@@ -72,7 +72,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request: its journal entry, of which nothing has come back, and the terms on which it was put."""
+    """One request: its journal entry, of which nothing has come back and which left when it was planned, and the terms
+    on which it was put."""
 
     custom_id: str
     entry: Entry
@@ -89,9 +90,9 @@ class Row:
         return {"custom_id": self.custom_id, **entry, **put}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Row:
+    def from_json(cls, data: Mapping[str, Any], planned: str = "") -> Row:
         """The row of which a table says this. Raises ValueError, KeyError and TypeError for what is none."""
-        entry = _ENTRY.validate_python({**_NOTHING_BACK, **data})
+        entry = _ENTRY.validate_python({**_NOTHING_BACK, "sent_at": planned, **data})
         memory, ceiling = {"given_up": data["given_up"]}, data.get("ceiling")
         terms = replace(first_terms(entry.provider, data["structured"], memory), ceiling=ceiling, recalled=False)
         return cls(str(data["custom_id"]), entry, terms)
@@ -152,12 +153,15 @@ class Table:
         """The row of an id, None where there is none. Raises DataError for a damaged one."""
         found = CUSTOM_ID.fullmatch(custom_id)
         number = int(found[2]) if found else 0
-        row = self._read(number, Row.from_json) if 1 <= number <= len(self) else None
+        row = self._row(number) if 1 <= number <= len(self) else None
         return row if row is not None and row.custom_id == custom_id else None
 
     def rows(self) -> Iterator[Row]:
         """All rows in order. Raises DataError at a damaged one."""
-        return (self._read(number, Row.from_json) for number in range(1, len(self) + 1))
+        return map(self._row, range(1, len(self) + 1))
+
+    def _row(self, number: int) -> Row:
+        return self._read(number, lambda data: Row.from_json(data, self.head.created))
 
     def _read(self, number: int, meaning: Callable[[Any], T]) -> T:
         try:

@@ -11,7 +11,6 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openai import APIStatusError, Omit, omit
@@ -72,11 +71,6 @@ class Batch:
     @property
     def ended(self) -> bool:
         return self.status in ("completed", "expired", "cancelled", "failed")
-
-    @property
-    def when(self) -> str:
-        """ISO 8601 of its making; the epoch's where the service does not say it."""
-        return datetime.fromtimestamp(self.created or 0, timezone.utc).isoformat(timespec="seconds")
 
 
 def read_batch(body: Any) -> Batch:
