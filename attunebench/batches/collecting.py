@@ -22,7 +22,7 @@ from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
 from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_line, tag_of
 from attunebench.batches.records import records
-from attunebench.batches.requests import Place, Row, Table, place_of_request, table_path
+from attunebench.batches.requests import Place, Row, Table, table_path
 from attunebench.errors import (
     AttuneBenchError,
     ConfigurationError,
@@ -173,7 +173,7 @@ class Collector:
                 collected.adapted += 1
                 rejected[row.place] |= why.given_up
                 ceiling = {} if why.ceiling is None else {"ceiling": why.ceiling}
-                journal.learn(*place_of_request(row.place, key), {**why.as_memory(), **ceiling})
+                journal.learn(*row.own_place, {**why.as_memory(), **ceiling})
                 continue
             if isinstance(why, ItemError):
                 self._entries[key] = replace(row.entry, error=str(why), error_outcome=why.outcome)

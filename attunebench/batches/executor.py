@@ -75,8 +75,8 @@ class BatchExecutor(Clients):
         self._stop: Stop = ""
         self._problem = ""
         """Why nothing more is sent, raised when the rest is in."""
-        self._finished: dict[tuple[str, ...], tuple[object, ...]] = {}
-        """Job → what was settled of it when it was written last."""
+        self._written: dict[tuple[str, ...], tuple[object, ...]] = {}
+        """Job → what there was of it when it was written last."""
 
     @property
     def notes(self) -> list[str]:
@@ -113,23 +113,20 @@ class BatchExecutor(Clients):
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
-        interrupted = False
 
         def interrupt() -> None:
-            nonlocal interrupted
-            interrupted = True
             work.cancel()  # whatever was sent is in the ledger
 
-        with on_interruption(interrupt) if self._interruptible else nullcontext():
-            try:
+        try:
+            with on_interruption(interrupt) if self._interruptible else nullcontext():
                 return await work
-            except asyncio.CancelledError:
-                if not interrupted:
-                    raise
-                return "interrupted"
-            finally:
-                taken = run.budget.model.replies + run.budget.judges.replies
-                run.budget.replayed = max(0, run.summary.calls + run.summary.reasks - taken)
+        except asyncio.CancelledError:
+            if not self._interruptible:
+                raise
+            return "interrupted"
+        finally:
+            taken = run.budget.model.replies + run.budget.judges.replies
+            run.budget.replayed = max(0, run.summary.calls + run.summary.reasks - taken)
 
     async def _until_stopped(self) -> Stop:
         desk = self._desk
@@ -198,10 +195,10 @@ class BatchExecutor(Clients):
                 job.owe(asked, given_up[0])
             else:
                 job.fail(*given_up)
-        settled = (job.failed, *sorted(job.owed), *sorted((name, each.reasks) for name, each in job.records.items()))
+        there = (job.failed, len(job.owed), len(job.records), sum(each.reasks for each in job.records.values()))
         news = job.failed is not None or (job.answered and run.work.is_news(job))
-        if news and settled != self._finished.get(job.key):
-            self._finished[job.key] = settled
+        if news and there != self._written.get(job.key):
+            self._written[job.key] = there
             await run.finish(job)
         else:
             run.count(job)

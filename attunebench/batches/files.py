@@ -64,9 +64,9 @@ class PlanSummary:
     """What a plan came to. `complete` counts (conversation, mode) pairs that had their result, `written` the results
     that the journal had all answers for; `waiting` judges' calls have no draft yet.
 
-    `asked_before` counts requests that earlier plans hold and that are not answered yet, by plan (tag, when it was
-    made): they are in this plan too, or left out if that was asked for (`left_out`). `older` are request files of an
-    earlier plan that lie beside those of this one.
+    `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too, or
+    `left_out`. `older`: request files of an earlier plan that lie beside those of this one. `problems`: tables of
+    earlier plans that are damaged. `notes`: what the results folder has decided where the settings leave it open.
     """
 
     planned: Plan
@@ -77,9 +77,7 @@ class PlanSummary:
     asked_before: Counter[tuple[str, str]] = field(default_factory=Counter)
     older: Sequence[Path] = ()
     problems: list[str] = field(default_factory=list)
-    """Tables of earlier plans that are damaged, in words."""
     notes: Sequence[str] = ()
-    """What the results folder has decided where the settings leave something open, in sentences."""
 
 
 @dataclass(slots=True)
@@ -98,7 +96,7 @@ class CollectSummary:
     """What response files came to, together (`collected`) and one by one. `written` and `complete` count results as in
     `PlanSummary`; `changed` and `gone` are conversations with answers that were kept though they are asked otherwise
     now, or are not among the conversations any more. `problems` say what could not be done with the answers.
-    """
+    `conversations`: where those of the last plan are."""
 
     files: dict[Path, Collected] = field(default_factory=dict)
     collected: Collected = field(default_factory=Collected)
@@ -109,7 +107,6 @@ class CollectSummary:
     gone: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     conversations: Path | None = None
-    """Where the conversations of the last plan are."""
 
     @property
     def done(self) -> bool:
@@ -173,12 +170,8 @@ def plan_requests(
     limits: Limits = SERVICE,
     new_only: bool = False,
 ) -> PlanSummary:
-    """Write what a run with these settings would ask now into `target` and files beside it, and results of what the
-    journal of `settings.output` has all answers for.
-
-    With `new_only` requests that an earlier plan holds are left out. Raises UsageError, ConfigurationError (an address
-    that is none) and DataError (results of other settings, files that cannot be written, a run at work).
-    """
+    """See `attunebench.api.plan`. DataError is raised for results of other settings, files that cannot be written, and
+    a run at work."""
     check_judges(settings)
     if not target.name:
         raise UsageError("-o names no file for the requests; give it one, such as requests.jsonl.")
@@ -220,8 +213,8 @@ def _run(
 
 
 def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
-    """Requests in earlier tables of which the journal knows nothing: hash → the plan and its time. A table that is
-    damaged is a problem and no reason not to plan: that is the remedy."""
+    """Requests in earlier tables of which the journal knows nothing: hash → the plan and its time. Planning anew is the
+    remedy for a table that is damaged."""
     assert run.journal is not None
     found = {}
     for tag in table_tags(run.settings.output):
@@ -249,26 +242,20 @@ def collect_responses(
     conversations: Path | None = None,
     codebook: Path | None = None,
 ) -> CollectSummary:
-    """Keep the answers in response files, then write the results that they complete.
-
-    Files and folders of them may be given in any order and again; `Path("-")` is stdin. `conversations` and `codebook`
-    are those of the plans where nothing is given. Raises UsageError (no plan in the folder) and DataError (a file that
-    cannot be read, a journal that cannot be used); whatever comes after the answers are safe is told in `problems`.
-    """
+    """See `attunebench.api.collect`; `Path("-")` is stdin."""
     if not table_tags(results):
         raise UsageError(f"{results} holds no plan whose requests could be answered; name the folder with --results.")
     summary, tables = CollectSummary(), Tables(results)
     eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
-    # Plans of the same run count as one: the newest head, and all tags.
     heads = [table.head for tag in summary.collected.tags if (table := tables.of(tag)) is not None]
-    runs: dict[str, list[Head]] = {}
+    plans: dict[str, list[Head]] = {}
     for head in sorted(heads, key=lambda head: (head.created, head.tag)):
-        same = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
-        runs.setdefault(same, []).append(head)
-    for plans in sorted(runs.values(), key=lambda plans: (plans[0].created, plans[0].tag)):
+        run = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
+        plans.setdefault(run, []).append(head)
+    for each in plans.values():
         with _noting(summary.problems):
-            _write_results(plans, results, summary, conversations, codebook)
+            _write_results(each, results, summary, conversations, codebook)
     summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 

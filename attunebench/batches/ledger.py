@@ -17,8 +17,6 @@ from pydantic import TypeAdapter
 
 from attunebench.errors import DataError
 
-LEDGER = "_batches.jsonl"
-
 
 @dataclass(frozen=True, slots=True)
 class Submission:
@@ -55,16 +53,13 @@ _SUBMISSION: TypeAdapter[Submission] = TypeAdapter(Submission)
 
 
 class Ledger:
-    """The ledger of a results folder."""
+    """The ledger of a results folder. Raises DataError where it cannot be read or written."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / LEDGER
+        self.path = folder / "_batches.jsonl"
 
     def open_for(self, provider: str, model: str, modes: tuple[str, ...]) -> list[Submission]:
-        """What may still be under way of earlier runs of this model in any of these modes, in the order it was sent.
-
-        Raises DataError for a ledger that cannot be read.
-        """
+        """What may still be under way of earlier runs of this model in any of these modes, in the order it was sent."""
         found: dict[str, Submission] = {}
         line = b""
         try:
@@ -72,26 +67,25 @@ class Ledger:
             lines = self.path.read_bytes().split(b"\n")[:-1] if self.path.exists() else []
             for line in lines:
                 data = json.loads(line)
-                step = data.pop("step")
-                if step == "submitting":
+                if data["step"] == "submitting":
                     submission = _SUBMISSION.validate_python(data)
                     found[submission.mark] = submission
-                elif step == "submitted":
+                elif data["step"] == "submitted":
                     found[data["mark"]] = replace(found[data["mark"]], batch=str(data["batch"]))
                 else:
                     found.pop(data["mark"], None)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"Line {lines.index(line) + 1} of {self.path} cannot be read; it says which batches are under way, and "
-                "without it they could be paid twice. Mend that line, or take the file from a backup."
+                "without it they could be paid twice. Repair that line, or take the file from a backup."
             ) from error
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
         return [each for each in mine if set(each.modes) & set(modes)]
 
     def submitting(self, submission: Submission) -> None:
-        """It is about to be sent. Raises DataError where that cannot be written."""
+        """It is about to be sent."""
         self._add({"step": "submitting", **asdict(submission)})
 
     def submitted(self, submission: Submission) -> None:
@@ -106,9 +100,7 @@ class Ledger:
         try:
             with self.path.open("a+b") as file:
                 file.seek(0)
-                content = file.read()
-                if not content.endswith(b"\n"):
-                    file.truncate(content.rfind(b"\n") + 1)
+                file.truncate(file.read().rfind(b"\n") + 1)
                 file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())

@@ -34,7 +34,7 @@ from attunebench.journal import Entry
 from attunebench.runner.exchange import entry_of
 
 if TYPE_CHECKING:
-    from attunebench.journal import Hasher, RequestHash
+    from attunebench.journal import RequestHash
     from attunebench.runner.job import Open
     from attunebench.runner.run import Run
 
@@ -82,6 +82,11 @@ class Row:
     @property
     def place(self) -> Place:
         return (self.entry.provider, self.entry.base_url, self.entry.model)
+
+    @property
+    def own_place(self) -> Place:
+        """Where the journal has the terms of this request: no model is called by a hash."""
+        return (self.entry.provider, self.entry.base_url, self.entry.request_hash)
 
     def as_json(self) -> dict[str, Any]:
         """What a table says of it."""
@@ -176,11 +181,6 @@ class Table:
         )
 
 
-def place_of_request(place: Place, request_hash: str) -> Place:
-    """Where the journal has the terms of one request: no model is called by a hash."""
-    return (place[0], place[1], request_hash)
-
-
 def table_path(folder: Path, tag: str) -> Path:
     """Where the table of the plan with this tag is."""
     return folder / f"_batch.{tag}.jsonl"
@@ -238,7 +238,7 @@ class Plan:
         assert hasher is not None, "its replies are kept"
         custom_id, model = f"attune-{self.tag}-{self.requests + 1:06d}", hasher.model
         entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
-        terms = self._terms(hasher, hashed.request)
+        row = self._with_terms(Row(custom_id, entry, Terms()))
         request = Request(
             call=asked.call,
             messages=asked.ask.messages,
@@ -248,7 +248,7 @@ class Plan:
             timeout=self._run.settings.call_timeout,
             reask=asked.ask.number,
         )
-        body = {"model": model, **terms.body(request)}
+        body = {"model": model, **row.terms.body(request)}
         line = encoded({"custom_id": custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
             raise DataError(
@@ -260,20 +260,20 @@ class Plan:
         if self._rows is None:
             self._rows = self._table.enter_context(atomic_write(table_path(self._run.settings.output, self.tag)))
             self._rows.write(_json_line(asdict(self._head())))
-        self._rows.write(_json_line(Row(custom_id, entry, terms).as_json()))
+        self._rows.write(_json_line(row.as_json()))
         stream.write(line)
         file.lines += 1
         file.bytes += len(line)
 
-    def _terms(self, hasher: Hasher, request_hash: str) -> Terms:
+    def _with_terms(self, row: Row) -> Row:
         """How a request is put: by what is known of the server, and what the request itself was rejected for."""
-        place, journal = (hasher.provider, hasher.base_url, hasher.model), self._run.journal
+        journal = self._run.journal
         assert journal is not None, "its replies are kept"
-        terms = first_terms(hasher.provider, self._run.settings.structured, journal.terms(*place))
-        own = journal.terms(*place_of_request(place, request_hash))
+        own = journal.terms(*row.own_place)
+        terms = first_terms(row.entry.provider, self._run.settings.structured, journal.terms(*row.place))
         given_up = terms.given_up | Terms.from_memory(own, terms.structured, terms.limit_name).given_up
         # A file's answers come in files, whatever the server wants of live requests.
-        return replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling"))
+        return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 
     def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
         number = len(self.files) + 1
