@@ -116,7 +116,7 @@ class Tables:
 
 
 class Collector:
-    """Takes the lines of one file after the other, and writes their replies in groups.
+    """Takes the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
 
     `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: who was asked, with the key that no
     line may repeat. Its methods raise DataError where the journal cannot be written.
@@ -131,8 +131,8 @@ class Collector:
         cost_of: Callable[[Row, Reply], float | None],
         endpoint: Endpoint | None = None,
     ) -> None:
+        self.collected = Collected()
         self.unanswered: dict[str, NoReply] = {}
-        self._collected = Collected()
         self._tables = tables
         self._journal = journal
         self._cost_of = cost_of
@@ -142,26 +142,27 @@ class Collector:
         self._places: set[Place] = set()
 
     async def take(self, lines: Iterable[bytes]) -> Collected:
-        """Keep the replies in these lines, which are in the journal when this returns, and count the lines."""
-        self._collected = collected = Collected()
+        """Keep the replies in these lines, which are in the journal when this returns; what they came to."""
+        counted = Collected()
         for content in records(lines):
-            collected.lines += 1
+            counted.lines += 1
             if (line := read_line(content)) is not None:
-                self._take_line(line)
+                self._take_line(line, counted)
             else:
-                collected.unreadable += 1
-                collected.pages += looks_like_html(content)
+                counted.unreadable += 1
+                counted.pages += looks_like_html(content)
             if len(self._entries) >= _AT_ONCE:
                 await self._flush()
         await self._flush()
-        return collected
+        self.collected.add(counted)
+        return counted
 
-    async def finish(self) -> Collected:
+    async def finish(self) -> None:
         """After the last line: keep the errors for which no line had a reply, settle whose fault rejections are, and
         keep what was learned of servers."""
-        journal, collected = self._journal, Collected()
+        journal, collected = self._journal, self.collected
         left = {key: each for key, each in self._without.items() if journal.state(key) is None}
-        collected.known = len(self._without) - len(left)
+        collected.known += len(self._without) - len(left)
         taken = {place: journal.constraints_taken(*place) for place in self._places}
         rejected: dict[Place, set[str]] = {place: set() for place in self._places}
         alike = Counter(str(why.error) for _, why in left.values() if isinstance(why, Rejection))
@@ -189,26 +190,24 @@ class Collector:
             if given_up != known:
                 journal.learn(*place, {"given_up": sorted(given_up)} if given_up else {})
         await journal.flush()  # the next round asks by it
-        return collected
 
-    def _take_line(self, line: Line) -> None:
-        collected = self._collected
+    def _take_line(self, line: Line, counted: Collected) -> None:
         try:
             row = self._tables.find(line.custom_id)
         except DataError as error:
-            collected.damaged[str(error)] += 1
+            counted.damaged[str(error)] += 1
             return
         if line.asks:
-            collected.asking += 1
+            counted.asking += 1
         elif row is None:
-            collected.foreign += 1
+            counted.foreign += 1
         else:
-            collected.talks.add((tag_of(line.custom_id) or "", row.entry.conversation_id))
+            counted.talks.add((tag_of(line.custom_id) or "", row.entry.conversation_id))
             self._places.add(row.place)
-            self._take_answer(line, row)
+            self._take_answer(line, row, counted)
 
-    def _take_answer(self, line: Line, row: Row) -> None:
-        collected, key = self._collected, row.entry.request_hash
+    def _take_answer(self, line: Line, row: Row, counted: Collected) -> None:
+        key = row.entry.request_hash
         state = "reply" if key in self._entries else self._journal.state(key)
         provider, address, model = row.place
         endpoint = self._endpoint or Endpoint(provider, model, address or "its address", SecretStr(NO_KEY), "none")
@@ -217,14 +216,14 @@ class Collector:
             this = (row, outcome)
             self._without[key] = min(self._without.get(key, this), this, key=_rank)
         elif outcome is None or isinstance(outcome, NoReply):
-            collected.known += 1
+            counted.known += 1
         else:
             cost = self._cost_of(row, outcome)
-            collected.kept += 1
-            collected.replaced += state == "error"
-            collected.usage += outcome.usage
-            collected.cost += cost or 0.0
-            collected.unpriced += cost is None
+            counted.kept += 1
+            counted.replaced += state == "error"
+            counted.usage += outcome.usage
+            counted.cost += cost or 0.0
+            counted.unpriced += cost is None
             self._entries[key] = replace(row.entry, reply=replace(outcome, cost=cost))
 
     async def _flush(self) -> None:

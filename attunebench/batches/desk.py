@@ -6,12 +6,12 @@ is looked for at the service before anything like it is sent again. Knows no cal
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from attunebench.batches.ledger import Ledger, Submission
@@ -114,7 +114,7 @@ class Desk:
         self._options = options
         self._watcher = watcher
         self._sleep = sleep
-        self._numbers = Counter[str]()
+        self._numbers = count(1)
         self._lost = 0
 
     @property
@@ -134,17 +134,17 @@ class Desk:
         Raises RefusedError (TooMuchError among them), after which there is none either.
         """
         service = self.service(file.model)
-        self._numbers[file.tag] += 1
-        mark = f"{file.tag}.{self._numbers[file.tag]}"
+        number = next(self._numbers)
 
         async def upload() -> str:
             with file.path.open("rb") as content:
-                return await service.upload(content, f"attunebench-{mark}.jsonl", file.bytes)
+                return await service.upload(content, f"attunebench-{file.tag}.{number}.jsonl", file.bytes)
 
-        sent = self._begin(file, await self._patiently(upload))
+        sent = self._begin(file, number, await self._patiently(upload))
+        mark = sent.submission.mark
         try:
-            made = partial(service.create, sent.submission.file, mark)
-            self._identify(sent, await self._patiently(made, only=UNBILLED))
+            made = await self._patiently(partial(service.create, sent.submission.file, mark), only=UNBILLED)
+            self._identify(sent, made)
         except RefusedError:
             await self.end(sent, "refused")
             raise
@@ -230,12 +230,12 @@ class Desk:
             ) from error
         return [each for each in batches if each.mark == mark or each.input_file == file]
 
-    def _begin(self, file: RequestFile, uploaded: str) -> UnderWay:
+    def _begin(self, file: RequestFile, number: int, uploaded: str) -> UnderWay:
         """It is on the disk before it is sent."""
         endpoint = self.service(file.model).endpoint
         submission = Submission(
             tag=file.tag,
-            part=self._numbers[file.tag],
+            part=number,
             model=file.model,
             start=file.start,
             stop=file.start + file.lines,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, nullcontext
 from dataclasses import replace
 from itertools import groupby, islice
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
-from attunebench.batches.collecting import Collected, Collector, Tables
+from attunebench.batches.collecting import Collector, Tables
 from attunebench.batches.desk import Desk, OutageError, Sleep, TooLongError
 from attunebench.batches.ledger import Ledger
 from attunebench.batches.pending import SMALLEST, Pending, Queue, batch_prices
@@ -31,7 +31,6 @@ from attunebench.runner.clients import Clients
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.batches.collecting import NoReply
     from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
     from attunebench.batches.ledger import Submission
     from attunebench.batches.requests import RequestFile
@@ -236,8 +235,7 @@ class BatchExecutor(Clients):
 
     async def _look(self, sent: UnderWay) -> bool:
         """Whether it has ended, so that there may be more to ask."""
-        batch, hashes, collected = sent.batch, list[str](), Collected()
-        why, missing = dict[str, "NoReply"](), ""
+        batch, collector, hashes, missing = sent.batch, self._collector(sent), list[str](), ""
         sent.looks += 1
         try:
             batch = await self._desk.look(sent)
@@ -249,8 +247,8 @@ class BatchExecutor(Clients):
             if batch.failed and not batch.files and batch.status != "failed" and sent.looks < PATIENCE:
                 return False
             hashes = self._hashes(sent.submission)
-            collected, why = await self._answers(sent, batch)
-            missing = self._missing(batch, hashes, why)
+            await self._collect(sent, batch, collector)
+            missing = self._missing(batch, hashes, collector)
         except NoSuchBatchError as error:
             missing = (
                 f"{error} It was sent at {sent.submission.at}: is the key of the same account and project as then?"
@@ -265,7 +263,7 @@ class BatchExecutor(Clients):
         if missing:
             self._watcher.warned(f"{missing} Batch {sent.name} is given up.")
         if batch is not None and batch.ended:
-            self._draw_conclusions(sent, batch, collected, why, hashes)
+            self._draw_conclusions(sent, batch, collector, hashes)
         await self._end(sent, batch.status if batch is not None else "gone")
         return True
 
@@ -277,9 +275,9 @@ class BatchExecutor(Clients):
             "If they are lost for good, the same command with --cancel gives it up."
         )
 
-    def _missing(self, batch: Batch, hashes: Sequence[str], why: Mapping[str, NoReply]) -> str:
+    def _missing(self, batch: Batch, hashes: Sequence[str], collector: Collector) -> str:
         """What its files lack of what it counts as answered, in words; "" where there is nothing."""
-        there = sum(each in why or self._kept.state(each) is not None for each in hashes)
+        there = sum(each in collector.unanswered or self._kept.state(each) is not None for each in hashes)
         if there >= min(batch.completed, len(hashes)):
             return ""
         return (
@@ -297,30 +295,27 @@ class BatchExecutor(Clients):
             self._too_much(sent.file, "; ".join(batch.problems))
         return False
 
-    async def _answers(self, sent: UnderWay, batch: Batch) -> tuple[Collected, dict[str, NoReply]]:
-        """Every line of the batch's files into the journal; of requests without a reply what there is instead.
-
-        Raises NoSuchBatchError, TooLongError, and DataError where there is no room for the files.
-        """
-        folder, model = self.settings.output, sent.submission.model
+    def _collector(self, sent: UnderWay) -> Collector:
+        model = sent.submission.model
         endpoint = replace(self._desk.service(model).endpoint, model=model)
-        collector = Collector(Tables(folder), self._kept, self._pending.cost, endpoint)
+        return Collector(Tables(self.settings.output), self._kept, self._pending.cost, endpoint)
+
+    async def _collect(self, sent: UnderWay, batch: Batch, collector: Collector) -> None:
+        """Every line of the batch's files into the journal. Raises NoSuchBatchError, TooLongError, and DataError where
+        there is no room for the files."""
         try:
-            with tempfile.TemporaryFile(dir=folder, prefix=".attunebench-") as file:
+            with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
                 await self._desk.fetch(sent, batch, file)
                 file.seek(0)
-                collected = await collector.take(lines_of(file))
+                await collector.take(lines_of(file))
         except OSError as error:  # also from closing it, where the disk has filled up
             raise DataError(
                 f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make "
                 "room and repeat the command: the service keeps them, and nothing is paid twice."
             ) from error
-        collected.add(await collector.finish())
-        return collected, collector.unanswered
+        await collector.finish()
 
-    def _draw_conclusions(
-        self, sent: UnderWay, batch: Batch, collected: Collected, why: Mapping[str, NoReply], hashes: Sequence[str]
-    ) -> None:
+    def _draw_conclusions(self, sent: UnderWay, batch: Batch, collector: Collector, hashes: Sequence[str]) -> None:
         """Stop, give up or go on, by how the batch ended and what its lines said."""
         name = f"Batch {printable(batch.id)} ({printable(sent.submission.model)})"
         if batch.status == "failed":
@@ -334,12 +329,12 @@ class BatchExecutor(Clients):
         if batch.status != "completed":
             answered = f"{len(hashes) - len(left):,} of {len(hashes):,} requests answered"
             self._watcher.warned(f"{name} {batch.status}: {answered}.")
-        if collected.stopped:
-            reason, count = collected.stopped.most_common(1)[0]
+        if stopped := collector.collected.stopped:
+            reason, count = stopped.most_common(1)[0]
             self._halt(f"{reason.rstrip('.')}. So said {count:,} lines of {name[0].lower()}{name[1:]}.")
         reasons = Counter[str]()
         for each in left if batch.status != "cancelled" else ():
-            said = why.get(each, "the service has no line for it")
+            said = collector.unanswered.get(each, "the service has no line for it")
             if isinstance(said, str | Exception):  # otherwise it is asked otherwise from now on
                 reasons[str(said)] += 1
                 self._pending.misses[each].append(said)

@@ -276,10 +276,10 @@ async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: C
 
     with Journal.open(results) as journal:
         collector = Collector(tables, journal, cost)
+        summary.collected = collector.collected
         for path in files:
-            summary.files[path] = counted = await collector.take(response_lines(path))
-            summary.collected.add(counted)
-        summary.collected.add(await collector.finish())
+            summary.files[path] = await collector.take(response_lines(path))
+        await collector.finish()
 
 
 def _settings(head: Head, results: Path) -> RunSettings | None:
