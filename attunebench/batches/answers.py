@@ -130,11 +130,9 @@ class Rejection:
 
 
 def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | Rejection | AttuneBenchError:
-    """What a line says of the request in `row`.
-
-    A reply; or the terms under which to ask again, where the server does not take a part of the request; or a
-    rejection; or the error: ItemError where the request can never be answered, TransientError where it may be asked
-    again as it is, ConfigurationError where something has to be mended first.
+    """What a line says of the request in `row`: a reply; the terms under which to ask again, where the server does not
+    take a part of the request; a rejection; or the error (ItemError where the request can never be answered,
+    TransientError where it may be asked again as it is, ConfigurationError where something has to be repaired first).
     """
     terms, entry = row.terms, row.entry
     request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)

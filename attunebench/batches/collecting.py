@@ -232,7 +232,7 @@ class Collector:
 
 
 def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
-    """Which of several lines without a reply to one request counts: the first in this order."""
+    """Of several lines without a reply to one request, the first in this order counts."""
     return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, Rejection)]
 
 

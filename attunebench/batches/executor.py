@@ -235,7 +235,9 @@ class BatchExecutor(Clients):
 
     async def _look(self, sent: UnderWay) -> bool:
         """Whether it has ended, so that there may be more to ask."""
-        batch, collector, hashes, missing = sent.batch, self._collector(sent), list[str](), ""
+        batch, hashes, missing, model = sent.batch, list[str](), "", sent.submission.model
+        endpoint = replace(self._desk.service(model).endpoint, model=model)
+        collector = Collector(Tables(self.settings.output), self._kept, self._pending.cost, endpoint)
         sent.looks += 1
         try:
             batch = await self._desk.look(sent)
@@ -294,11 +296,6 @@ class BatchExecutor(Clients):
         if self._sends:
             self._too_much(sent.file, "; ".join(batch.problems))
         return False
-
-    def _collector(self, sent: UnderWay) -> Collector:
-        model = sent.submission.model
-        endpoint = replace(self._desk.service(model).endpoint, model=model)
-        return Collector(Tables(self.settings.output), self._kept, self._pending.cost, endpoint)
 
     async def _collect(self, sent: UnderWay, batch: Batch, collector: Collector) -> None:
         """Every line of the batch's files into the journal. Raises NoSuchBatchError, TooLongError, and DataError where

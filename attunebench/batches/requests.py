@@ -49,8 +49,7 @@ _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may hold at most. The defaults are those of OpenAI's batch service; engines that read its files
-    take no less."""
+    """What one file may hold at most; the defaults are those of OpenAI's batch service, and no engine takes less."""
 
     lines: int = 50_000
     bytes: int = 200_000_000
@@ -129,10 +128,8 @@ _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
 
 class Table:
-    """A table that is there. Only where each of its rows begins is held.
-
-    Raises DataError for a file that is none, is cut or of another version.
-    """
+    """A table that is there. Only where each of its rows begins is held. Raises DataError for a file that is none, is
+    cut or of another version, and for a damaged row."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -150,20 +147,16 @@ class Table:
             raise DataError(f"{path} was written by another version of attune-bench; collect with that one.")
         self.head = self._read(0, _HEAD.validate_python)
 
-    def __len__(self) -> int:
-        """The number of rows."""
-        return len(self._starts) - 2
-
     def find(self, custom_id: str) -> Row | None:
-        """The row of an id, None where there is none. Raises DataError for a damaged one."""
+        """The row of an id, None where there is none."""
         found = CUSTOM_ID.fullmatch(custom_id)
         number = int(found[2]) if found else 0
-        row = self._row(number) if 1 <= number <= len(self) else None
+        row = self._row(number) if 1 <= number < len(self._starts) - 1 else None
         return row if row is not None and row.custom_id == custom_id else None
 
     def rows(self) -> Iterator[Row]:
-        """All rows in order. Raises DataError at a damaged one."""
-        return map(self._row, range(1, len(self) + 1))
+        """All rows in order."""
+        return map(self._row, range(1, len(self._starts) - 1))
 
     def _row(self, number: int) -> Row:
         return self._read(number, lambda data: Row.from_json(data, self.head.created))
@@ -201,8 +194,7 @@ def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
 
 @dataclass(slots=True)
 class RequestFile:
-    """One file of requests of the plan `tag`, all to one model; `start` of the plan's requests to it are in files
-    before this one."""
+    """Requests of the plan `tag` to one model; `start` of the plan's requests to it are in files before this one."""
 
     path: Path
     tag: str
@@ -232,8 +224,8 @@ class Plan:
         return sum(file.lines for file in self.files)
 
     def add(self, asked: Open, hashed: RequestHash) -> None:
-        """Put an ask into the newest file of its model that has room. Raises DataError for one that no file can hold,
-        and for a file in the way that is none of ours."""
+        """Put an ask into a file of its model. Raises DataError for one that no file can hold, and for a file in the
+        way that is none of ours."""
         hasher, limits = self._run.hashers[asked.who], self._limits
         assert hasher is not None, "its replies are kept"
         custom_id, model = f"attune-{self.tag}-{self.requests + 1:06d}", hasher.model
@@ -279,7 +271,7 @@ class Plan:
         number = len(self.files) + 1
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
-        if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
+        if replaces_a_file(path) and not _is_plan(path):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
         self._newest[model] = opened = (
             RequestFile(path, self.tag, model, start),
@@ -307,10 +299,7 @@ class Plan:
 def writing_plan(target: Path, run: Run, origin: Origin, limits: Limits = SERVICE) -> Iterator[Plan]:
     """A plan that takes requests of a run: into `target` and, where the limits or the models want it, into files beside
     it (`requests-2.jsonl` …). They are there when the block ends without an error, their table in the results folder
-    first; without requests nothing is written.
-
-    Raises DataError where a file cannot be written.
-    """
+    first; without requests nothing is written. Raises DataError where a file cannot be written."""
     folder = run.settings.output
     try:
         # Request files take their places when the outer block is left, behind the table.
