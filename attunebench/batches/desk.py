@@ -6,6 +6,7 @@ is looked for at the service before anything like it is sent again. Knows no cal
 
 from __future__ import annotations
 
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
@@ -19,14 +20,12 @@ from attunebench.batches.requests import Origin
 from attunebench.batches.service import Batch, RefusedError, Service
 from attunebench.errors import UNBILLED, ConfigurationError, TransientError, Trouble
 from attunebench.runner.events import Observer
-from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.batches.requests import RequestFile
     from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
-Sleep = Callable[[float], Awaitable[None]]
 
 LOOKS = 3
 """How often a submission is looked for before it counts as never made: lists may lag behind."""
@@ -80,11 +79,6 @@ class UnderWay:
         """None while nobody knows it."""
         return self.submission.batch
 
-    @property
-    def name(self) -> str:
-        """The service's name of it, or ours, for a terminal."""
-        return printable(self.submission.batch or self.submission.mark)
-
 
 class Watcher(Observer):
     """An observer that also hears of batches. By itself it does nothing."""
@@ -94,18 +88,10 @@ class Watcher(Observer):
 
 
 class Desk:
-    """What is `under_way` at the services of one run, in the order in which it was sent.
-
-    `services` by model; `sleep` is asyncio's, or a test's.
-    """
+    """What is `under_way` at the `services` (by model) of one run, in the order in which it was sent."""
 
     def __init__(
-        self,
-        services: Mapping[str, Service],
-        settings: RunSettings,
-        options: BatchOptions,
-        watcher: Watcher,
-        sleep: Sleep,
+        self, services: Mapping[str, Service], settings: RunSettings, options: BatchOptions, watcher: Watcher
     ) -> None:
         self.under_way: list[UnderWay] = []
         self._services = services
@@ -113,7 +99,6 @@ class Desk:
         self._ledger = Ledger(settings.output)
         self._options = options
         self._watcher = watcher
-        self._sleep = sleep
         self._numbers = count(1)
         self._lost = 0
 
@@ -202,13 +187,13 @@ class Desk:
     async def pause(self) -> None:
         """Show what is under way, and wait until the next look."""
         self._watcher.looked(tuple(self.under_way), self._options.interval)
-        await self._sleep(self._options.interval)
+        await sleep(self._options.interval)
 
     async def _find(self, sent: UnderWay) -> None:
         """Find the batch of a submission without an id; where the service has made none, the submission is ended."""
         for number in range(LOOKS):
             if number:
-                await self._sleep(self._options.interval)
+                await sleep(self._options.interval)
             if found := await self._patiently(partial(self._matching, sent.submission)):
                 # The list begins with the newest; a second one is nothing that this program has asked for.
                 self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
@@ -273,4 +258,4 @@ class Desk:
                     raise OutageError(f"{error} It asks to wait for {days}: repeat the command then.") from error
                 wait = max(asked, min(LONGEST_WAIT, self._options.interval * 2.0 ** (number - 1)))
                 self._watcher.pausing(self._settings.em.model, str(error), wait)
-            await self._sleep(wait)
+            await sleep(wait)

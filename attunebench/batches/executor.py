@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector, Tables
-from attunebench.batches.desk import Desk, OutageError, Sleep, TooLongError
+from attunebench.batches.desk import Desk, OutageError, TooLongError
 from attunebench.batches.ledger import Ledger
 from attunebench.batches.pending import SMALLEST, Pending, Queue, batch_prices
 from attunebench.batches.records import lines_of
@@ -59,14 +59,13 @@ class BatchExecutor(Clients):
         watcher: Watcher,
         *,
         interruptible: bool = False,
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         super().__init__(settings, watcher)
         self._options = options
         self._watcher = watcher
         self._interruptible = interruptible
         self._services = {each.model: Service(each) for each in map(resolve, (*settings.judges, settings.em))}
-        self._desk = Desk(self._services, settings, options, watcher, sleep)
+        self._desk = Desk(self._services, settings, options, watcher)
         self.under_way: Sequence[UnderWay] = self._desk.under_way
         self._queue = Queue()
         self._sends = not options.cancel
@@ -91,7 +90,7 @@ class BatchExecutor(Clients):
         self._before = Ledger(settings.output).open_for(em.provider, em.model, settings.modes)
         here = self._services[em.model].endpoint.base_url
         if elsewhere := [each for each in self._before if each.base_url != here]:
-            ids = ", ".join(printable(each.batch or each.mark) for each in elsewhere)
+            ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
             raise UsageError(
                 f"Batches of an earlier run ({ids}) are under way at {there}, and this one goes to {here}: end them "
@@ -142,7 +141,7 @@ class BatchExecutor(Clients):
         except ConfigurationError as error:
             if not desk.under_way:
                 raise
-            ids = ", ".join(each.name for each in desk.under_way)
+            ids = ", ".join(each.submission.name for each in desk.under_way)
             raise ConfigurationError(
                 f"{error} What is under way goes on, and the command comes back to it: {ids}."
             ) from error
@@ -263,7 +262,7 @@ class BatchExecutor(Clients):
             self._set_aside(sent, missing)
             return True
         if missing:
-            self._watcher.warned(f"{missing} Batch {sent.name} is given up.")
+            self._watcher.warned(f"{missing} Batch {sent.submission.name} is given up.")
         if batch is not None and batch.ended:
             self._draw_conclusions(sent, batch, collector, hashes)
         await self._end(sent, batch.status if batch is not None else "gone")
@@ -273,8 +272,8 @@ class BatchExecutor(Clients):
         """Look no more for it in this process: answers that may come, and may be charged, are not bought anew."""
         self._desk.under_way.remove(sent)
         self._halt(
-            f"{missing} Nothing is sent again while answers of batch {sent.name} may come: repeat the command later. "
-            "If they are lost for good, the same command with --cancel gives it up."
+            f"{missing} Nothing is sent again while batch {sent.submission.name} may have answers: repeat the command "
+            "later. If they are lost for good, the same command with --cancel gives it up."
         )
 
     def _missing(self, batch: Batch, hashes: Sequence[str], collector: Collector) -> str:

@@ -303,9 +303,7 @@ def _write_results(
     if settings is None:
         raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
     summary.conversations = folder = conversations or _found(head.conversations, results, "conversations", "-d")
-    planned = _found(head.codebook, results, "codebook", "--codebook") if head.codebook and not codebook else None
-    path = codebook or planned or codebook_for(folder)
-    book = load_codebook(path) if path else default_codebook()
+    book = _codebook(head, results, codebook, folder)
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
     settings = settled(settings, Observer().warned, under_way=judges_asked(results))
     there = {talk.conversation_id for talk in talks}
@@ -332,6 +330,14 @@ def _write_results(
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
         summary.written += _run(RequestFiles(settings), settings, book, talks, head.again).written
+
+
+def _codebook(head: Head, results: Path, codebook: Path | None, conversations: Path) -> Codebook:
+    """The given one, else the plan's."""
+    if codebook is None and head.codebook:
+        codebook = _found(head.codebook, results, "codebook", "--codebook")
+    path = codebook or codebook_for(conversations)
+    return load_codebook(path) if path else default_codebook()
 
 
 def _asked_otherwise(run: Run, tags: Sequence[str], now: Mapping[tuple[str, str, int], str]) -> set[str]:

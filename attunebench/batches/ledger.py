@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from attunebench.errors import DataError
+from attunebench.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,11 @@ class Submission:
     def mark(self) -> str:
         """Its name in the batch's metadata."""
         return f"{self.tag}.{self.part}"
+
+    @property
+    def name(self) -> str:
+        """The service's name of it, or ours, for a terminal."""
+        return printable(self.batch or self.mark)
 
     @property
     def requests(self) -> int:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from attunebench import eventloop
 from attunebench.backends.providers import unsent
-from attunebench.batches.desk import BatchOptions, Sleep, UnderWay, Watcher
+from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
 from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.requests import judges_asked
 from attunebench.errors import UsageError
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import check_judges
-from attunebench.runner.task import BENCHMARK, Task
+from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
@@ -44,11 +43,9 @@ def run_batches(
     codebook: Codebook,
     options: BatchOptions,
     *,
-    task: Task = BENCHMARK,
     watcher: Watcher | None = None,
     run_again: str = "",
     interruptible: bool = False,
-    sleep: Sleep = asyncio.sleep,
 ) -> BatchRun:
     """As `run_conversations`, by batches. What an earlier process has under way is waited for and never sent twice.
 
@@ -59,8 +56,8 @@ def run_batches(
     refuse_what_does_not_fit(settings)
     watcher = watcher or Watcher()
     settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
-    executor = BatchExecutor(settings, options, watcher, interruptible=interruptible, sleep=sleep)
-    work = ConversationWork(conversations, settings, codebook, task, assembled)
+    executor = BatchExecutor(settings, options, watcher, interruptible=interruptible)
+    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled)
     summary = eventloop.run(Run(work, settings, codebook, watcher, run_again=run_again).by(executor))
     return BatchRun(summary, tuple(executor.under_way))
 

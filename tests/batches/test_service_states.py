@@ -373,7 +373,7 @@ def test_what_came_in_before_an_outage_becomes_results(data: Path, tmp_path: Pat
 
 
 def test_waits_are_the_interval_or_what_the_service_asks_for_and_grow_with_its_troubles(
-    data: Path, tmp_path: Path
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     troubles = [Status(503), Status(502), Status(429, {"error": {"message": "Rate limit"}}, {"retry-after": "700"})]
     slept: list[float] = []
@@ -381,9 +381,10 @@ def test_waits_are_the_interval_or_what_the_service_asks_for_and_grow_with_its_t
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
 
+    monkeypatch.setattr(desk, "sleep", sleep)
     with BatchServer(course=lambda _: ["in_progress", "completed"]) as server:
         server.before = lambda asked: troubles.pop() if asked.path == "/v1/batches/batch_1" and troubles else None
-        run_by_batches(data, settings_at(server.url, tmp_path / "results"), sleep=sleep, interval=60.0)
+        run_by_batches(data, settings_at(server.url, tmp_path / "results"), interval=60.0)
     assert [60.0, 700.0, 120.0, 240.0, 60.0] == slept
 
 

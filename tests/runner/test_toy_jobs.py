@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -77,7 +76,7 @@ def live(server: BatchServer, settings: RunSettings) -> RunSummary:
 
 
 def by_batches(server: BatchServer, settings: RunSettings) -> RunSummary:
-    executor = BatchExecutor(settings, BatchOptions(interval=0.0), Watcher(), sleep=lambda _: asyncio.sleep(0))
+    executor = BatchExecutor(settings, BatchOptions(interval=0.0), Watcher())
     return run(executor, settings)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attunebench.batches.desk import BatchOptions, Sleep, UnderWay, Watcher
+from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
 from attunebench.batches.running import BatchRun, run_batches
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
@@ -59,7 +58,6 @@ def run_by_batches(
     settings: RunSettings,
     *,
     watcher: Heard | None = None,
-    sleep: Sleep = asyncio.sleep,
     interruptible: bool = False,
     **options: Any,
 ) -> BatchRun:
@@ -72,7 +70,6 @@ def run_by_batches(
         watcher=watcher,
         run_again="attune-bench run … --batch",
         interruptible=interruptible,
-        sleep=sleep,
     )
 
 
