@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ from batch_server import BatchServer
 from factory import write_conversations
 
 from attunebench.errors import ConfigurationError, UsageError
-from attunebench.selftest.server import Asked, Doing, Raw, Status
+from attunebench.selftest.server import Asked, Doing, Hang, Raw, Status
 
 JUDGES = ("judge-a",)
 FIRST_BATCH = 6
@@ -32,14 +34,14 @@ def at_request(number: int, act: Callable[[], Doing]) -> Callable[[Asked], Doing
     return lambda _: act() if next(count) == number else None
 
 
-@pytest.mark.parametrize(
-    ("side", "number"),
-    [
-        *(("before", number) for number in range(FIRST_BATCH)),
-        *(("after", number) for number in range(FIRST_BATCH)),
-        *(("after", FIRST_BATCH + number) for number in range(2)),
-    ],
-)
+MOMENTS = [
+    *(("before", number) for number in range(FIRST_BATCH)),
+    *(("after", number) for number in range(FIRST_BATCH)),
+    *(("after", FIRST_BATCH + number) for number in range(2)),
+]
+
+
+@pytest.mark.parametrize(("side", "number"), MOMENTS)
 def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
     data: Path, tmp_path: Path, side: str, number: int
 ) -> None:
@@ -63,6 +65,26 @@ def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
         assert 2 == len(server.made)
     assert (0, 0) == (run.summary.unreached, run.summary.votes_owed)
     assert 1 == len(predictions(tmp_path / "results"))
+
+
+@pytest.mark.parametrize(("side", "number"), MOMENTS)
+def test_a_run_that_is_interrupted_at_a_request_pays_each_call_once(
+    data: Path, tmp_path: Path, side: str, number: int
+) -> None:
+    def interrupt() -> Doing:
+        os.kill(os.getpid(), signal.SIGINT)
+        return Hang()
+
+    with BatchServer() as server:
+        setattr(server, side, at_request(number, interrupt))
+        settings = settings_at(server.url, tmp_path / "results", judges=JUDGES)
+        run = run_by_batches(data, settings, interruptible=True)
+        assert "interrupted" == run.summary.stopped
+        setattr(server, side, lambda _: None)
+        run = run_by_batches(data, settings)
+        assert [1] * CALLS == list(server.billed.values())
+        assert 2 == len(server.made)
+    assert (0, 0) == (run.summary.unreached, run.summary.votes_owed)
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
