@@ -18,7 +18,7 @@ from openai import APIStatusError, Omit, omit
 from attunebench.backends.caught import fault_of_exception, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
-from attunebench.backends.wire import amount, fault_of_response, looks_like_html, parse_body, tidy
+from attunebench.backends.wire import amount, error_in, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 
@@ -75,36 +75,31 @@ class Batch:
 
 def read_batch(body: Any) -> Batch:
     """A batch from the JSON of it. Raises ValueError for what is none."""
-    if not isinstance(body, Mapping) or not (_text(body, "id") and _text(body, "status")):
+    identifier, status = _text(body, "id"), _text(body, "status")
+    if identifier is None or status is None:
         raise ValueError("no batch in it")
-    counts, errors = body.get("request_counts"), body.get("errors")
+    errors, counts = body.get("errors"), body.get("request_counts")
     listed = errors.get("data") if isinstance(errors, Mapping) else errors
     entries = listed if isinstance(listed, list) else []
-
-    def count(key: str) -> int:
-        value = counts.get(key) if isinstance(counts, Mapping) else None
-        return max(0, value) if type(value) is int else 0
-
+    counts = counts if isinstance(counts, Mapping) else {}
     return Batch(
-        id=str(body["id"]),
-        status=tidy(str(body["status"])),
+        id=identifier,
+        status=tidy(status),
         mark=_text(body.get("metadata"), MARK),
         input_file=_text(body, "input_file_id"),
         files=tuple(filter(None, (_text(body, "output_file_id"), _text(body, "error_file_id")))),
-        completed=count("completed"),
-        failed=count("failed"),
+        completed=int(amount(counts.get("completed"), 1e9) or 0),
+        failed=int(amount(counts.get("failed"), 1e9) or 0),
         created=amount(body.get("created_at"), 1e11),
         problems=tuple(map(_problem, entries)),
-        full=body["status"] == "failed" and _TOKEN_LIMIT.search(json.dumps(entries, default=str)) is not None,
+        full=status == "failed" and _TOKEN_LIMIT.search(json.dumps(entries, default=str)) is not None,
     )
 
 
 def _problem(entry: Any) -> str:
-    if not isinstance(entry, Mapping):
-        return tidy(json.dumps(entry, default=str))
-    message, line = tidy(str(entry.get("message") or "")), entry.get("line")
-    where = f" (line {line})" if message and type(line) is int else ""
-    return message + where or tidy(str(entry.get("code") or "")) or "no reason given"
+    said, line = error_in({"error": entry}), entry.get("line") if isinstance(entry, Mapping) else None
+    where = f" (line {line})" if type(line) is int else ""
+    return ((said.message or said.code) if said is not None else "no reason given") + where
 
 
 def _text(body: Any, key: str) -> str | None:
@@ -114,7 +109,7 @@ def _text(body: Any, key: str) -> str | None:
 
 @dataclass(slots=True, eq=False)
 class Service:
-    """The batch service behind an endpoint. Use it as `async with Service(endpoint) as service`.
+    """The batch service behind an endpoint, to be used as a context manager.
 
     Every method raises ConfigurationError for what no repetition can mend, and TransientError for what may heal;
     `TransientError.kind` tells whether the request may have been carried out (see `attunebench.errors.UNBILLED`).

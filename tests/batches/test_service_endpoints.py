@@ -208,4 +208,4 @@ def test_a_batch_without_the_rest_is_read_all_the_same(extra: dict[str, Any]) ->
 def test_problems_of_any_shape_are_told() -> None:
     errors = {"data": [{"code": "a", "message": "b \x1b[31m", "line": 7}, {"code": "c"}, "d", None]}
     batch = read_batch({"id": "x", "status": "failed", "errors": errors})
-    assert ["b (line 7)", "c", '"d"', "null"] == [str(problem) for problem in batch.problems]
+    assert ["b (line 7)", "c", "d", "no reason given"] == [str(problem) for problem in batch.problems]
