@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -115,11 +115,10 @@ class CollectSummary:
 
 
 class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and hands what is open to `take`, if anybody wants it: a
-    `runner.run.Executor` that sends nothing, and needs no key and no price.
+    """Finishes the jobs that the journal has all answers for, and hands what is open to `take`: a `runner.run.Executor`
+    that sends nothing, and needs no key and no price. Raises UsageError and ConfigurationError for what has no address.
 
     `again`: how many further asks incomplete calls get on demand. `waiting` counts judges' calls without a draft.
-    Raises UsageError and ConfigurationError for what has no address.
     """
 
     notes: Sequence[str] = ()
@@ -142,11 +141,11 @@ class RequestFiles:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
+        asks = self._open(run)
         if self._take is not None:
-            await self._take(run, self._open(run))
-        else:
-            async for _ in self._open(run):
-                pass
+            await self._take(run, asks)
+        async for _ in asks:  # what nobody takes
+            pass
         return ""
 
     async def _open(self, run: Run) -> Asks:
@@ -218,21 +217,14 @@ def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
     assert run.journal is not None
     found = {}
     for tag in table_tags(run.settings.output):
-        with _noting(problems):
+        try:
             table = Table(table_path(run.settings.output, tag))
             for row in table.rows():
                 if run.journal.state(row.entry.request_hash) is None:
                     found[row.entry.request_hash] = (tag, table.head.created)
+        except DataError as error:  # noqa: PERF203
+            problems.append(str(error))
     return found
-
-
-@contextmanager
-def _noting(problems: list[str]) -> Iterator[None]:
-    """What stands in the way of one plan's results is noted, and the next one's are made."""
-    try:
-        yield
-    except AttuneBenchError as error:
-        problems.append(str(error))
 
 
 def collect_responses(
@@ -254,8 +246,10 @@ def collect_responses(
         run = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
         plans.setdefault(run, []).append(head)
     for each in plans.values():
-        with _noting(summary.problems):
+        try:
             _write_results(each, results, summary, conversations, codebook)
+        except AttuneBenchError as error:  # noqa: PERF203
+            summary.problems.append(str(error))
     summary.problems = list(dict.fromkeys(summary.problems))
     return summary
 
