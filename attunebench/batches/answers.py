@@ -42,15 +42,12 @@ def tag_of(custom_id: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line with an id. `status` and `body` are the model's response, None where the engine has none; `error` is
-    what the engine itself says went wrong, `request_id` the engine's own name of it. `asks`: the line is a request."""
+    """One line with an id. `outcome`: the model's reply or what went wrong, None for a line that is a request;
+    `request_id`: the engine's own name of it."""
 
     custom_id: str
-    status: int | None = None
-    body: Any = None
-    error: Any = None
+    outcome: Reply | Fault | None = None
     request_id: str | None = None
-    asks: bool = False
 
 
 def read_line(content: bytes) -> Line | None:
@@ -68,25 +65,32 @@ def read_line(content: bytes) -> Line | None:
     custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
     if not isinstance(custom_id, str):
         return None
-    custom_id = custom_id.strip()
     error = next((said for key in ("__inference_error__", "error") if says_something(said := data.get(key))), None)
-    response = _object(data.get("response"))
+    response, status, body, request_id = _object(data.get("response")), None, None, None
     if isinstance(response, Mapping):
-        if "body" not in response and "status_code" not in response:
-            return Line(custom_id, body=response, error=error)
+        wrapped = "body" in response or "status_code" in response
+        body = _object(response.get("body")) if wrapped else response
         status, request_id = number(response.get("status_code")), response.get("request_id")
-        return Line(
-            custom_id,
-            status=int(status) if status is not None else None,
-            body=_object(response.get("body")),
-            error=error,
-            request_id=request_id if isinstance(request_id, str) else None,
-        )
-    if error is not None or _ANSWERED.isdisjoint(data):
-        # A request, or the row of one in a table that lies in the same folder.
-        asks = error is None and (isinstance(_object(data.get("body")), Mapping) or "request_hash" in data)
-        return Line(custom_id, error=error, asks=asks)
-    return Line(custom_id, body=_flat(data))
+    elif error is None and not _ANSWERED.isdisjoint(data):
+        body = _flat(data)
+    elif error is None and (isinstance(_object(data.get("body")), Mapping) or "request_hash" in data):
+        return Line(custom_id.strip())  # a request, or the row of one in a table that lies in the same folder
+    outcome = _outcome(int(status or 0), body, error)
+    return Line(custom_id.strip(), outcome, request_id if isinstance(request_id, str) else None)
+
+
+def _outcome(status: int, body: Any, error: Any) -> Reply | Fault:
+    if error and not isinstance(body, Mapping):
+        described = error_in(error) or error_in({"error": error})
+        assert described is not None, "an error that says something describes itself"
+        # Bare words are an exception of the engine's, whatever status stands beside them: no server's verdict on the
+        # request, and no reason to ask it otherwise.
+        return fault_of_error(described, status=200 if isinstance(error, str) else status or 200)
+    if status and not 200 <= status < 300:
+        said = error_in(body) or error_in({"error": error or "no reason given"})
+        assert said is not None
+        return fault_of_error(said, status=status)
+    return outcome_of_body(body)
 
 
 def _object(value: Any) -> Any:
@@ -136,12 +140,12 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     """
     terms, entry = row.terms, row.entry
     request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
-    outcome = _read(line)
-    if not isinstance(outcome, Fault):
+    assert line.outcome is not None, "a request is no answer"
+    if not isinstance(line.outcome, Fault):
         headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
-        reply = without_key(outcome, endpoint)
+        reply = without_key(line.outcome, endpoint)
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
-    fault = located(outcome, endpoint, answered=True, reask=entry.ask)
+    fault = located(line.outcome, endpoint, answered=True, reask=entry.ask)
     if fault.code and NEVER_TAKEN.intersection(fault.code.split()):
         return TransientError(f"The batch ended before the request was taken ({tidy(fault.message or fault.code)}).")
     try:
@@ -154,20 +158,6 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
     if isinstance(trouble, RejectedError):
         return Rejection(trouble, terms.rung, guessed(terms, fault, ()))
     return trouble
-
-
-def _read(line: Line) -> Reply | Fault:
-    if line.error and not isinstance(line.body, Mapping):
-        described = error_in(line.error) or error_in({"error": line.error})
-        assert described is not None, "an error that says something describes itself"
-        # Bare words are an exception of the engine's, whatever status stands beside them: no server's verdict on the
-        # request, and no reason to ask it otherwise.
-        return fault_of_error(described, status=200 if isinstance(line.error, str) else line.status or 200)
-    if line.status and not 200 <= line.status < 300:
-        said = error_in(line.body) or error_in({"error": line.error or "no reason given"})
-        assert said is not None
-        return fault_of_error(said, status=line.status)
-    return outcome_of_body(line.body)
 
 
 @lru_cache(maxsize=1024)

@@ -197,7 +197,7 @@ class Collector:
         except DataError as error:
             counted.damaged[str(error)] += 1
             return
-        if line.asks:
+        if line.outcome is None:
             counted.asking += 1
         elif row is None:
             counted.foreign += 1

@@ -324,7 +324,7 @@ def _is_plan(path: Path) -> bool:
     """Whether a file begins as an earlier plan does: what it asks is planned anew, so it may be replaced."""
     with path.open("rb") as file:
         line = read_line(file.readline(_LONGEST_LOOK))
-    return line is not None and line.asks and tag_of(line.custom_id) is not None
+    return line is not None and line.outcome is None and tag_of(line.custom_id) is not None
 
 
 def _json_line(data: Mapping[str, Any]) -> bytes:
