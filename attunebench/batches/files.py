@@ -127,10 +127,16 @@ class RequestFiles:
         self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]] | None = None, *, again: int = 0
     ) -> None:
         self.waiting = 0
+        self._settings = settings.model_copy(update={"max_cost": None})
         self._take = take
         self._again = again
         places = map(unsent, (settings.em, *settings.judges))
         self._hashers = [hasher(each, settings, judge=who > 0) for who, each in enumerate(places)]
+
+    def run(self, conversations: Sequence[Conversation], codebook: Codebook, run_again: str) -> RunSummary:
+        """A run of the benchmark over these conversations by this executor."""
+        work = ConversationWork(conversations, self._settings, codebook, BENCHMARK, assembled)
+        return eventloop.run(Run(work, self._settings, codebook, Observer(), run_again=run_again).by(self))
 
     def hashers(self) -> Sequence[Hasher]:
         return self._hashers
@@ -192,23 +198,11 @@ def plan_requests(
                     planned.add(asked, hashed)
 
     executor = RequestFiles(settings, write, again=1)
-    ended = _run(executor, settings, codebook, conversations, origin.command)
+    ended = executor.run(conversations, codebook, origin.command)
     assert summary is not None
     summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, executor.waiting
     summary.older = older_files(target, summary.planned)
     return summary
-
-
-def _run(
-    executor: RequestFiles,
-    settings: RunSettings,
-    codebook: Codebook,
-    conversations: Sequence[Conversation],
-    run_again: str,
-) -> RunSummary:
-    settings = settings.model_copy(update={"max_cost": None})
-    work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled)
-    return eventloop.run(Run(work, settings, codebook, Observer(), run_again=run_again).by(executor))
 
 
 def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
@@ -314,7 +308,7 @@ def _write_results(
         summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
 
     executor = RequestFiles(settings, see)
-    ended = _run(executor, settings, book, talks, head.again)
+    ended = executor.run(talks, book, head.again)
     summary.written += ended.written
     summary.complete += ended.complete_before
     left.waiting = executor.waiting
@@ -323,7 +317,7 @@ def _write_results(
     if collected.replaced or collected.known:
         # Results that went without an answer are made anew where a line has brought it, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
-        summary.written += _run(RequestFiles(settings), settings, book, talks, head.again).written
+        summary.written += RequestFiles(settings).run(talks, book, head.again).written
 
 
 def _codebook(head: Head, results: Path, codebook: Path | None, conversations: Path) -> Codebook:

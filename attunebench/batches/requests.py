@@ -226,22 +226,21 @@ class Plan:
     def add(self, asked: Open, hashed: RequestHash) -> None:
         """Put an ask into a file of its model. Raises DataError for one that no file can hold, and for a file in the
         way that is none of ours."""
-        hasher, limits = self._run.hashers[asked.who], self._limits
+        hasher, limits, settings = self._run.hashers[asked.who], self._limits, self._run.settings
         assert hasher is not None, "its replies are kept"
-        custom_id, model = f"attune-{self.tag}-{self.requests + 1:06d}", hasher.model
         entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
-        row = self._with_terms(Row(custom_id, entry, Terms()))
+        row = self._with_terms(Row(f"attune-{self.tag}-{self.requests + 1:06d}", entry, Terms()))
         request = Request(
             call=asked.call,
             messages=asked.ask.messages,
             max_tokens=asked.ask.max_tokens,
-            temperature=self._run.settings.temperature,
-            seed=self._run.settings.seed,
-            timeout=self._run.settings.call_timeout,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            timeout=settings.call_timeout,
             reask=asked.ask.number,
         )
-        body = {"model": model, **row.terms.body(request)}
-        line = encoded({"custom_id": custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
+        model, body = entry.model, {"model": entry.model, **row.terms.body(request)}
+        line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
             raise DataError(
                 f"A request to {model} has {len(line):,} bytes, and a file takes {limits.bytes:,}: raise --max-bytes."
@@ -250,7 +249,7 @@ class Plan:
         if file.lines >= limits.lines or file.bytes + len(line) > limits.bytes:
             file, stream = self._begin(model, file.start + file.lines)
         if self._rows is None:
-            self._rows = self._table.enter_context(atomic_write(table_path(self._run.settings.output, self.tag)))
+            self._rows = self._table.enter_context(atomic_write(table_path(settings.output, self.tag)))
             self._rows.write(_json_line(asdict(self._head())))
         self._rows.write(_json_line(row.as_json()))
         stream.write(line)
@@ -273,12 +272,9 @@ class Plan:
         path = self._target.with_name(name)
         if replaces_a_file(path) and not _is_plan(path):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
-        self._newest[model] = opened = (
-            RequestFile(path, self.tag, model, start),
-            self._held.enter_context(atomic_write(path)),
-        )
-        self.files.append(opened[0])
-        return opened
+        self.files.append(RequestFile(path, self.tag, model, start))
+        self._newest[model] = self.files[-1], self._held.enter_context(atomic_write(path))
+        return self._newest[model]
 
     def _head(self) -> Head:
         origin, folder = self._origin, self._run.settings.output
