@@ -50,7 +50,7 @@ class Collected:
     `replaced` counts those of `kept` that took the place of an error. `final` errors, by reason, are new too.
 
     `later`: requests without a reply that may be asked again as they are, by reason; `stopped`: those that cannot be
-    asked until something is mended, by reason; `adapted` counts requests that are asked again otherwise, since the
+    asked until something is repaired, by reason; `adapted` counts requests that are asked again otherwise, since the
     server does not take a part of them. `unreadable` lines are no lines of a response file (`pages` of them begin a web
     page), `asking` ones are requests, `foreign` ones answer no request of this folder, and those of `damaged` tables,
     by table, cannot be told. `cost`: USD as far as it is known, `unpriced` counts the replies of which it is not.

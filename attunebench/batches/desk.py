@@ -43,7 +43,7 @@ MOST_LOST = 5
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """What a run by batches is told beside a run's settings.
+    """The options of a run by batches beside a run's settings.
 
     `interval`: seconds between two looks at what is under way. `discount` is the share of a live call's price that a
     batch saves, None for what is known of the provider. `cancel`: what is under way is cancelled, what is done of it

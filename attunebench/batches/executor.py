@@ -80,8 +80,8 @@ class BatchExecutor(Clients):
     def notes(self) -> list[str]:
         """What an earlier process has handed over, and who pays."""
         sent = sum(each.requests for each in self._before)
-        told = [f"{sent:,} requests were handed over earlier; they are not sent again."] if sent else []
-        return [*told, *super().notes]
+        notes = [f"{sent:,} requests were submitted earlier; they are not sent again."] if sent else []
+        return [*notes, *super().notes]
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Open the services. Raises UsageError where batches of an earlier run are under way at another address."""
@@ -98,7 +98,7 @@ class BatchExecutor(Clients):
             )
         for service in self._services.values():
             await stack.enter_async_context(service)
-        # Only its owner may look into it, and it goes when the run ends: prompts lie about no longer than that.
+        # Only its owner may read it, and it goes when the run ends: prompts stay no longer than that.
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
@@ -107,7 +107,7 @@ class BatchExecutor(Clients):
         return batch_prices(live, self.settings.em.provider, self._options.discount)
 
     async def execute(self, run: Run) -> Stop:
-        """Do all jobs. Raises ConfigurationError for what no repetition can mend."""
+        """Do all jobs. Raises ConfigurationError for what no retry can repair."""
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
@@ -225,7 +225,7 @@ class BatchExecutor(Clients):
             self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({file.lines:,} requests).")
 
     def _halt(self, problem: str) -> None:
-        """Send nothing more; the first problem is the one that is told."""
+        """Send nothing more; the first problem is the one that is raised in the end."""
         if not self._problem and len(self._desk.under_way) > 1:
             self._watcher.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
         self._problem = self._problem or problem

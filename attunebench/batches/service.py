@@ -111,7 +111,7 @@ def _text(body: Any, key: str) -> str | None:
 class Service:
     """The batch service behind an endpoint, to be used as a context manager.
 
-    Every method raises ConfigurationError for what no repetition can mend, and TransientError for what may heal;
+    Every method raises ConfigurationError for what no retry can repair, and TransientError for what may heal;
     `TransientError.kind` tells whether the request may have been carried out (see `attunebench.errors.UNBILLED`).
     """
 
