@@ -270,7 +270,7 @@ class Plan:
         number = len(self.files) + 1
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
-        if replaces_a_file(path) and not _is_plan(path):
+        if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
             raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
         self.files.append(RequestFile(path, self.tag, model, start))
         self._newest[model] = self.files[-1], self._held.enter_context(atomic_write(path))
