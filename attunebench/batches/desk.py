@@ -66,9 +66,11 @@ class TooLongError(Exception):
 
 @dataclass(slots=True, eq=False)
 class UnderWay:
-    """A batch that may be under way: what was submitted, the `file` of it (None where an earlier process has sent it),
-    the batch as it was seen last (None for not at all), and how often it was looked at for what it does not show."""
+    """A batch that may be under way at a service: what was submitted, the `file` of it (None where an earlier process
+    has sent it), the batch as it was seen last (None for not at all), and how often it was looked at for what it does
+    not show."""
 
+    service: Service
     submission: Submission
     file: RequestFile | None = None
     batch: Batch | None = None
@@ -109,7 +111,9 @@ class Desk:
 
     async def resume(self, submissions: Sequence[Submission]) -> None:
         """Take over what an earlier process has submitted. Raises ConfigurationError where that cannot be found out."""
-        self.under_way += map(UnderWay, submissions)
+        # An earlier run may have had judges that this one has not.
+        em = self._services[self._settings.em.model]
+        self.under_way += [UnderWay(self._services.get(each.model, em), each) for each in submissions]
         for each in [each for each in self.under_way if each.id is None]:
             await self._find(each)
 
@@ -118,14 +122,13 @@ class Desk:
 
         Raises RefusedError (TooMuchError among them), after which there is none either.
         """
-        service = self.service(file.model)
-        number = next(self._numbers)
+        service, number = self._services[file.model], next(self._numbers)
 
         async def upload() -> str:
             with file.path.open("rb") as content:
                 return await service.upload(content, f"attunebench-{file.tag}.{number}.jsonl", file.bytes)
 
-        sent = self._begin(file, number, await self._patiently(upload))
+        sent = self._begin(service, file, number, await self._patiently(upload))
         mark = sent.submission.mark
         try:
             made = await self._patiently(partial(service.create, sent.submission.file, mark), only=UNBILLED)
@@ -144,20 +147,15 @@ class Desk:
         self._lost = 0
         return True
 
-    def service(self, model: str) -> Service:
-        """That of a model; an earlier run may have had judges that this one has not."""
-        return self._services.get(model, self._services[self._settings.em.model])
-
     async def look(self, sent: UnderWay) -> Batch:
         """Its batch as it is now. Raises NoSuchBatchError and OutageError."""
-        service = self.service(sent.submission.model)
-        sent.batch = await self._patiently(partial(service.look, sent.id or ""))
+        sent.batch = await self._patiently(partial(sent.service.look, sent.id or ""))
         return sent.batch
 
     async def fetch(self, sent: UnderWay, batch: Batch, into: BinaryIO) -> None:
         """Write all lines of a batch that has ended. Raises NoSuchBatchError where a file is gone, TooLongError, and
         OSError where there is no room."""
-        service, most = self.service(sent.submission.model), MOST_AROUND + MOST_AN_ANSWER * sent.submission.requests
+        service, most = sent.service, MOST_AROUND + MOST_AN_ANSWER * sent.submission.requests
 
         async def download(file: str, begin: int) -> None:
             into.seek(begin)
@@ -175,14 +173,14 @@ class Desk:
     async def cancel(self, sent: UnderWay) -> None:
         """Ask the service to do nothing more of it, which tells in the next look what came of that."""
         with suppress(ConfigurationError):  # it has ended by itself, or is not there
-            await self._patiently(partial(self.service(sent.submission.model).cancel, sent.id or ""))
+            await self._patiently(partial(sent.service.cancel, sent.id or ""))
 
     async def end(self, sent: UnderWay, how: str) -> None:
         """Nothing more is to be had of it: strike it off, and take the uploaded file away."""
         self._ledger.ended(sent.submission, how)
         self.under_way.remove(sent)
         with suppress(TransientError, ConfigurationError):  # it costs nothing, and the service forgets it in time
-            await self.service(sent.submission.model).delete(sent.submission.file)
+            await sent.service.delete(sent.submission.file)
 
     async def pause(self) -> None:
         """Show what is under way, and wait until the next look."""
@@ -194,17 +192,17 @@ class Desk:
         for number in range(LOOKS):
             if number:
                 await sleep(self._options.interval)
-            if found := await self._patiently(partial(self._matching, sent.submission)):
+            if found := await self._patiently(partial(self._matching, sent)):
                 # The list begins with the newest; a second one is nothing that this program has asked for.
                 self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
                 return
         await self.end(sent, "never made")
 
-    async def _matching(self, submission: Submission) -> list[Batch]:
+    async def _matching(self, sent: UnderWay) -> list[Batch]:
         """The service's batches that have a submission's mark or file."""
-        mark, file = submission.mark, submission.file
+        mark, file = sent.submission.mark, sent.submission.file
         try:
-            batches = [each async for each in self.service(submission.model).batches()]
+            batches = [each async for each in sent.service.batches()]
         except ConfigurationError as error:
             if self._options.cancel:  # what cannot be found is not to be waited for
                 return []
@@ -215,24 +213,23 @@ class Desk:
             ) from error
         return [each for each in batches if each.mark == mark or each.input_file == file]
 
-    def _begin(self, file: RequestFile, number: int, uploaded: str) -> UnderWay:
+    def _begin(self, service: Service, file: RequestFile, number: int, uploaded: str) -> UnderWay:
         """It is on the disk before it is sent."""
-        endpoint = self.service(file.model).endpoint
         submission = Submission(
             tag=file.tag,
             part=number,
             model=file.model,
             start=file.start,
             stop=file.start + file.lines,
-            provider=endpoint.provider,
-            base_url=endpoint.base_url,
+            provider=service.endpoint.provider,
+            base_url=service.endpoint.base_url,
             em_model=self._settings.em.model,
             modes=self._settings.modes,
             file=uploaded,
             at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
         self._ledger.submitting(submission)
-        self.under_way.append(UnderWay(submission, file))
+        self.under_way.append(UnderWay(service, submission, file))
         return self.under_way[-1]
 
     def _identify(self, sent: UnderWay, batch: Batch) -> None:

@@ -234,8 +234,8 @@ class BatchExecutor(Clients):
 
     async def _look(self, sent: UnderWay) -> bool:
         """Whether it has ended, so that there may be more to ask."""
-        batch, hashes, missing, model = sent.batch, list[str](), "", sent.submission.model
-        endpoint = replace(self._desk.service(model).endpoint, model=model)
+        batch, hashes, missing = sent.batch, list[str](), ""
+        endpoint = replace(sent.service.endpoint, model=sent.submission.model)
         collector = Collector(Tables(self.settings.output), self._kept, self._pending.cost, endpoint)
         sent.looks += 1
         try:
