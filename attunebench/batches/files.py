@@ -40,8 +40,8 @@ from attunebench.codebook import Codebook, codebook_for, default_codebook, load_
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal
+from attunebench.runner.clients import hasher_of
 from attunebench.runner.events import Observer
-from attunebench.runner.model_client import hasher
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
@@ -131,7 +131,7 @@ class RequestFiles:
         self._take = take
         self._again = again
         places = map(unsent, (settings.em, *settings.judges))
-        self._hashers = [hasher(each, settings, judge=who > 0) for who, each in enumerate(places)]
+        self._hashers = [hasher_of(each, settings, judge=who > 0) for who, each in enumerate(places)]
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook, run_again: str) -> RunSummary:
         """A run of the benchmark over these conversations by this executor."""

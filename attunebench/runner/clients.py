@@ -18,6 +18,7 @@ from attunebench.runner.pricing import FREE, KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 
 if TYPE_CHECKING:
+    from attunebench.backends.providers import Endpoint
     from attunebench.journal import Journal
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
@@ -41,15 +42,7 @@ class Clients:
             del self._models[0]
         # By who is asked: 0 is the evaluated model, judges count from 1.
         self.backends = {who: self._open(model) for who, model in self._models.items()}
-        self._hashers = {
-            who: Hasher(
-                provider=backend.provider,
-                base_url=backend.base_url,
-                model=backend.model,
-                parameters=settings.request_parameters(judge=who > 0),
-            )
-            for who, backend in self.backends.items()
-        }
+        self._hashers = {who: hasher_of(each, settings, judge=who > 0) for who, each in self.backends.items()}
 
     @property
     def notes(self) -> list[str]:
@@ -135,3 +128,13 @@ class Clients:
     ) -> Backend:
         structured, concurrency = self.settings.structured, self.settings.concurrency
         return open_backend(model, structured=structured, concurrency=concurrency, memory=memory, taken=taken)
+
+
+def hasher_of(place: Backend | Endpoint, settings: RunSettings, *, judge: bool) -> Hasher:
+    """Hashes the requests of a run to one model, the evaluated one or a judge."""
+    return Hasher(
+        provider=place.provider,
+        base_url=place.base_url,
+        model=place.model,
+        parameters=settings.request_parameters(judge=judge),
+    )
