@@ -1,6 +1,6 @@
 """What every framework is given: conversations as jobs, replies as entries, finished jobs as results.
 
-The frameworks do the asking. A result that is made here is the one that `run` would have written for these replies.
+The frameworks make the calls. A result that is made here is the one that `run` would have written for these replies.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from attunebench.conversations import Conversation, ConversationSet, load_conver
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.journal import Hasher
+from attunebench.protocol.modes import parse_modes
 from attunebench.runner.exchange import Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
 from attunebench.runner.job import Job, Known, Open
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
-from attunebench.runner.settings import RunSettings, check_judges
+from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
 from attunebench.runner.task import BENCHMARK
-from attunebench.scorer.scoring import Cluster, resampling_of
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Mode
 
+STORE = "attunebench"
+"""Under this key the store of an Inspect sample holds its `result`, the content of a result file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Conversations, and the settings under which somebody else asks about them.
+    """Conversations, and the settings under which a framework asks about them.
 
     `loaded`: the conversations in the order of their folder, on which intervals depend. `conversations`: by id, in the
-    order of a run. `codebook_file`: None for this package's own codebook. `further`: what beside the settings changes a
-    model's answers.
+    order of a run. `further`: parameters beside the settings that change a model's answers.
     """
 
     settings: RunSettings
@@ -47,30 +49,11 @@ class Study:
     loaded: ConversationSet
     conversations: Mapping[str, Conversation]
     codebook: Codebook
-    codebook_file: Path | None
     further: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def load(
-        cls, settings: RunSettings, folder: Path | None, codebook: Path | None, *, skip_invalid: bool = False
-    ) -> Study:
-        """The study of a folder (None: the bundled examples) with a codebook (None: the one beside it, or ours).
-
-        Raises DataError for a folder or codebook that cannot be used, UsageError for a mode that does not go with the
-        strategy.
-        """
-        folder = folder or demo_folder()
-        loaded, file = load_conversations(folder, skip_invalid=skip_invalid), codebook or codebook_for(folder)
-        ordered = stratified_order(loaded.conversations, settings.order_seed)
-        by_id = {conversation.conversation_id: conversation for conversation in ordered}
-        study = cls(settings, folder, loaded, by_id, load_codebook(file) if file else default_codebook(), file)
-        for mode in settings.modes:
-            study.calls(ordered[0], mode)
-        return study
 
     def under(self, further: Mapping[str, Any] | None = None, **settings: Any) -> Study:
         """The study with these in place of its own settings. Raises UsageError for settings that fit no run."""
-        changed = settings_of(self.settings, **settings)
+        changed = _checked({**dict(self.settings), **settings})
         check_judges(changed)
         return replace(self, settings=changed, further=further or {})
 
@@ -85,20 +68,19 @@ class Study:
         return BENCHMARK.plan(conversation, mode, self.codebook, self.settings)
 
     def job(self, conversation: Conversation, mode: Mode, known: Known | None = None) -> Job:
-        """The conversation before its first call, or behind the asks of which the reply is `known`."""
+        """The conversation before its first call, or after the asks of which the reply is `known`."""
         rules = Rules(self.codebook, self.settings.max_tokens, self.settings.max_reasks)
         key = (conversation.conversation_id, mode)
         return Job(key, self.calls(conversation, mode), rules, known=known, context=conversation)
 
-    def entry(self, asked: Open, reply: Reply | None, *, error: ItemError | None = None, sent_at: str = "") -> Entry:
+    def entry(self, asked: Open, reply: Reply | None, error: ItemError | None = None) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
         model, ask = (self.settings.em, *self.settings.judges)[asked.who], asked.ask
-        # Addresses are the framework's business; the hash tells asks of one study apart.
+        # Addresses are the framework's business.
         parameters = self.settings.request_parameters(judge=asked.who > 0)
         hasher = Hasher(provider=model.provider, base_url="", model=model.model, parameters=parameters)
-        hashed = hasher(asked.call, ask.messages, ask.number)
-        seconds = reply.latency if reply is not None else None
-        return entry_of(asked.call, ask, hashed, hasher, sent_at=sent_at, seconds=seconds, reply=reply, error=error)
+        hashed, seconds = hasher(asked.call, ask.messages, ask.number), reply.latency if reply is not None else None
+        return entry_of(asked.call, ask, hashed, hasher, sent_at="", seconds=seconds, reply=reply, error=error)
 
     def result(self, job: Job, *, epoch: int | None = None) -> dict[str, Any]:
         """The result file's content of a job whose `answered` is true. Raises ValueError otherwise."""
@@ -109,24 +91,53 @@ class Study:
         return {**result, "parameters": {**result["parameters"], **self.further}}
 
 
-def settings_of(base: RunSettings | None = None, **named: Any) -> RunSettings:
-    """The settings of a run with what is named in place of the base's. Raises UsageError for a value that fits none."""
+def study_of(
+    em: ModelSettings,
+    *,
+    conversations: Any = None,
+    codebook: Any = None,
+    skip_invalid: Any = False,
+    modes: Any = "default",
+    **settings: Any,
+) -> Study:
+    """The study of a task's arguments as a framework hands them over; `settings` are those of a run.
+
+    Without `conversations` the bundled examples, without `codebook` the one beside them or this package's own. Raises
+    UsageError for a value that does not exist or does not go with another, DataError for a folder or codebook that
+    cannot be used.
+    """
+    words = modes if isinstance(modes, (list, tuple)) else (modes,)
+    checked = _checked({"em": em, "modes": parse_modes(map(str, words)), **settings})
+    if checked.structured == "object":
+        raise UsageError("There is no structured=object in other frameworks; choose auto, schema or text.")
+    if not isinstance(skip_invalid, bool):
+        raise UsageError(f"skip_invalid is true or false, not {skip_invalid!r}.")
+    folder = _path("conversations", conversations) or demo_folder()
+    file = _path("codebook", codebook) or codebook_for(folder)
+    loaded = load_conversations(folder, skip_invalid=skip_invalid)
+    ordered = stratified_order(loaded.conversations, checked.order_seed)
+    by_id = {conversation.conversation_id: conversation for conversation in ordered}
+    study = Study(checked, folder, loaded, by_id, load_codebook(file) if file else default_codebook())
+    for mode in checked.modes:
+        study.calls(ordered[0], mode)  # a strategy that the mode gives away is refused before anything is asked
+    return study
+
+
+def model_named(full: str) -> ModelSettings:
+    """A model by Inspect's name for it: `openai/gpt-4o` is model gpt-4o of provider openai, as `run` would name it."""
+    provider, _, model = full.partition("/")
+    return ModelSettings(provider=provider if model else "inspect", model=model or full)
+
+
+def _checked(settings: Mapping[str, Any]) -> RunSettings:
     try:
-        return RunSettings(**{**(dict(base) if base else {}), **named})
+        return RunSettings(**settings)
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageError(f"{first['loc'][0]}: {first['msg']}, not {first['input']!r}.") from None
 
 
-def cluster_of(value: Any) -> Cluster | None:
-    """What standard errors are taken over. Raises UsageError for what there is not."""
-    resampling_of(0, 1, value, "percentile")
-    cluster: Cluster | None = value
-    return cluster
-
-
-def path_of(name: str, value: Any) -> Path | None:
-    """The path that a framework hands over under this name, None for none. Raises UsageError for what is no path."""
+def _path(name: str, value: Any) -> Path | None:
     if value is None:
         return None
     # Frameworks make a number of a folder that is called 25, and a list of a name that has a comma in it.

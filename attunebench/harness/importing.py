@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.inspect_ai.study import STORE, model_named
+from attunebench.harness.common import STORE, model_named
 from attunebench.journal import claim
 from attunebench.jsonfile import parse_json
 from attunebench.judging import JUDGE_SCALES
@@ -25,36 +25,42 @@ from attunebench.results.schema import VOTE_KEYS, judge_calls_key, now
 from attunebench.runner.files import Identity, ResultFolder, SkippedFile, identity_of, prepare_folder, write_json
 from attunebench.text import printable
 
-_NOT_NEEDED = {"events", "messages", "attachments", "timelines", "events_data"}
+_NOT_READ = {"events", "messages", "attachments", "timelines", "events_data"}
+"""Parts of an Inspect log."""
 _NO_LOGS = {"eval-set.json", "logs.json"}
-"""What of an Inspect log is not read, and what Inspect writes beside the logs of an evaluation set."""
-_NO_ANSWERS = frozenset(
-    ("judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *map(judge_calls_key, JUDGE_SCALES))
-)
-_NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version"}
+"""What Inspect writes beside the logs of an evaluation set."""
+_NO_ANSWERS = {"judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *VOTE_KEYS}
+_NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version", *map(judge_calls_key, JUDGE_SCALES)}
+"""What judges say about a result, which may be added after it was imported, and its hour: the same replies may be in
+two logs, where an engine keeps replies and is started again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result that a log does not have: whose it would be, in which epoch, why not, and after how many tries."""
+    """A result that a log does not have: whose, in which epoch, why not, after how many tries, and the command that
+    tries again."""
 
     identity: Identity
     reason: str
     epoch: int | None = None
     tries: int = 1
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """What is in one log. `planned` and `ended` name what it was to do and what it came to the end of, in any form in
-    which another log of the same evaluation names the same. `again`: the command that asks for the rest."""
+    which another log of the same evaluation names the same."""
 
     name: str
     results: Sequence[Mapping[str, Any]]
     failures: Sequence[Failure] = ()
     planned: frozenset[Hashable] = frozenset()
     ended: frozenset[Hashable] = frozenset()
-    again: str = ""
+
+
+class ForeignLogError(DataError):
+    """A readable log of another task."""
 
 
 class Importing:
@@ -72,7 +78,7 @@ class Importing:
         self.notes: list[str] = []
         self._folder = ResultFolder(folder, _identity_with_epoch)
         self._finished: set[Identity] = set()
-        self._failures: dict[Identity, tuple[Failure, str]] = {}
+        self._failures: dict[Identity, Failure] = {}
         self._planned: set[Hashable] = set()
         self._ended: set[Hashable] = set()
 
@@ -82,51 +88,48 @@ class Importing:
         Raises DataError, with nothing of the source written, where a result cannot be read or another one of the same
         conversation, provider, model, mode and epoch is there.
         """
-        news: dict[Identity, Mapping[str, Any]] = {}
+        new: dict[Identity, Mapping[str, Any]] = {}
         for result in source.results:
             identity = _checked(result, source)
-            there = news.get(identity) or self._folder.read(identity)
+            there = new.get(identity) or self._folder.read(identity)
             if there is None:
-                news[identity] = result
+                new[identity] = result
             elif _answers(there) != _answers(result):
-                which = "{}, {}/{}, {}".format(*identity)
                 raise DataError(
-                    f"{source.name} holds two different results of {which}; nothing of it was imported."
-                    if identity in news
-                    else f"There is another result of {which} in {self._folder.folder} already, and it is never "
-                    f"replaced: nothing of {source.name} was imported. Give another folder with --output."
+                    "Nothing of {} was imported: there is another result of {}, {}/{}, {} in {}, and results are never "
+                    "replaced. Give another folder with --output.".format(
+                        source.name, *identity, source.name if identity in new else self._folder.folder
+                    )
                 )
         identities = {identity for identity in map(identity_of, source.results) if identity}
         with ExitStack() as stack:
-            for provider, model, mode in sorted({identity[1:] for identity in identities if news}):
+            for provider, model, mode in sorted({identity[1:] for identity in identities if new}):
                 stack.enter_context(claim(self._folder.folder, provider, model, [mode]))
-            for identity, result in news.items():
+            for identity, result in new.items():
                 write_json(self._folder.place(identity), result)
-        self.written += len(news)
-        self.same += len(source.results) - len(news)
+        self.written += len(new)
+        self.same += len(source.results) - len(new)
         self._finished |= identities
-        for failure in source.failures:
-            self._failures[_with_epoch(failure.identity, failure.epoch)] = failure, source.again
+        self._failures |= {_with_epoch(failure.identity, failure.epoch): failure for failure in source.failures}
         self._planned |= source.planned
         self._ended |= source.ended
         if others := sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results):
             self.notes.append(
                 f"{source.name}: {others} of {len(source.results)} results were made with other prompts than this "
-                "version's (their prompt_set_sha256 says so). They are imported as they are; do not compare them with "
-                "new ones."
+                "version's (prompt_set_sha256). They are imported unchanged; do not compare them with new ones."
             )
 
     def close(self) -> Importing:
         """List what is failed still, once all sources are taken, and take from the list what has its result now."""
-        failed = [found for identity, found in self._failures.items() if self._folder.read(identity) is None]
-        models = {identity[1:3] for identity in (*self._finished, *(failure.identity for failure, _ in failed))}
-        lists = {model: SkippedFile(self._folder.folder, *model) for model in models}
-        for identity in self._finished - {failure.identity for failure, _ in failed}:
-            lists[identity[1:3]].remove(identity[0], identity[3])
-        for failure, again in failed:
-            name, _, _, mode = failure.identity
+        failed = [failure for identity, failure in self._failures.items() if self._folder.read(identity) is None]
+        models = {identity[1:3] for identity in (*self._finished, *(failure.identity for failure in failed))}
+        lists = {names: SkippedFile(self._folder.folder, *names) for names in models}
+        for name, provider, model, mode in self._finished - {failure.identity for failure in failed}:
+            lists[provider, model].remove(name, mode)
+        for failure in failed:
+            name, provider, model, mode = failure.identity
             reason = failure.reason if failure.epoch is None else f"epoch {failure.epoch}: {failure.reason}"
-            lists[failure.identity[1:3]].add(name, mode, reason=reason, tries=failure.tries, when=now(), again=again)
+            lists[provider, model].add(name, mode, reason=reason, tries=failure.tries, when=now(), again=failure.again)
             self.failed[f"{name} ({mode})"] = reason
         self.unreached = len(self._planned - self._ended)
         return self
@@ -147,29 +150,21 @@ def _checked(result: Mapping[str, Any], source: Source) -> Identity:
     try:
         parse_result(result)
         json.dumps(result, allow_nan=False)
+        if identity := _identity_with_epoch(result):
+            return identity
+        raise ValueError("it is of another task")
     except (ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{source.name} holds a result that cannot be read ({error}); nothing of it was imported."
         ) from None
-    if (identity := _identity_with_epoch(result)) is None:
-        raise DataError(f"{source.name} holds a result of another task; nothing of it was imported.")
-    return identity
 
 
-def _answers(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result without what judges say about it, which may be added after it was imported, and without its hour: the
-    same replies to the same calls may be in two logs, where an engine keeps replies and is started again."""
-
-    def without(names: Collection[str], block: Any) -> Any:
-        return {name: value for name, value in block.items() if name not in names} if isinstance(block, dict) else block
-
-    turns = result.get("turns")
-    own = without(_NO_ANSWERS, dict(result))
-    return {**own, "turns": [without(VOTE_KEYS, turn) for turn in turns] if isinstance(turns, list) else turns}
-
-
-class ForeignLogError(DataError):
-    """A readable log of another task."""
+def _answers(block: Any) -> Any:
+    """A result, or a turn of one, without `_NO_ANSWERS`."""
+    if not isinstance(block, Mapping):
+        return block
+    own = {name: value for name, value in block.items() if name not in _NO_ANSWERS}
+    return {**own, "turns": [*map(_answers, own["turns"])]} if isinstance(own.get("turns"), list) else own
 
 
 def log_files(places: Sequence[Path], patterns: Sequence[str], hint: str) -> Iterator[tuple[Path, bool]]:
@@ -179,8 +174,8 @@ def log_files(places: Sequence[Path], patterns: Sequence[str], hint: str) -> Ite
     """
     for place in places:
         found = {path for pattern in patterns for path in place.rglob(pattern) if path.is_file()}
-        found = {path for path in found if path.name not in _NO_LOGS}
-        if not (files := [place] if place.is_file() else sorted(found)):
+        files = [place] if place.is_file() else sorted(path for path in found if path.name not in _NO_LOGS)
+        if not files:
             raise UsageError(f"There is no log in {place}; {hint}.")
         yield from ((path, place.is_file()) for path in files)
 
@@ -196,24 +191,26 @@ def read_inspect_log(path: Path) -> Source:
     if path.suffix not in (".eval", ".json"):
         raise DataError(f"{path} is no Inspect log; those end in .eval or .json.")
     try:
-        log = read_eval_log(str(path), exclude_fields=_NOT_NEEDED)
+        log = read_eval_log(str(path), exclude_fields=_NOT_READ)
     except Exception as error:  # whatever a damaged archive or a foreign JSON makes Inspect raise
         raise DataError(
             f"{path} cannot be read as an Inspect log ({printable(f'{type(error).__name__}: {error}', 200)}). If its "
-            f"evaluation was killed, `inspect log recover {shlex.quote(str(path))}` may mend it."
+            f"evaluation was killed, `inspect log recover {shlex.quote(str(path))}` may repair it."
         ) from None
     samples, names = log.samples or [], filter(None, (log.eval.task_registry_name, log.eval.task))
     if not any(STORE in each.store for each in samples) and "attunebench" not in {n.split("/")[-1] for n in names}:
         raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
     task, epochs, results, failures = log.eval.task_id, log.eval.config.epochs or 1, [], []
+    em, again = model_named(log.eval.model), f"inspect eval-retry {shlex.quote(str(path))}"
     for sample in samples:
         # A run of one epoch says nothing of epochs, in a log as without one.
-        epoch = sample.epoch if epochs > 1 else None
-        result = None if sample.error or sample.invalidation else _result_in(path, sample)
-        if result is not None:
-            results.append({**result, "epoch": epoch})
+        epoch, outcome, facts = sample.epoch if epochs > 1 else None, _outcome(path, sample), sample.metadata
+        if isinstance(outcome, str):
+            name, mode = str(facts.get("conversation", sample.id)), str(facts.get("mode", "default"))
+            tries = 1 + len(sample.error_retries or ())
+            failures.append(Failure((name, em.provider, em.model, mode), outcome, epoch, tries, again))
         else:
-            failures.append(_failure_in(sample, log.eval.model, epoch))
+            results.append({**outcome, "epoch": epoch})
     ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]
     return Source(
         name=path.name,
@@ -221,36 +218,27 @@ def read_inspect_log(path: Path) -> Source:
         failures=failures,
         planned=frozenset((task, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)),
         ended=frozenset((task, str(sample.id), sample.epoch) for sample in samples),
-        again=f"inspect eval-retry {shlex.quote(str(path))}",
     )
 
 
-def _result_in(path: Path, sample: Any) -> dict[str, Any] | None:
-    """The result in a sample's store. A log that was recovered after a crash has stores in its events alone."""
+def _outcome(path: Path, sample: Any) -> dict[str, Any] | str:
+    """The result in a sample's store, or why there is none."""
+    if sample.invalidation is not None:
+        return "declared invalid in Inspect"
+    if sample.error is not None:
+        return f"Inspect: {printable(sample.error.message, 500)}"
     kept = sample.store.get(STORE)
     if kept is None and sample.limit is None:
+        # A log that was recovered after a crash has stores in its events alone.
         from inspect_ai.log import read_eval_log_sample
 
         whole = read_eval_log_sample(str(path), sample.id, sample.epoch, resolve_attachments="full")
         changes = [change for event in whole.events if event.event == "store" for change in event.changes]
         kept = next((change.value for change in reversed(changes) if change.path == f"/{STORE}"), None)
     result = kept.get("result") if isinstance(kept, dict) else None
-    return result if isinstance(result, dict) else None
-
-
-def _failure_in(sample: Any, model: str, epoch: int | None) -> Failure:
-    if sample.invalidation is not None:
-        reason = "declared invalid in Inspect"
-    elif sample.error is not None:
-        reason = f"Inspect: {printable(sample.error.message, 500)}"
-    elif sample.limit is not None:
-        reason = f"a limit of Inspect ended it ({sample.limit.type})"
-    else:
-        reason = "its log holds no result"
-    em = model_named(model)
-    name, mode = sample.metadata.get("conversation", sample.id), sample.metadata.get("mode", "default")
-    tries = 1 + len(sample.error_retries or ())
-    return Failure((str(name), em.provider, em.model, str(mode)), reason, epoch, tries)
+    if isinstance(result, dict):
+        return result
+    return f"a limit of Inspect ended it ({sample.limit.type})" if sample.limit else "its log holds no result"
 
 
 def read_lm_eval_log(path: Path) -> Source:
@@ -259,7 +247,7 @@ def read_lm_eval_log(path: Path) -> Source:
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
-                results += _results_in(path, number, line) if line.strip() else ()
+                results += _results_in(line, f"{path}, line {number}") if line.strip() else ()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}).") from None
     if not results:
@@ -267,15 +255,15 @@ def read_lm_eval_log(path: Path) -> Source:
     return Source(path.name, results)
 
 
-def _results_in(path: Path, number: int, line: str) -> list[dict[str, Any]]:
+def _results_in(line: str, place: str) -> list[dict[str, Any]]:
     try:
         sample = parse_json(line.encode(), lenient=True)
     except ValueError:
-        raise DataError(f"{path} is damaged in line {number}; nothing of it was imported.") from None
+        raise DataError(f"{place} is damaged; nothing of the file was imported.") from None
     found = sample.get("results") if isinstance(sample, dict) else None
     if isinstance(found, list) and found and all(isinstance(result, dict) for result in found):
         return found
     raise DataError(
-        f"{path} holds no results of attunebench in line {number}: it is of another task, or was made with "
-        "--predict_only, which scores nothing."
+        f"{place} holds no results of attunebench: it is of another task, or was made with --predict_only, which "
+        "scores nothing."
     )

@@ -77,8 +77,8 @@ def test_a_log_with_other_answers_keeps_no_other_log_out(tmp_path):
     [
         (b'{"doc_id": 0, "exact_match": 1.0}\n', "another task"),
         (b'{"doc_id": 0, "results": []}\n', "another task"),
-        (b'{"doc_id": 0, "resul', "damaged in line 1"),
-        (b"[" * 100_000, "damaged in line 1"),
+        (b'{"doc_id": 0, "resul', "line 1 is damaged"),
+        (b"[" * 100_000, "line 1 is damaged"),
         (b"\xff\xfe\n", "cannot be read"),
         (b"\n", "no samples"),
         (b'{"results": [{"conversationId": 5}]}\n', "cannot be read"),

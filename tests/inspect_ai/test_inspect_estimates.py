@@ -6,6 +6,9 @@ import math
 
 import pytest
 
+from attunebench.metrics.registry import cards_of
+from attunebench.scorer.tallies import Tallies
+
 inspect_scorer = pytest.importorskip("inspect_ai.scorer", reason="needs inspect_ai, the extra `inspect`")
 
 NAN = float("nan")
@@ -13,19 +16,16 @@ NAN = float("nan")
 
 def sample(name, value, participant=None, counts=None, mode="default"):
     """A score of one epoch of a conversation: `value` is its emotion_va, `counts` are answered and expected items."""
-    from attunebench.harness.inspect_ai.scoring import SHOWN
-
     answered, expected = counts or (None, None)
     items = {"answered_items": answered or 0, "expected_items": expected or 0}
-    values = {**dict.fromkeys(SHOWN, NAN), "emotion_va": value, **items}
-    tallies = {"answered": answered, "expected": expected, "made": None, "refused": None, "mended": None}
-    score = inspect_scorer.Score(value=values, metadata={"counts": tallies})
+    values = {**dict.fromkeys(cards_of("attunebench"), NAN), "emotion_va": value, **items}
+    score = inspect_scorer.Score(value=values, metadata={"counts": Tallies(answered, expected).as_json()})
     metadata = {"mode": mode, "participant": participant}
     return inspect_scorer.SampleScore(score=score, sample_id=name, sample_metadata=metadata)
 
 
 def shown(*samples, **choices):
-    from attunebench.harness.inspect_ai.scoring import summary
+    from attunebench.harness.inspect_ai.task import summary
 
     return summary(**choices)(list(samples))
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from attunebench.errors import ItemError, TransientError
-from attunebench.harness.inspect_ai.outputs import read_output, rejects_schema
 from attunebench.protocol.calls import Usage
 
-model = pytest.importorskip("inspect_ai.model", reason="needs inspect_ai, the extra `inspect`")
+pytest.importorskip("inspect_ai", reason="needs inspect_ai, the extra `inspect`")
+
+from inspect_ai import model
+
+from attunebench.harness.inspect_ai.solving import read_output, rejects_schema
 
 
 def output(text="words", stop="stop", usage=None, **others):

@@ -11,7 +11,7 @@ from scripted_replies import baseline_replies, serving
 
 from attunebench import ModelSettings, RunSettings, api
 from attunebench.conversations.bundled import demo_folder
-from attunebench.harness.inspect_ai.study import STORE
+from attunebench.harness.common import STORE
 from attunebench.results.parsing import parse_result
 from attunebench.scorer.scoring import score
 from attunebench.selftest.server import FakeServer
@@ -103,7 +103,7 @@ def test_a_line_that_fails_is_an_error_of_its_sample_and_no_wrong_answer(evaluat
     assert ("error", 1) == (log.status, len(failed))
     assert not failed[0].scores
     assert "server down" in failed[0].error.message
-    assert "result" not in failed[0].store[STORE]
+    assert STORE not in failed[0].store
     assert 3 == log.results.scores[0].metrics["composite_n"].value
 
 
@@ -208,12 +208,19 @@ def test_no_label_is_in_a_sample(evaluated, talks):
     assert "" == sample.target
 
 
-def test_the_replies_behind_a_result_are_in_the_log(evaluated, talks):
-    log = evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks))
-    sample = log.samples[0]
-    calls = sample.store[STORE]["result"]["calls"]["made"]
-    assert calls == len(sample.store[STORE]["replies"])
-    assert calls == len([event for event in sample.events if event.event == "model"])
+def test_every_call_of_a_result_is_in_the_log(evaluated, talks):
+    sample = evaluated("baseline/lexicon", {"limit": 1}, conversations=str(talks)).samples[0]
+    asked = [event for event in sample.events if event.event == "model"]
+    assert sample.store[STORE]["result"]["calls"]["made"] == len(asked)
+
+
+def test_the_demonstration_says_that_it_is_one(talks):
+    from attunebench.harness.common import study_of
+    from attunebench.harness.inspect_ai.task import notes_of
+
+    study = study_of(ModelSettings(provider="inspect", model="none"), conversations=str(talks))
+    assert any("no human data" in note for note in notes_of(study, demo=True))
+    assert not any("no human data" in note for note in notes_of(study, demo=False))
 
 
 def test_what_inspect_is_told_of_sampling_is_in_the_result(evaluated, talks):
@@ -251,8 +258,8 @@ def test_a_wrong_argument_is_one_sentence():
 def test_a_log_is_scored_by_no_other_conversations(evaluated, talks, tmp_path):
     from inspect_ai import score as inspect_score
 
-    from attunebench.harness.inspect_ai.scoring import attunebench_scorer
     from attunebench.harness.inspect_ai.solving import PrerequisiteError
+    from attunebench.harness.inspect_ai.task import attunebench_scorer
 
     with pytest.raises(PrerequisiteError, match="There is no folder"):
         attunebench_scorer(conversations=str(tmp_path / "none"))

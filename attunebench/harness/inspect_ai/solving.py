@@ -1,17 +1,18 @@
 """The solver: a conversation's calls put to the model through Inspect, as many at once as Inspect lets through; and the
 built-in baselines as models of Inspect.
 
-Owns what becomes of trouble. What the line does ends the sample with Inspect's own error, so that Inspect may retry it
-and nobody scores it; what the model does is an answer. A judge's trouble is an owed vote and never costs the sample.
+A model's own refusal, silence or cut is its answer. Network trouble, and a provider's words in the model's place, end
+the sample with Inspect's own error, so that Inspect may retry it and nobody scores it. A judge's trouble is a pending
+vote and never costs the sample.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from logging import getLogger
 from typing import Any
 
@@ -37,24 +38,27 @@ from inspect_ai.util import JSONSchema, LimitExceededError, span
 
 from attunebench.backends.base import Reply, Request
 from attunebench.backends.baselines import open_baseline
-from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, UsageError
-from attunebench.harness.common import Study
-from attunebench.harness.inspect_ai.outputs import NO_SCHEMA, read_output, rejects_schema, rule_behind
-from attunebench.harness.inspect_ai.study import STORE, model_named, study_of
+from attunebench.backends.faults import Fault, Rule, rule_for
+from attunebench.backends.negotiation import NOTES
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError, UsageError
+from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.journal import Entry
+from attunebench.protocol.calls import Usage
+from attunebench.protocol.endings import canonical
 from attunebench.runner.job import Job, Open
-from attunebench.text import printable
+from attunebench.text import encodable, printable
 
 _logger = getLogger(__name__)
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-_CONFIGURATION = frozenset((401, 402, 404))
-_STOPS = frozenset(("money", "day", "key wanted", "forbidden"))
-"""Statuses, and rules of the table of faults, that no other prompt would cure: the key, the money, the model's name."""
+_NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))
+"""Providers of Inspect that ignore a schema."""
+_REJECTING = frozenset((None, 400, 404, 422, 500, 501))
+_FORMAT = re.compile(r"response_format|json_schema|structured output|output_config|output_format|grammar|guided", re.I)
 _LINE = {"max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections"}
 _LINE |= {"cache", "cache_prompt", "batch", "fail_on_refusal", "max_tool_output"}
 _OURS = {"max_tokens", "temperature", "seed", "response_schema"}
 """What of Inspect's configuration changes no answer, and what of it stands among our own parameters."""
-_UNDER_WAY: ContextVar[Request] = ContextVar("attunebench_request")
+_REQUEST: ContextVar[Request] = ContextVar("attunebench_request")
 """The request that is being made in this task of the event loop: baselines are given its conversation."""
 
 
@@ -71,7 +75,7 @@ def sentences() -> Iterator[None]:
 def attunebench_solver(**arguments: Any) -> Solver:
     """Put all calls of a sample's conversation to the model; `arguments` as the task takes them."""
     with sentences():
-        return _Asking(study_of(**arguments))
+        return _Asking(study_of(model_named("none"), **arguments))
 
 
 @dataclass(eq=False)
@@ -84,27 +88,21 @@ class _Asking:
     closed: dict[str, str] = field(default_factory=dict)
     """Models that answered with trouble of key, money or name, and what it was: more calls would meet the same."""
     known: dict[str, dict[tuple[str, int], Entry]] = field(default_factory=dict)
-    """What a sample had when it failed, by its uuid: a retry of it asks for the rest."""
+    """What a sample has been answered, by its uuid, until it ends: a retry of it asks for the rest."""
 
     async def __call__(self, state: TaskState, generate: Generate) -> TaskState:
-        """Do a sample's job, and leave result and replies in its store."""
+        """Do a sample's job, and leave its result in its store."""
         models, study = self.asked()
         if (name := str(models[0])) in self.closed:
             raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
+        entries = self.known.setdefault(state.uuid, {})
         conversation, mode = study.conversation(state.metadata["conversation"]), state.metadata["mode"]
-        entries = self.known.pop(state.uuid, {})
         job = study.job(conversation, mode, known=lambda call, ask: entries.get((call.id, ask.number)))
-        try:
-            await _Sample(self, models, study, job, entries).run()
-        except Exception:
-            self.known[state.uuid] = entries
-            raise
-        finally:
-            kept: dict[str, Any] = {"replies": [_compact(*named, entry) for named, entry in entries.items()]}
-            state.store.set(STORE, kept)
+        await _Sample(self, models, study, job, entries).run()
+        del self.known[state.uuid]
         engine = {"name": "inspect_ai", "version": inspect_ai.__version__, "model": name}
         result = {**study.result(job, epoch=state.epoch), "engine": engine}
-        state.store.set(STORE, {**kept, "result": result, "votes_owed": list(job.owed)})
+        state.store.set(STORE, {"result": result, "votes_owed": list(job.owed)})
         return state
 
     def asked(self) -> tuple[list[Model], Study]:
@@ -145,7 +143,6 @@ class _Sample:
     async def _pursue(self, group: Any, asked: Open) -> None:
         if self.failed is not None:  # nothing more is bought for a sample that cannot be finished
             return
-        began = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         reply, never = None, None
         try:
             async with span(f"{asked.call.id}{f' (reask {asked.ask.number})' if asked.ask.number else ''}"):
@@ -160,11 +157,11 @@ class _Sample:
                 _logger.warning(f"No vote from {self.models[asked.who]} on {asked.call.needs}: {error}")
                 return
             self.failed = self.failed or error
-            if getattr(error, "status_code", None) in _CONFIGURATION or rule_behind(error).name in _STOPS:
+            # No other prompt would cure it: the key, the money, the model's name.
+            if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
                 self.asking.closed[str(self.models[0])] = printable(str(error), 200)
             return
-        entry = self.study.entry(asked, reply, error=never, sent_at=began)
-        self.entries[asked.call.id, asked.ask.number] = entry
+        entry = self.entries[asked.call.id, asked.ask.number] = self.study.entry(asked, reply, never)
         for further in self.job.add(asked, entry):
             group.start_soon(self._pursue, group, further)
 
@@ -174,7 +171,7 @@ class _Sample:
         model, wanted, heard = self.models[asked.who], self.study.settings.structured, False
         schemaless = self.asking.schemaless
         while True:
-            able = model_named(str(model)).provider not in NO_SCHEMA and str(model) not in schemaless
+            able = model_named(str(model)).provider not in _NO_SCHEMA and str(model) not in schemaless
             constrained = wanted == "schema" or (wanted == "auto" and able)
             try:
                 output = await self._generate(model, asked, constrained=constrained)
@@ -185,7 +182,7 @@ class _Sample:
                 # Inspect's own error for the end of its tries names nothing of what the last of them met.
                 tried = getattr(error, "last_attempt", None)
                 met = (tried and tried.exception()) or error
-                rule, about_schema = rule_behind(met), constrained and rejects_schema(met)
+                rule, about_schema = _rule_behind(met), constrained and rejects_schema(met)
                 if about_schema and wanted == "auto":
                     schemaless.add(str(model))
                 elif rule.doubtful and not heard and not about_schema:
@@ -204,7 +201,7 @@ class _Sample:
         request = Request(
             call, ask.messages, ask.max_tokens, temperature, seed, settings.call_timeout, ask.number, self.job.context
         )
-        _UNDER_WAY.set(request)
+        _REQUEST.set(request)
         config = GenerateConfig(max_tokens=ask.max_tokens)
         if asked.who:  # a role does not inherit how the evaluated model is sampled
             own = model.config
@@ -217,28 +214,58 @@ class _Sample:
         return await model.generate(messages, config=config)
 
 
-def _compact(call: str, ask: int, entry: Entry) -> dict[str, Any]:
-    """An entry for the log, where its prompt stands already: who said what to which ask."""
-    said: dict[str, Any] = {"call": call, "ask": ask, "model": entry.model}
-    if entry.reply is None:
-        return {**said, "error": entry.error, "outcome": entry.error_outcome}
-    kept = {name: getattr(entry.reply, name) for name in ("text", "finish_reason", "refusal", "structured")}
-    return {**said, **{name: value for name, value in kept.items() if value is not None}}
+def rejects_schema(error: BaseException) -> bool:
+    """Whether a provider's error is about the schema that was sent along."""
+    return getattr(error, "status_code", None) in _REJECTING and _FORMAT.search(str(error)) is not None
+
+
+def _rule_behind(error: BaseException) -> Rule:
+    """Whose fault a provider's error is, by the same table as in a run."""
+    status, code = getattr(error, "status_code", None), getattr(error, "code", None)
+    number = next((each for each in (status, code) if isinstance(each, int)), 0)
+    word = code if isinstance(code, str) else ""
+    return rule_for(Fault(status=number, message=str(error), code=word, answered=True, known=True))
+
+
+def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = False) -> Reply:
+    """What a model said through Inspect as the reply that a backend would have read.
+
+    Raises TransientError where there is no choice in it, ItemError where the provider says that the prompt is too long.
+    """
+    if output.empty:
+        raise TransientError("The provider answered without a choice.")
+    said, stop, usage = encodable(output.message.text), output.stop_reason, output.usage
+    if stop == "model_length" and not (usage and usage.output_tokens):
+        raise ItemError(f"Too long for the model: {printable(said, 300)}")
+    parts = [] if isinstance(output.message.content, str) else output.message.content
+    thoughts = [part.summary if part.redacted else part.reasoning for part in parts if part.type == "reasoning"]
+    # A refusal may stand in a field of the provider's own, which leaves the stop reason as it is.
+    declined = stop == "content_filter" or output.error or any(part.type == "text" and part.refusal for part in parts)
+    usage = usage or ModelUsage()
+    # Inspect counts cached tokens apart from the others; here they are among a prompt's tokens.
+    cached, written = usage.input_tokens_cache_read, usage.input_tokens_cache_write
+    prompt = usage.input_tokens + (cached or 0) + (written or 0)
+    counts = (prompt, cached, usage.output_tokens, usage.reasoning_tokens)
+    return Reply(
+        text=said or None,
+        finish_reason=None if stop == "unknown" else canonical(stop),
+        refusal=(output.error or said or "content_filter") if declined else None,
+        reasoning=encodable("\n".join(filter(None, thoughts))) or None,
+        usage=Usage(*counts) if output.usage else Usage(),
+        cost=usage.total_cost,
+        model=output.model,
+        latency=output.time,
+        structured=structured,
+        notes=dict([NOTES["schema"]]) if schema_refused else {},
+    )
 
 
 @modelapi(name="baseline")
 class Baseline(ModelAPI):
     """The provider `baseline`, offline and without a key: random, majority, no-change, lexicon and oracle."""
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig | None = None,
-        **model_args: Any,
-    ) -> None:
-        super().__init__(model_name, base_url, api_key, config=config or GenerateConfig())
+    def __init__(self, model_name: str, config: GenerateConfig | None = None, **_: Any) -> None:
+        super().__init__(model_name, config=config or GenerateConfig())
         try:
             self._backend = open_baseline(model_name)
         except UsageError as error:
@@ -246,7 +273,7 @@ class Baseline(ModelAPI):
 
     async def generate(self, input: Any, tools: Any, tool_choice: Any, config: GenerateConfig) -> ModelOutput:
         """The baseline's answer to the request under way. Raises PrerequisiteError outside the benchmark's task."""
-        request = _UNDER_WAY.get(None)
+        request = _REQUEST.get(None)
         if request is None:
             raise PrerequisiteError("The baselines of attunebench answer the task attunebench/attunebench alone.")
         reply = await self._backend.complete(request)

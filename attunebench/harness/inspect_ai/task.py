@@ -1,28 +1,47 @@
-"""The task: conversations as samples, the solver and the scorer, and the benchmark's own defaults.
+"""The task: conversations as samples, the solver, the scorer with its metric, and the benchmark's own defaults.
 
 Inspect finds it (`inspect eval attunebench/attunebench --model …`) and all that this module imports by its entry point.
+Every metric of the registry is a key of a sample's score; NaN is undefined. A sample whose calls were not all made is
+unscored. Means are over conversations, epochs first, each with its standard error and its number of conversations.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from logging import getLogger
+from typing import Any
 
+import numpy as np
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
+from inspect_ai.solver import TaskState
 
 from attunebench._version import __version__
+from attunebench.codebook import default_codebook
 from attunebench.conversations import Conversation
-from attunebench.harness.common import cluster_of
-from attunebench.harness.inspect_ai.scoring import attunebench_scorer, summary
+from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.harness.inspect_ai.solving import attunebench_solver, sentences
-from attunebench.harness.inspect_ai.study import notes_of, study_of
 from attunebench.judging import JUDGE_SCALE
+from attunebench.metrics.registry import cards_of
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
+from attunebench.protocol.plan import plan_warnings
+from attunebench.results.parsing import parse_result
+from attunebench.results.schema import BINARY_BLOCKS, Observed
 from attunebench.runner.settings import RunSettings
+from attunebench.scorer.alignment import MismatchError
+from attunebench.scorer.conversation import ConversationScore, score_conversation
+from attunebench.scorer.groups import Resampling, columns_of
+from attunebench.scorer.kept import CATEGORIES, TALLIES, Kept
+from attunebench.scorer.scoring import resampling_of
 
 _logger = getLogger(__name__)
+_CARDS = cards_of("attunebench")
+_ITEMS = {"answered_items": "answered", "expected_items": "expected"}
+"""Keys of a score that are counts: how much was answered stands apart from how well."""
 
 
 @task
@@ -56,12 +75,11 @@ def attunebench(
     """
     arguments = {name: value for name, value in locals().items() if name not in ("temperature", "cluster")}
     with sentences():
-        clusters = cluster_of(cluster)
-        study = study_of(**arguments)
-        study.under(temperature=temperature)
+        study = study_of(model_named("none"), temperature=temperature, **arguments)
+        known = study.settings.modes
+        shown = summary(by_mode=len(known) > 1, cluster=cluster)
     for note in notes_of(study, demo=conversations is None):
         _logger.warning(note)
-    known = study.settings.modes
     arguments["modes"] = list(known)
     return Task(
         dataset=MemoryDataset(
@@ -71,23 +89,118 @@ def attunebench(
         ),
         solver=attunebench_solver(**arguments),
         scorer=attunebench_scorer(**arguments),
-        metrics=[summary(by_mode=len(known) > 1, cluster=clusters)],
+        metrics=[shown],
         config=GenerateConfig(temperature=temperature, max_tokens=RunSettings.model_fields["max_tokens"].default),
-        # One conversation that the line keeps is no reason to give up the others; the log still ends as an error.
+        # One conversation that the network keeps is no reason to give up the others; the log still ends as an error.
         continue_on_fail=True,
         version=__version__,
         metadata={"prompt_set_sha256": prompt_set_sha256(), "codebook_sha256": study.codebook.sha256},
     )
 
 
+def notes_of(study: Study, *, demo: bool) -> Iterator[str]:
+    """What a user should know before anything is asked. `demo`: whether these are the demonstration's conversations."""
+    if demo:
+        yield (
+            f"No -T conversations=FOLDER is given: these are the {len(study.conversations)} demonstration "
+            "conversations, written examples and no human data, which are not comparable with published scores."
+        )
+    if study.codebook.sha256 != default_codebook().sha256:
+        yield "The annotation codebook is not this package's own."
+    for file in study.loaded.skipped:
+        yield f"Left out {file.file}: {'; '.join(file.reasons)}"
+    for text in plan_warnings(study.conversations.values(), study.codebook):
+        yield text.replace("--codebook FILE", "-T codebook=FILE")
+
+
 def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
-    """A conversation in a mode. The talk is there for who reads the log: it is not what is sent. No label is in it."""
+    """A conversation in a mode. Its texts are for who reads the log, and are not what is sent. No label is in it."""
     name = conversation.conversation_id
-    talk: list[ChatMessage] = []
+    texts: list[ChatMessage] = []
     for turn in conversation.turns:
-        talk += [ChatMessageUser(content=turn.user_message), ChatMessageAssistant(content=turn.llm_response)]
+        texts += [ChatMessageUser(content=turn.user_message), ChatMessageAssistant(content=turn.llm_response)]
     return Sample(
         id=name if alone else f"{name}_{mode}",
-        input=talk,
+        input=texts,
         metadata={"conversation": name, "mode": mode, "participant": conversation.participant_id},
     )
+
+
+@metric(scores="unreduced")
+def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
+    """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n`, and the counts of items; absent is
+    undefined.
+
+    `cluster`: what standard errors are taken over in place of conversations. Modes are never averaged with each other:
+    with several of them, and with `by_mode`, a name is `<mode>.<id>`.
+    """
+    resampling = resampling_of(0, 1, cluster, "percentile")
+
+    def summarised(scores: list[SampleScore]) -> Value:
+        modes: dict[str, list[SampleScore]] = {}
+        for score in scores:
+            modes.setdefault((score.sample_metadata or {})["mode"], []).append(score)
+        if len(modes) < 2 and not by_mode:
+            return dict(_rows(scores, resampling))
+        return {f"{mode}.{name}": row for mode, those in modes.items() for name, row in _rows(those, resampling)}
+
+    return summarised
+
+
+@scorer(name="attunebench_scorer", metrics=[summary()])
+def attunebench_scorer(**arguments: Any) -> Scorer:
+    """Score a sample by the labels of its conversation; `arguments` as the task takes them."""
+    with sentences():
+        study = study_of(model_named("none"), **arguments)
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (labels are no target: they stay here)
+        result = (state.store.get(STORE) or {}).get("result")
+        if result is None:
+            return Score.unscored(
+                reason="scoring_failed", explanation="The sample ended before every call had its answer."
+            )
+        with sentences():
+            conversation = study.conversation(state.metadata["conversation"])
+        try:
+            return _score(score_conversation(conversation, parse_result(result)))
+        except MismatchError as error:
+            return Score.unscored(reason="scoring_failed", explanation=f"The sample cannot be scored: {error}.")
+
+    return score
+
+
+def _score(found: ConversationScore) -> Score:
+    tallies = found.tallies.as_json()
+    values = {**found.metrics, **{key: tallies[name] for key, name in _ITEMS.items()}}
+    composite = found.metrics["composite"]
+    shown = "undefined" if composite is None else f"{composite:.1f}"
+    answered, expected = ("?" if (count := tallies[name]) is None else f"{count:g}" for name in _ITEMS.values())
+    return Score(
+        value={key: math.nan if value is None else value for key, value in values.items()},
+        answer=f"{answered} of {expected} items answered",
+        explanation=f"Composite {shown}{'' if found.composite_complete else ', a term of it is undefined'}",
+        metadata={"counts": tallies, "composite_complete": found.composite_complete},
+    )
+
+
+def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tuple[str, float]]:
+    """The rows of one mode, as `attune-bench score` estimates them."""
+    estimates = resampling.estimate(columns_of([*map(_kept, scores)], resampling))
+    for metric_id, estimate in estimates.items():
+        if estimate["mean"] is not None and _CARDS[metric_id].status != "diagnostic":
+            yield metric_id, estimate["mean"]
+            if estimate["se"] is not None:
+                yield f"{metric_id}_stderr", estimate["se"]
+            yield f"{metric_id}_n", float(estimate["n"])
+    for key in _ITEMS:
+        yield key, float(sum(float(score.score.as_dict()[key] or 0) for score in scores))
+
+
+def _kept(score: SampleScore) -> Kept:
+    """A sample's score in the form in which scoring keeps one for its means, of which pooled counts are no part."""
+    values, counts = score.score.as_dict(), (score.score.metadata or {})["counts"]
+    pooled = [math.nan] * (len(BINARY_BLOCKS) * len(CATEGORIES) * 4)
+    row = [*(values[metric_id] for metric_id in _CARDS), *(counts[name] for name in TALLIES), *pooled]
+    key, participant = (str(score.sample_id), "", "", "", None), (score.sample_metadata or {}).get("participant")
+    numbers = np.array(row, dtype=np.float64)
+    return Kept(key, "", participant, True, numbers, "", {}, Observed(), None, (), outdated=False)

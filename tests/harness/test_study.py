@@ -1,31 +1,47 @@
-"""The task's arguments, without Inspect."""
+"""The arguments of a task, in whichever framework → the study that is asked about."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from factory import write_conversations
 
+from attunebench import load_conversations
+from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.common import path_of
-from attunebench.harness.inspect_ai.study import model_named, notes_of, study_of
+from attunebench.harness import common
+from attunebench.harness.common import model_named
+from attunebench.runner.order import stratified_order
 from attunebench.runner.settings import ModelSettings
+
+EM, JUDGE = (ModelSettings(provider="openai", model=model) for model in ("m", "j"))
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory) -> Path:
+    return write_conversations(tmp_path_factory.mktemp("talks"), 4, turns=1)
+
+
+def study_of(**arguments):
+    return common.study_of(EM, **arguments)
 
 
 @pytest.mark.parametrize(
     ("choice", "said"),
     [
-        ({"modes": "silent"}, "no mode silent"),
-        ({"structured": "object"}, "schema or not at all"),
+        ({"modes": "silent"}, "silent"),
+        ({"structured": "object"}, "structured"),
+        ({"structured": "guess"}, "structured"),
         ({"panas_strategy": "guess"}, "panas_strategy"),
         ({"judge_scale": "guess"}, "judge_scale"),
         ({"max_reasks": -1}, "max_reasks"),
-        ({"modes": 1}, "no mode 1"),
-        ({"conversation": "talks"}, "no argument conversation"),
-        ({"modes": ["default", 2]}, "no mode 2"),
+        ({"modes": 1}, "1"),
+        ({"conversation": "talks"}, "conversation"),
+        ({"modes": ["default", 2]}, "2"),
         ({"skip_invalid": "maybe"}, "skip_invalid"),
-        ({"conversations": ["a", "b"]}, "one folder"),
-        ({"codebook": True}, "one file"),
+        ({"conversations": ["a", "b"]}, "conversations"),
+        ({"codebook": True}, "codebook"),
     ],
 )
 def test_a_choice_that_does_not_exist_is_refused_by_name(choice, said):
@@ -38,8 +54,10 @@ def test_modes_that_do_not_go_with_a_strategy_are_refused_before_anything_is_ask
         study_of(modes="omniscient", panas_strategy="blind_delta", conversations=str(talks))
 
 
-def test_a_folder_whose_name_is_a_number_is_a_folder():
-    assert Path("25") == path_of("conversations", 25)
+def test_a_folder_whose_name_is_a_number_is_a_folder(talks, tmp_path, monkeypatch):
+    (tmp_path / "25").symlink_to(talks, target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    assert Path("25") == study_of(conversations=25).folder
 
 
 def test_a_folder_that_is_not_there_is_named():
@@ -47,15 +65,11 @@ def test_a_folder_that_is_not_there_is_named():
         study_of(conversations="nowhere")
 
 
-def test_the_demonstration_says_that_it_is_one(talks):
-    assert "no human data" in notes_of(study_of(), demo=True)[0]
-    assert "no human data" not in "".join(notes_of(study_of(conversations=str(talks)), demo=False))
+def test_without_a_folder_it_is_the_demonstration():
+    assert demo_folder() == study_of().folder
 
 
 def test_conversations_stand_in_the_order_of_a_run(talks):
-    from attunebench import load_conversations
-    from attunebench.runner.order import stratified_order
-
     study = study_of(conversations=str(talks), order_seed=3)
     assert stratified_order(load_conversations(talks).conversations, 3) == list(study.conversations.values())
 
@@ -63,17 +77,14 @@ def test_conversations_stand_in_the_order_of_a_run(talks):
 @pytest.mark.parametrize(("named", "scale"), [({}, "quality"), ({"judge_scale": "relative"}, "relative")])
 def test_judges_rate_on_the_scale_that_is_named(talks, named, scale):
     study = study_of(conversations=str(talks), **named)
-    em, judge = (ModelSettings(provider="openai", model=model) for model in ("m", "j"))
     conversation = next(iter(study.conversations.values()))
-    job = study.under(em=em, judges=(judge,)).job(conversation, "default")
+    job = study.under(judges=(JUDGE,)).job(conversation, "default")
     assert {scale} == {call.asked.scale for call in job.waiting}
 
 
 def test_a_judge_is_named_once(talks):
-    study = study_of(conversations=str(talks))
-    judge = ModelSettings(provider="openai", model="j")
     with pytest.raises(UsageError, match="twice"):
-        study.under(judges=(judge, judge))
+        study_of(conversations=str(talks)).under(judges=(JUDGE, JUDGE))
 
 
 @pytest.mark.parametrize(
