@@ -75,7 +75,7 @@ class Study:
 
     def entry(self, asked: Open, reply: Reply | None, error: ItemError | None = None) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
-        model, ask = (self.settings.em, *self.settings.judges)[asked.who], asked.ask
+        model, ask = self.settings.asked(asked.who), asked.ask
         # Addresses are the framework's business.
         parameters = self.settings.request_parameters(judge=asked.who > 0)
         hasher = Hasher(provider=model.provider, base_url="", model=model.model, parameters=parameters)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,13 +36,13 @@ from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard, check_judges
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
-ROOM_WITHIN = 30.0  # seconds that the first call waits for all workers to start
 SEEN_WITHIN = 10.0  # seconds until a machine sees what another one writes: network file systems take a few
 LOCKED_WITHIN = 120.0  # seconds that a network file system may keep the locks of a machine that is gone
 _VARIABLES = {
@@ -82,7 +83,7 @@ def run_on_ray(
     work = _AllShards(conversations, settings, codebook, BENCHMARK)
     run_shard = partial(run_conversations, conversations, codebook=codebook, **options)
     cluster = ray, address or os.environ.get("RAY_ADDRESS"), workers
-    executor = OnRay(settings, observer, work, run_shard, cluster, interruptible=interruptible)
+    executor = OnRay(settings, observer, run_shard, cluster, interruptible=interruptible)
     return eventloop.run(Run(work, settings, codebook, observer, keeps=False).by(executor))
 
 
@@ -100,58 +101,55 @@ class _Teller:
 
     def __init__(self, put: Callable[..., Any]) -> None:
         self._put = put
-        self._budget = Budget()
+        self._spent = Budget()
 
     def __getattr__(self, name: str) -> Any:
         def tell(*about: Any) -> None:
             if name == "started":
-                self._budget = about[0].spending
+                self._spent = about[0].spending
             elif name not in ("pacing", "finished"):
-                spent = self._budget
+                spent = self._spent
                 self._put((spent.model, spent.judges, spent.wasted, spent.lost, spent.replayed), name, about)
 
         return tell
 
 
 def _run_shard(
-    handed: Any, settings: RunSettings, queue: Any, probe: Path, answer: Path, version: str
+    handed: Any, settings: RunSettings, queue: Any, probe: Path, life: str, version: str
 ) -> tuple[Stop, int, float]:
-    """What a worker does: read the driver's `probe`, wait until the driver has read `answer`, and run the shard.
+    """What a worker does: find the driver's folder `probe`, wait until the driver has taken a file out of it, and run
+    the shard.
 
     Returns why it ended before its time, the votes that are owed, and USD as --max-cost counts them.
     """
-    node, problem = socket.gethostname(), ""
+    node, shared = socket.gethostname(), False
     if version != __version__:
         there = f"has attunebench {__version__} and the command has {version}"
         raise ConfigurationError(f"The worker on {node} {there}; install the same version on all machines.")
-    try:
-        if not _appears(probe, SEEN_WITHIN):
-            problem = "does not see what was written to it"
-        else:
-            answer.touch()
-            if not _appears(Path(f"{answer}-read"), ROOM_WITHIN + SEEN_WITHIN):
-                problem = "does not write to the same one"
-    except OSError as error:
-        problem = f"cannot write to it ({error.strerror or error})"
-    if problem:
+    with suppress(OSError):
+        if _becomes(probe, there=True):
+            (probe / life).touch()
+            shared = _becomes(probe / life, there=False)
+    if not shared:
         raise UsageError(
             f"All machines of the cluster have to share the output folder {settings.output}, and the worker on {node} "
-            f"{problem}; give a folder on shared storage with --output."
+            "has another one or cannot write to it; give a folder on shared storage with --output."
         )
     run, environment = handed
     os.environ.update(environment)
+    queue.qsize()  # connects, so that what is told goes out at once
     try:
-        teller = _Teller(lambda *news: queue.actor.put_nowait.remote((settings.shard, answer.name, *news)))
+        teller = _Teller(lambda *news: queue.actor.put_nowait.remote((settings.shard, life, *news)))
         summary: RunSummary = run(settings, observer=cast(Observer, teller), interruptible=True)
         return summary.stopped, summary.votes_owed, summary.spending.spent
     finally:
         queue.qsize()  # all that was told is in the queue by now
 
 
-def _appears(path: Path, seconds: float) -> bool:
-    """Whether the file is there within so many seconds."""
-    until = time.monotonic() + seconds
-    while not path.exists():
+def _becomes(path: Path, *, there: bool) -> bool:
+    """Whether the file is there, or gone, within the time that file systems take."""
+    until = time.monotonic() + SEEN_WITHIN
+    while path.exists() != there:
         if time.monotonic() > until:
             return False
         with suppress(OSError), os.scandir(path.parent) as entries:
@@ -162,41 +160,29 @@ def _appears(path: Path, seconds: float) -> bool:
 
 @dataclass(eq=False, slots=True)
 class _Part:
-    """A shard, and the task that does it now: it has `proven` the folder by the file `answer`, and returns `ended`."""
+    """A shard, and the task that does it now, which comes to `ended`."""
 
     shard: Shard
     settings: Any = None
     task: Any = None
-    answer: Path = Path()
-    proven: bool = False
     deaths: int = 0
-    died_at: float = float("-inf")
     ended: tuple[Stop, int, float] | None = None
 
 
 class OnRay(Clients):
-    """Has `run_shard` do all shards of `work` on a cluster (Ray, address, workers): a `runner.run.Executor`."""
+    """Has `run_shard` do all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
 
     def __init__(
-        self,
-        settings: RunSettings,
-        observer: Observer,
-        work: _AllShards,
-        run_shard: Callable[..., RunSummary],
-        cluster: tuple[Any, str | None, int | None],
-        *,
-        interruptible: bool,
+        self, settings: RunSettings, observer: Observer, run_shard: Any, cluster: Any, *, interruptible: bool
     ) -> None:
         super().__init__(settings, observer)
         self._ray, self._address, self._workers = cluster
-        self._work, self._run_shard, self._interruptible = work, run_shard, interruptible
+        self._run_shard, self._interruptible = run_shard, interruptible
         self._parts: dict[Shard, _Part] = {}
-        self._alive: list[_Part] = []
         self._probe = settings.output / f".attunebench-probe-{secrets.token_hex(8)}"
         self._left = settings.max_cost
         self._stops = 0
         self._failure: AttuneBenchError | None = None
-        self._under_way: dict[str, int] = {}
         self._spent: dict[str, tuple[Cost, Cost, Cost, int, int]] = {}
         self._heard: set[str] = set()
 
@@ -206,14 +192,15 @@ class OnRay(Clients):
             return ""
         ray, settings, em = self._ray, self.settings, self.settings.em
         keyed, environment = _with_keys(settings)
-        most = min(settings.concurrency, len(self._work.chosen))
+        chosen = cast(_AllShards, run.work).chosen
+        most = min(settings.concurrency, len(chosen))
         with _connected(ray, self._address, min(self._workers or 2, most)), ExitStack() as stack:
             machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
             of = min(self._workers or max(2, machines), most)
             self._parts = {shard: _Part(shard) for shard in (Shard(1 + i, of) for i in range(of))}
             # "Shard 0" of the division keeps a second such run out, and lets the shards in.
             stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, f"0-of-{of}"))
-            self._probe.touch()
+            self._probe.mkdir()
             self._queue = import_module("ray.util.queue").Queue(actor_options={"num_cpus": 0})
             task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_run_shard)
             handed = ray.put((self._run_shard, environment))
@@ -222,15 +209,15 @@ class OnRay(Clients):
                 stopped = await self._do_all(run, keyed)
             except ray.exceptions.RayError as error:
                 raise ConfigurationError(
-                    f"The Ray cluster failed ({_reason(error)}); answers are kept, and the same command resumes."
+                    f"The Ray cluster failed ({printable(str(error), 200)}); answers are kept, and the same command "
+                    "resumes."
                 ) from error
             finally:
                 self._cancel(force=True)
                 self._queue.shutdown(force=True)
-                for path in self._probe.parent.glob(f"{self._probe.name}*"):
-                    path.unlink(missing_ok=True)
+                shutil.rmtree(self._probe, ignore_errors=True)
             if not stopped:
-                jobs = {(each.conversation_id, mode) for each in self._work.chosen for mode in settings.modes}
+                jobs = {(each.conversation_id, mode) for each in chosen for mode in settings.modes}
                 done = {(name, mode) for name, mode in jobs if f"{name} ({mode})" not in run.summary.skipped}
                 run.work.made.update(done.intersection(run.work.todos))  # also what a dying worker could not tell of
                 SkippedFile(settings.output, em.provider, em.model).join_shards(done)
@@ -242,15 +229,18 @@ class OnRay(Clients):
         With --max-cost each shard gets a part of it. Those whose part was too small, or whose worker died, go on with
         what is left, as long as that buys something.
         """
-        parts, patience = list(self._parts.values()), ROOM_WITHIN
+        parts = list(self._parts.values())
         with eventloop.on_interruption(self._interrupt) if self._interruptible else nullcontext():
             while True:
                 answered, money = run.summary.calls, self._left and self._left / len(parts)
                 self._left = self._left and 0.0
                 for part in parts:
-                    part.settings = share_of(settings, part.shard, money)
-                    self._begin(part)
-                await self._wait(run, patience)
+                    part.settings, part.ended = share_of(settings, part.shard, money), None
+                doing = asyncio.gather(*map(self._do, parts))
+                while not doing.done():
+                    await asyncio.wait([doing], timeout=0.2)
+                    self._listen(run)
+                await doing
                 if self._failure is not None:
                     raise self._failure
                 ended = {part.shard.name: part.ended for part in self._parts.values() if part.ended}
@@ -260,64 +250,36 @@ class OnRay(Clients):
                 parts = [part for part in parts if part.ended is None or part.ended[0] == "max-cost"]
                 if not (parts and self._left and run.summary.calls > answered):
                     return "max-cost" if parts else ""
-                patience = 0.0
 
-    async def _wait(self, run: Run, patience: float) -> None:
-        """Until no task is left. None sends anything before all have proven the folder, or so many seconds are over."""
-        until = time.monotonic() + patience
-        while self._alive:
-            await asyncio.sleep(0.2)
-            tasks = [part.task for part in self._alive]
-            ended, _ = self._ray.wait(tasks, num_returns=len(tasks), timeout=0, fetch_local=False)
-            for news in self._queue.get_nowait_batch(self._queue.qsize()):
-                self._hear(run, *news)
-            for part in [part for part in self._alive if part.task in ended]:
-                self._alive.remove(part)
-                self._conclude(part)
-            unproven = [part for part in self._alive if not part.proven]
-            late = [part for part in unproven if not part.answer.exists()]
-            patience = patience if late else 0.0
-            if late and time.monotonic() < until:
-                continue
-            for part in [part for part in unproven if part not in late]:
-                Path(f"{part.answer}-read").touch()
-                part.proven = True
-            if late and patience:
-                patience = 0.0
-                self._observer.warned(
-                    f"The Ray cluster has room for {len(self._alive) - len(late)} of {len(self._parts)} workers (each "
-                    "takes one CPU); the other shards start when there is room."
-                )
+    async def _do(self, part: _Part) -> None:
+        """Have a shard done, by another worker where one dies."""
+        errors, died_at = self._ray.exceptions, float("-inf")
+        while not self._over:
+            life = f"{part.shard.name}-{secrets.token_hex(4)}"
+            part.task = self._start(settings=part.settings, life=life)
+            try:
+                part.ended = _, _, spent = await part.task
+                if self._left is not None:
+                    self._left += max(0.0, part.settings.max_cost - spent)
+                return
+            except errors.RayTaskError as error:
+                if isinstance(error.cause, DataError) and time.monotonic() - died_at < LOCKED_WITHIN:
+                    await asyncio.sleep(1.0)  # the locks of the dead worker, most likely
+                elif isinstance(error.cause, AttuneBenchError):
+                    self._fail(error.cause)
+                elif "failed to import" in str(error.cause):
+                    where = "install it with its extra `ray` into the Python that Ray runs there"
+                    self._fail(ConfigurationError(f"The workers of the cluster cannot import attunebench: {where}."))
+                elif not self._over:  # else it was cancelled before its run took that as Ctrl-C
+                    raise error.cause from error
+            except errors.RayError:
+                died_at = time.monotonic()
+                if not self._over and not self._replaces(part):
+                    return
 
-    def _begin(self, part: _Part) -> None:
-        part.answer = self._probe.with_name(f"{self._probe.name}-{part.shard.name}-{secrets.token_hex(4)}")
-        part.task, part.proven, part.ended = self._start(settings=part.settings, answer=part.answer), False, None
-        self._alive.append(part)
-
-    def _conclude(self, part: _Part) -> None:
-        """The part's task is over: it was done, or ended with an error, or its worker died."""
-        errors, over = self._ray.exceptions, bool(self._stops) or self._failure is not None
-        try:
-            part.ended = _, _, spent = self._ray.get(part.task)
-            if self._left is not None:
-                self._left += max(0.0, (part.settings.max_cost or 0.0) - spent)
-        except errors.RayTaskError as error:
-            if isinstance(error.cause, DataError) and time.monotonic() - part.died_at < LOCKED_WITHIN and not over:
-                self._begin(part)  # the locks of the dead worker, most likely
-            elif isinstance(error.cause, AttuneBenchError):
-                self._fail(error.cause)
-            elif "failed to import" in str(error.cause):
-                where = "install it with its extra `ray` into the Python that Ray runs there"
-                self._fail(ConfigurationError(f"The workers of the cluster cannot import attunebench: {where}."))
-            elif not over:  # else it was cancelled before its run took that as Ctrl-C
-                raise error.cause from error
-        except errors.RayError:
-            if not over:
-                self._replace(part)
-
-    def _replace(self, part: _Part) -> None:
-        """The worker of this part is dead."""
-        part.deaths, part.died_at = part.deaths + 1, time.monotonic()
+    def _replaces(self, part: _Part) -> bool:
+        """The worker of this part is dead: whether another one is to go on at once."""
+        part.deaths += 1
         died = f"The worker of shard {part.shard} died (its process is gone, or its machine)"
         if part.deaths >= DEATHS:
             kept = "What was answered is kept; check the cluster and repeat the command."
@@ -326,7 +288,11 @@ class OnRay(Clients):
             self._observer.warned(f"{died}. Its part of --max-cost counts as spent; the shard waits for what is left.")
         else:
             self._observer.warned(f"{died}. Another one resumes from its journal.")
-            self._begin(part)
+        return self._left is None
+
+    @property
+    def _over(self) -> bool:
+        return self._stops > 0 or self._failure is not None
 
     def _fail(self, error: AttuneBenchError) -> None:
         """Have all workers end, and raise this then."""
@@ -335,7 +301,7 @@ class OnRay(Clients):
             self._cancel()
 
     def _interrupt(self) -> None:
-        """As Ctrl-C in every worker: the first lets calls under way finish, the second ends them."""
+        """As Ctrl-C in every worker: the first lets calls in flight finish, the second ends them."""
         self._stops += 1
         self._cancel()
         if self._stops == 2:
@@ -344,9 +310,16 @@ class OnRay(Clients):
                 asyncio.get_running_loop().call_later(seconds, partial(self._cancel, force=force))
 
     def _cancel(self, *, force: bool = False) -> None:
-        for part in self._alive:
+        for part in self._parts.values():
             with suppress(Exception):
                 self._ray.cancel(part.task, force=force)
+
+    def _listen(self, run: Run) -> None:
+        """Hear what workers tell, and take away the proofs that have been seen."""
+        for proof in self._probe.iterdir():
+            proof.unlink()
+        for news in self._queue.get_nowait_batch(self._queue.qsize()):
+            self._hear(run, *news)
 
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
         """Count what a worker's observer was told, and tell the run's."""
@@ -363,17 +336,15 @@ class OnRay(Clients):
         if what == "answered":
             call, record = about
             self._parts[shard].deaths = 0
-            summary.add(record, (self.settings.em if call.judge is None else self.settings.judges[call.judge]).model)
+            summary.add(record, self.settings.asked(call.who).model)
         elif what == "written":
             run.work.made.add(about[:2])
             summary.skipped.pop(f"{about[0]} ({about[1]})", None)
         elif what == "skipped":
             summary.skipped[f"{about[0]} ({about[1]})"] = about[2]
-        elif what == "interrupted":
-            self._under_way[life] = about[0]
-            about = (sum(self._under_way.values()), about[1])
-        if what != "interrupted" or self._stops:
-            getattr(self._observer, what)(*about)
+        elif what == "interrupted" and not self._stops:
+            return  # it was cancelled since another one failed
+        getattr(self._observer, what)(*about)
 
 
 def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
@@ -400,20 +371,20 @@ def _connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    new: dict[str, Any] = {}
     try:
         if address and address != "local":
             host, _, port = address.rpartition("://")[2].rpartition(":")
             if host and port.isdigit():  # where nobody listens Ray's own client would end this process
                 socket.create_connection((host.strip("[]"), int(port)), timeout=10.0).close()
-            ray.init(address, **quiet)
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            ray.init("local", num_cpus=workers, include_dashboard=False, object_store_memory=200 * 2**20, **quiet)
+            new = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 200 * 2**20}
+        ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False, **new)
     except Exception as error:
         raise ConfigurationError(
-            f"There is no Ray cluster {f'at {address}' if address else 'on this machine'} ({_reason(error)}); see `ray "
-            "status`, or give another address with --ray-address."
+            f"There is no Ray cluster {f'at {address}' if address else 'on this machine'} "
+            f"({printable(str(error), 200)}); see `ray status`, or give another address with --ray-address."
         ) from error
     # Ray prints long messages of its own to stdout when a worker dies, whatever it is told of logging.
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
@@ -421,8 +392,3 @@ def _connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
-
-
-def _reason(error: BaseException) -> str:
-    """The first line of an error's text; its class where it says nothing."""
-    return next((line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -127,6 +127,10 @@ class RunSettings(BaseModel):
         """The judges' scale, where `runner.scales` has settled it or nobody has to."""
         return self.judge_scale or JUDGE_SCALE
 
+    def asked(self, who: int) -> ModelSettings:
+        """Whom a call asks: the evaluated model (0) or a judge (from 1)."""
+        return (self.em, *self.judges)[who]
+
     def request_parameters(self, *, judge: bool = False) -> dict[str, Any]:
         """What changes a single request beside its prompt; a judge's names its scale, unless no name means that one."""
         named = {name: getattr(self, name) for name in _OF_A_REQUEST}

@@ -331,20 +331,14 @@ def test_workers_that_see_another_folder_are_refused_before_anything_is_sent(
     go: Go, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(on_ray, "SEEN_WITHIN", 0.0)
     with pytest.raises(UsageError, match="share"):
         go(output=Path("/proc/self/cwd/results"))
     assert [] == server.bodies
     assert [] == list((tmp_path / "results").glob(".attunebench-probe-*"))
 
 
-def test_shards_without_room_wait_for_their_turn(
-    go: Go, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(on_ray, "ROOM_WITHIN", 2.0)
-    heard = Heard()
-    assert CONVERSATIONS == go(heard, workers=3).written
-    assert any("room for" in each and "of 3 workers" in each for each in heard.warnings)
+def test_shards_without_room_wait_for_their_turn(go: Go, server: FakeServer, tmp_path: Path) -> None:
+    assert CONVERSATIONS == go(workers=3).written
     assert ALL == len(server.bodies)
     assert 3 == len(list((tmp_path / "results").glob("_calls.*-of-3-*.sqlite3")))
 
@@ -377,18 +371,16 @@ def test_whose_account_it_is_goes_along(
 
 def test_a_worker_with_another_version_is_refused(tmp_path: Path, settings: Make) -> None:
     with pytest.raises(ConfigurationError, match="version"):
-        on_ray._run_shard(None, settings(), None, tmp_path / "probe", tmp_path / "answer", "0.0")
+        on_ray._run_shard(None, settings(), None, tmp_path, "life", "0.0")
 
 
-def test_a_worker_whose_answer_is_not_seen_is_refused(
+def test_a_worker_whose_proof_nobody_takes_is_refused(
     tmp_path: Path, settings: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_ray, "SEEN_WITHIN", 0.0)
-    monkeypatch.setattr(on_ray, "ROOM_WITHIN", 0.0)
-    (tmp_path / "probe").touch()
     with pytest.raises(UsageError, match="share"):
-        on_ray._run_shard(None, settings(), None, tmp_path / "probe", tmp_path / "answer", attunebench.__version__)
-    assert (tmp_path / "answer").exists()
+        on_ray._run_shard(None, settings(), None, tmp_path, "life", attunebench.__version__)
+    assert (tmp_path / "life").exists()
 
 
 def test_a_key_is_in_no_file(cluster: str, go: Go, tmp_path: Path) -> None:
