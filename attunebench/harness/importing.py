@@ -10,7 +10,7 @@ import json
 import shlex
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is in one log. `planned` and `ended` name what it was to do and what it came to the end of, in any form in
-    which another log of the same evaluation names the same."""
+    """What is in one log. `ended`: whether it came to the end of a sample, for each that it was to do, by any name that
+    another log of the same evaluation has for it."""
 
     name: str
     results: Sequence[Mapping[str, Any]]
     failures: Sequence[Failure] = ()
-    planned: frozenset[Hashable] = frozenset()
-    ended: frozenset[Hashable] = frozenset()
+    ended: Mapping[Hashable, bool] = field(default_factory=dict)
 
 
 class ForeignLogError(DataError):
@@ -79,8 +78,7 @@ class Importing:
         self._folder = ResultFolder(folder, _identity_with_epoch)
         self._finished: set[Identity] = set()
         self._failures: dict[Identity, Failure] = {}
-        self._planned: set[Hashable] = set()
-        self._ended: set[Hashable] = set()
+        self._ended: dict[Hashable, bool] = {}
 
     def take(self, source: Source) -> None:
         """Write what is new in a source.
@@ -111,8 +109,7 @@ class Importing:
         self.same += len(source.results) - len(new)
         self._finished |= identities
         self._failures |= {_with_epoch(failure.identity, failure.epoch): failure for failure in source.failures}
-        self._planned |= source.planned
-        self._ended |= source.ended
+        self._ended |= {name: ended or self._ended.get(name, False) for name, ended in source.ended.items()}
         if others := sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results):
             self.notes.append(
                 f"{source.name}: {others} of {len(source.results)} results were made with other prompts than this "
@@ -131,7 +128,7 @@ class Importing:
             reason = failure.reason if failure.epoch is None else f"epoch {failure.epoch}: {failure.reason}"
             lists[provider, model].add(name, mode, reason=reason, tries=failure.tries, when=now(), again=failure.again)
             self.failed[f"{name} ({mode})"] = reason
-        self.unreached = len(self._planned - self._ended)
+        self.unreached = [*self._ended.values()].count(False)
         return self
 
 
@@ -212,13 +209,9 @@ def read_inspect_log(path: Path) -> Source:
         else:
             results.append({**outcome, "epoch": epoch})
     ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]
-    return Source(
-        name=path.name,
-        results=results,
-        failures=failures,
-        planned=frozenset((task, str(name), epoch) for name in ids for epoch in range(1, epochs + 1)),
-        ended=frozenset((task, str(sample.id), sample.epoch) for sample in samples),
-    )
+    ended: dict[Hashable, bool] = {(task, str(id), epoch): False for id in ids for epoch in range(1, epochs + 1)}
+    ended |= {(task, str(sample.id), sample.epoch): True for sample in samples}
+    return Source(path.name, results, failures, ended)
 
 
 def _outcome(path: Path, sample: Any) -> dict[str, Any] | str:

@@ -46,6 +46,7 @@ from attunebench.journal import Entry
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
 from attunebench.runner.job import Job, Open
+from attunebench.runner.settings import RunSettings
 from attunebench.text import encodable, printable
 
 _logger = getLogger(__name__)
@@ -98,7 +99,7 @@ class _Asking:
         entries = self.known.setdefault(state.uuid, {})
         conversation, mode = study.conversation(state.metadata["conversation"]), state.metadata["mode"]
         job = study.job(conversation, mode, known=lambda call, ask: entries.get((call.id, ask.number)))
-        await _Sample(self, models, study, job, entries).run()
+        await self.do(job, study, models, entries)
         del self.known[state.uuid]
         engine = {"name": "inspect_ai", "version": inspect_ai.__version__, "model": name}
         result = {**study.result(job, epoch=state.epoch), "engine": engine}
@@ -120,61 +121,53 @@ class _Asking:
         further = config.model_dump(exclude_none=True, exclude=_LINE | _OURS, mode="json")
         return models, self.study.under(further, em=em, judges=tuple(judges), **sampling)
 
+    async def do(self, job: Job, study: Study, models: list[Model], entries: dict[tuple[str, int], Entry]) -> None:
+        """Ask until nothing of the job is open, and keep in `entries` (call's id, number of the ask) what comes back.
 
-@dataclass(slots=True)
-class _Sample:
-    """One job under way. `entries`: (call's id, number of the ask) → what came back so far."""
+        Raises the first trouble, when what was in flight then is done.
+        """
+        failed: list[Exception] = []
 
-    asking: _Asking
-    models: list[Model]
-    study: Study
-    job: Job
-    entries: dict[tuple[str, int], Entry]
-    failed: Exception | None = None
-
-    async def run(self) -> None:
-        """Ask until nothing is open. Raises the first trouble, when what was under way then is done."""
-        async with anyio.create_task_group() as group:
-            for asked in self.job.open:
-                group.start_soon(self._pursue, group, asked)
-        if self.failed is not None:
-            raise self.failed
-
-    async def _pursue(self, group: Any, asked: Open) -> None:
-        if self.failed is not None:  # nothing more is bought for a sample that cannot be finished
-            return
-        reply, never = None, None
-        try:
-            async with span(f"{asked.call.id}{f' (reask {asked.ask.number})' if asked.ask.number else ''}"):
-                reply = await self._reply(asked)
-        except ItemError as error:
-            never = error
-        except LimitExceededError:
-            raise
-        except Exception as error:
-            if asked.who:
-                self.job.owe(asked, str(error))
-                _logger.warning(f"No vote from {self.models[asked.who]} on {asked.call.needs}: {error}")
+        async def pursue(asked: Open) -> None:
+            if failed:  # nothing more is bought for a sample that cannot be finished
                 return
-            self.failed = self.failed or error
-            # No other prompt would cure it: the key, the money, the model's name.
-            if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
-                self.asking.closed[str(self.models[0])] = printable(str(error), 200)
-            return
-        entry = self.entries[asked.call.id, asked.ask.number] = self.study.entry(asked, reply, never)
-        for further in self.job.add(asked, entry):
-            group.start_soon(self._pursue, group, further)
+            call, ask, model, reply, never = asked.call, asked.ask, models[asked.who], None, None
+            try:
+                async with span(f"{call.id}{f' (reask {ask.number})' if ask.number else ''}"):
+                    reply = await self.reply(model, asked, study.settings, job.context)
+            except ItemError as error:
+                never = error
+            except LimitExceededError:
+                raise
+            except Exception as error:
+                if asked.who:
+                    job.owe(asked, str(error))
+                    _logger.warning(f"No vote from {model} on {call.needs}: {error}")
+                    return
+                failed.append(error)
+                # No other prompt would cure it: the key, the money, the model's name.
+                if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
+                    self.closed[str(model)] = printable(str(error), 200)
+                return
+            entry = entries[call.id, ask.number] = study.entry(asked, reply, never)
+            for further in job.add(asked, entry):
+                group.start_soon(pursue, further)
 
-    async def _reply(self, asked: Open) -> Reply:
+        async with anyio.create_task_group() as group:
+            for asked in job.open:
+                group.start_soon(pursue, asked)
+        if failed:
+            raise failed[0]
+
+    async def reply(self, model: Model, asked: Open, settings: RunSettings, context: Any) -> Reply:
         """The reply to one ask: without a schema where the provider refuses that, and with an error that may be this
         request's own heard twice before it counts. Raises ItemError where there can be no reply."""
-        model, wanted, heard = self.models[asked.who], self.study.settings.structured, False
-        schemaless = self.asking.schemaless
+        wanted, name, heard = settings.structured, str(model), False
         while True:
-            able = model_named(str(model)).provider not in _NO_SCHEMA and str(model) not in schemaless
+            able = model_named(name).provider not in _NO_SCHEMA and name not in self.schemaless
             constrained = wanted == "schema" or (wanted == "auto" and able)
             try:
-                output = await self._generate(model, asked, constrained=constrained)
+                output = await _generate(model, asked, settings, context, constrained=constrained)
                 break
             except LimitExceededError:
                 raise
@@ -184,7 +177,7 @@ class _Sample:
                 met = (tried and tried.exception()) or error
                 rule, about_schema = _rule_behind(met), constrained and rejects_schema(met)
                 if about_schema and wanted == "auto":
-                    schemaless.add(str(model))
+                    self.schemaless.add(name)
                 elif rule.doubtful and not heard and not about_schema:
                     heard = True
                 elif rule.outcome in ("item", "refused"):
@@ -192,26 +185,26 @@ class _Sample:
                     raise ItemError(printable(str(met), 300), outcome=outcome) from None
                 else:
                     raise met from None
-        refused = str(model) in schemaless
-        return read_output(output, structured="schema" if constrained else "text", schema_refused=refused)
+        how = "schema" if constrained else "text"
+        return read_output(output, structured=how, schema_refused=name in self.schemaless)
 
-    async def _generate(self, model: Model, asked: Open, *, constrained: bool) -> ModelOutput:
-        settings, call, ask = self.study.settings, asked.call, asked.ask
-        temperature, seed = settings.temperature, settings.seed
-        request = Request(
-            call, ask.messages, ask.max_tokens, temperature, seed, settings.call_timeout, ask.number, self.job.context
-        )
-        _REQUEST.set(request)
-        config = GenerateConfig(max_tokens=ask.max_tokens)
-        if asked.who:  # a role does not inherit how the evaluated model is sampled
-            own = model.config
-            config.temperature = temperature if own.temperature is None else own.temperature
-            config.seed = seed if own.seed is None else own.seed
-        if constrained:
-            schema = JSONSchema.model_validate(call.schema)
-            config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
-        messages = [_MESSAGES[message.role](content=message.content) for message in ask.messages]
-        return await model.generate(messages, config=config)
+
+async def _generate(
+    model: Model, asked: Open, settings: RunSettings, context: Any, *, constrained: bool
+) -> ModelOutput:
+    call, ask, temperature, seed = asked.call, asked.ask, settings.temperature, settings.seed
+    limit, timeout = ask.max_tokens, settings.call_timeout
+    _REQUEST.set(Request(call, ask.messages, limit, temperature, seed, timeout, ask.number, context))
+    config = GenerateConfig(max_tokens=limit)
+    if asked.who:  # a role does not inherit how the evaluated model is sampled
+        own = model.config
+        config.temperature = temperature if own.temperature is None else own.temperature
+        config.seed = seed if own.seed is None else own.seed
+    if constrained:
+        schema = JSONSchema.model_validate(call.schema)
+        config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
+    messages = [_MESSAGES[message.role](content=message.content) for message in ask.messages]
+    return await model.generate(messages, config=config)
 
 
 def rejects_schema(error: BaseException) -> bool:
