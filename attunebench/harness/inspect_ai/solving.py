@@ -40,7 +40,7 @@ from attunebench.backends.base import Reply, Request
 from attunebench.backends.baselines import open_baseline
 from attunebench.backends.faults import Fault, Rule, rule_for
 from attunebench.backends.negotiation import NOTES
-from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError, UsageError
+from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Usage
@@ -259,10 +259,8 @@ class Baseline(ModelAPI):
 
     def __init__(self, model_name: str, config: GenerateConfig | None = None, **_: Any) -> None:
         super().__init__(model_name, config=config or GenerateConfig())
-        try:
+        with sentences():
             self._backend = open_baseline(model_name)
-        except UsageError as error:
-            raise PrerequisiteError(str(error)) from None
 
     async def generate(self, input: Any, tools: Any, tool_choice: Any, config: GenerateConfig) -> ModelOutput:
         """The baseline's answer to the request under way. Raises PrerequisiteError outside the benchmark's task."""

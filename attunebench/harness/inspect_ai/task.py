@@ -20,7 +20,6 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from attunebench._version import __version__
-from attunebench.codebook import default_codebook
 from attunebench.conversations import Conversation
 from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.harness.inspect_ai.solving import attunebench_solver, sentences
@@ -40,8 +39,8 @@ from attunebench.scorer.scoring import resampling_of
 
 _logger = getLogger(__name__)
 _CARDS = cards_of("attunebench")
-_ITEMS = {"answered_items": "answered", "expected_items": "expected"}
-"""Keys of a score that are counts: how much was answered stands apart from how well."""
+_COUNTED = ("answered", "expected")
+"""Counts of items in a score: how much was answered stands apart from how well."""
 
 
 @task
@@ -105,8 +104,6 @@ def notes_of(study: Study, *, demo: bool) -> Iterator[str]:
             f"No -T conversations=FOLDER is given: these are the {len(study.conversations)} demonstration "
             "conversations, written examples and no human data, which are not comparable with published scores."
         )
-    if study.codebook.sha256 != default_codebook().sha256:
-        yield "The annotation codebook is not this package's own."
     for file in study.loaded.skipped:
         yield f"Left out {file.file}: {'; '.join(file.reasons)}"
     for text in plan_warnings(study.conversations.values(), study.codebook):
@@ -128,11 +125,10 @@ def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
 
 @metric(scores="unreduced")
 def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
-    """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n`, and the counts of items; absent is
-    undefined.
+    """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n` where it is defined; counts of items.
 
-    `cluster`: what standard errors are taken over in place of conversations. Modes are never averaged with each other:
-    with several of them, and with `by_mode`, a name is `<mode>.<id>`.
+    `cluster` as for `score`. Modes are never averaged with each other: with several of them, and with `by_mode`, a name
+    is `<mode>.<id>`.
     """
     resampling = resampling_of(0, 1, cluster, "percentile")
 
@@ -154,31 +150,26 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
         study = study_of(model_named("none"), **arguments)
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (labels are no target: they stay here)
-        result = (state.store.get(STORE) or {}).get("result")
-        if result is None:
-            return Score.unscored(
-                reason="scoring_failed", explanation="The sample ended before every call had its answer."
-            )
-        with sentences():
-            conversation = study.conversation(state.metadata["conversation"])
-        try:
-            return _score(score_conversation(conversation, parse_result(result)))
-        except MismatchError as error:
-            return Score.unscored(reason="scoring_failed", explanation=f"The sample cannot be scored: {error}.")
+        reason = "The sample ended before every call had its answer."
+        if result := (state.store.get(STORE) or {}).get("result"):
+            with sentences():
+                conversation = study.conversation(state.metadata["conversation"])
+            try:
+                return _score(score_conversation(conversation, parse_result(result)))
+            except MismatchError as error:
+                reason = f"The sample cannot be scored: {error}."
+        return Score.unscored(reason="scoring_failed", explanation=reason)
 
     return score
 
 
 def _score(found: ConversationScore) -> Score:
-    tallies = found.tallies.as_json()
-    values = {**found.metrics, **{key: tallies[name] for key, name in _ITEMS.items()}}
-    composite = found.metrics["composite"]
-    shown = "undefined" if composite is None else f"{composite:.1f}"
-    answered, expected = ("?" if (count := tallies[name]) is None else f"{count:g}" for name in _ITEMS.values())
+    tallies, composite = found.tallies.as_json(), found.metrics["composite"]
+    values = {**found.metrics, **{f"{name}_items": tallies[name] for name in _COUNTED}}
     return Score(
         value={key: math.nan if value is None else value for key, value in values.items()},
-        answer=f"{answered} of {expected} items answered",
-        explanation=f"Composite {shown}{'' if found.composite_complete else ', a term of it is undefined'}",
+        answer=f"{tallies['answered'] or 0:g} of {tallies['expected'] or 0:g} items answered",
+        explanation=f"Composite {'undefined' if composite is None else f'{composite:.1f}'}",
         metadata={"counts": tallies, "composite_complete": found.composite_complete},
     )
 
@@ -192,7 +183,7 @@ def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tup
             if estimate["se"] is not None:
                 yield f"{metric_id}_stderr", estimate["se"]
             yield f"{metric_id}_n", float(estimate["n"])
-    for key in _ITEMS:
+    for key in (f"{name}_items" for name in _COUNTED):
         yield key, float(sum(float(score.score.as_dict()[key] or 0) for score in scores))
 
 
