@@ -13,9 +13,9 @@ import secrets
 import shutil
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -46,10 +46,8 @@ DEATHS = 3  # workers of a shard that may die in a row without an answered call
 SEEN_WITHIN = 10.0  # seconds until a machine sees what another one writes: network file systems take a few
 LOCKED_WITHIN = 120.0  # seconds that a network file system may keep the locks of a machine that is gone
 _VARIABLES = {
-    "OpenAI-Organization": "OPENAI_ORG_ID",
-    "OpenAI-Project": "OPENAI_PROJECT_ID",
-    "X-Prime-Team-ID": "PRIME_TEAM_ID",
-}
+    "OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID", "X-Prime-Team-ID": "PRIME_TEAM_ID"
+}  # fmt: skip
 
 
 def run_on_ray(
@@ -158,17 +156,6 @@ def _becomes(path: Path, *, there: bool) -> bool:
     return True
 
 
-@dataclass(eq=False, slots=True)
-class _Part:
-    """A shard, and the task that does it now, which comes to `ended`."""
-
-    shard: Shard
-    settings: Any = None
-    task: Any = None
-    deaths: int = 0
-    ended: tuple[Stop, int, float] | None = None
-
-
 class OnRay(Clients):
     """Has `run_shard` do all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
 
@@ -178,11 +165,13 @@ class OnRay(Clients):
         super().__init__(settings, observer)
         self._ray, self._address, self._workers = cluster
         self._run_shard, self._interruptible = run_shard, interruptible
-        self._parts: dict[Shard, _Part] = {}
         self._probe = settings.output / f".attunebench-probe-{secrets.token_hex(8)}"
         self._left = settings.max_cost
         self._stops = 0
         self._failure: AttuneBenchError | None = None
+        self._tasks: dict[Shard, Any] = {}
+        self._deaths: Counter[Shard] = Counter()
+        """Workers of a shard that died in a row without an answered call."""
         self._spent: dict[str, tuple[Cost, Cost, Cost, int, int]] = {}
         self._heard: set[str] = set()
 
@@ -194,10 +183,11 @@ class OnRay(Clients):
         keyed, environment = _with_keys(settings)
         chosen = cast(_AllShards, run.work).chosen
         most = min(settings.concurrency, len(chosen))
-        with _connected(ray, self._address, min(self._workers or 2, most)), ExitStack() as stack:
+        with ExitStack() as stack:
+            if not ray.is_initialized():  # a program's own connection is kept
+                stack.enter_context(_connected(ray, self._address, min(self._workers or 2, most)))
             machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
             of = min(self._workers or max(2, machines), most)
-            self._parts = {shard: _Part(shard) for shard in (Shard(1 + i, of) for i in range(of))}
             # "Shard 0" of the division keeps a second such run out, and lets the shards in.
             stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, f"0-of-{of}"))
             self._probe.mkdir()
@@ -206,7 +196,7 @@ class OnRay(Clients):
             handed = ray.put((self._run_shard, environment))
             self._start = partial(task.remote, handed, queue=self._queue, probe=self._probe, version=__version__)
             try:
-                stopped = await self._do_all(run, keyed)
+                stopped = await self._do_all(run, keyed, [Shard(1 + i, of) for i in range(of)])
             except ray.exceptions.RayError as error:
                 raise ConfigurationError(
                     f"The Ray cluster failed ({printable(str(error), 200)}); answers are kept, and the same command "
@@ -223,45 +213,44 @@ class OnRay(Clients):
                 SkippedFile(settings.output, em.provider, em.model).join_shards(done)
             return stopped
 
-    async def _do_all(self, run: Run, settings: RunSettings) -> Stop:
+    async def _do_all(self, run: Run, settings: RunSettings, shards: list[Shard]) -> Stop:
         """Until all shards are done, or nothing more is to be sent; returns why it ends before its time.
 
         With --max-cost each shard gets a part of it. Those whose part was too small, or whose worker died, go on with
         what is left, as long as that buys something.
         """
-        parts = list(self._parts.values())
+        stops: dict[Shard, Stop | None] = {}
         with eventloop.on_interruption(self._interrupt) if self._interruptible else nullcontext():
             while True:
-                answered, money = run.summary.calls, self._left and self._left / len(parts)
+                answered, money = run.summary.calls, self._left and self._left / len(shards)
                 self._left = self._left and 0.0
-                for part in parts:
-                    part.settings, part.ended = share_of(settings, part.shard, money), None
-                doing = asyncio.gather(*map(self._do, parts))
+                doing = asyncio.gather(*(self._do(run, share_of(settings, shard, money)) for shard in shards))
                 while not doing.done():
                     await asyncio.wait([doing], timeout=0.2)
-                    self._listen(run)
-                await doing
+                    for proof in self._probe.iterdir():  # so its worker knows that it has been seen
+                        proof.unlink()
+                    for news in self._queue.get_nowait_batch(self._queue.qsize()):
+                        self._hear(run, *news)
+                stops.update(zip(shards, await doing, strict=True))
                 if self._failure is not None:
                     raise self._failure
-                ended = {part.shard.name: part.ended for part in self._parts.values() if part.ended}
-                run.owed.update({(name,): owed for name, (_, owed, _) in ended.items()})
-                if self._stops or any(stopped == "outage" for stopped, _, _ in ended.values()):
+                if self._stops or "outage" in stops.values():
                     return "interrupted" if self._stops else "outage"
-                parts = [part for part in parts if part.ended is None or part.ended[0] == "max-cost"]
-                if not (parts and self._left and run.summary.calls > answered):
-                    return "max-cost" if parts else ""
+                shards = [shard for shard in shards if stops[shard] in (None, "max-cost")]
+                if not (shards and self._left and run.summary.calls > answered):
+                    return "max-cost" if shards else ""
 
-    async def _do(self, part: _Part) -> None:
-        """Have a shard done, by another worker where one dies."""
-        errors, died_at = self._ray.exceptions, float("-inf")
+    async def _do(self, run: Run, settings: RunSettings) -> Stop | None:
+        """Have a shard done, by another worker where one dies: why it ended before its time, None where nobody can."""
+        errors, died_at, shard = self._ray.exceptions, float("-inf"), cast(Shard, settings.shard)
         while not self._over:
-            life = f"{part.shard.name}-{secrets.token_hex(4)}"
-            part.task = self._start(settings=part.settings, life=life)
+            life = f"{shard.name}-{secrets.token_hex(4)}"
+            self._tasks[shard] = task = self._start(settings=settings, life=life)
             try:
-                part.ended = _, _, spent = await part.task
+                stopped, run.owed[shard.name,], spent = await task
                 if self._left is not None:
-                    self._left += max(0.0, part.settings.max_cost - spent)
-                return
+                    self._left += max(0.0, (settings.max_cost or 0.0) - spent)
+                return cast(Stop, stopped)
             except errors.RayTaskError as error:
                 if isinstance(error.cause, DataError) and time.monotonic() - died_at < LOCKED_WITHIN:
                     await asyncio.sleep(1.0)  # the locks of the dead worker, most likely
@@ -274,14 +263,15 @@ class OnRay(Clients):
                     raise error.cause from error
             except errors.RayError:
                 died_at = time.monotonic()
-                if not self._over and not self._replaces(part):
-                    return
+                if not self._over and not self._replaces(shard):
+                    break
+        return None
 
-    def _replaces(self, part: _Part) -> bool:
-        """The worker of this part is dead: whether another one is to go on at once."""
-        part.deaths += 1
-        died = f"The worker of shard {part.shard} died (its process is gone, or its machine)"
-        if part.deaths >= DEATHS:
+    def _replaces(self, shard: Shard) -> bool:
+        """The worker of this shard is dead: whether another one is to go on at once."""
+        self._deaths[shard] += 1
+        died = f"The worker of shard {shard} died (its process is gone, or its machine)"
+        if self._deaths[shard] >= DEATHS:
             kept = "What was answered is kept; check the cluster and repeat the command."
             self._fail(ConfigurationError(f"{died}, {DEATHS} times in a row without an answered call. {kept}"))
         elif self._left is not None:
@@ -310,16 +300,9 @@ class OnRay(Clients):
                 asyncio.get_running_loop().call_later(seconds, partial(self._cancel, force=force))
 
     def _cancel(self, *, force: bool = False) -> None:
-        for part in self._parts.values():
+        for task in self._tasks.values():
             with suppress(Exception):
-                self._ray.cancel(part.task, force=force)
-
-    def _listen(self, run: Run) -> None:
-        """Hear what workers tell, and take away the proofs that have been seen."""
-        for proof in self._probe.iterdir():
-            proof.unlink()
-        for news in self._queue.get_nowait_batch(self._queue.qsize()):
-            self._hear(run, *news)
+                self._ray.cancel(task, force=force)
 
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
         """Count what a worker's observer was told, and tell the run's."""
@@ -335,7 +318,7 @@ class OnRay(Clients):
             self._heard.add(said)
         if what == "answered":
             call, record = about
-            self._parts[shard].deaths = 0
+            self._deaths[shard] = 0
             summary.add(record, self.settings.asked(call.who).model)
         elif what == "written":
             run.work.made.add(about[:2])
@@ -349,28 +332,23 @@ class OnRay(Clients):
 
 def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
     """The settings with keys and addresses as this process finds them, and whose account it is, as an environment."""
-    environment = dict.fromkeys(_VARIABLES.values(), "")
-
-    def resolved(model: ModelSettings) -> ModelSettings:
+    environment, models = dict.fromkeys(_VARIABLES.values(), ""), list[ModelSettings]()
+    for model in (settings.em, *settings.judges):
         if model.provider == "baseline":
-            return model
+            models.append(model)
+            continue
         endpoint = resolve(model)
-        environment.update({_VARIABLES[header]: value for header, value in endpoint.headers.items()})
+        environment |= {_VARIABLES[header]: value for header, value in endpoint.headers.items()}
         if endpoint.api_version:
             environment["OPENAI_API_VERSION"] = endpoint.api_version
         key = None if endpoint.key_source == "none" else endpoint.key
-        return model.model_copy(update={"base_url": endpoint.base_url, "api_key": key})
-
-    models = {"em": resolved(settings.em), "judges": tuple(map(resolved, settings.judges))}
-    return settings.model_copy(update=models), environment
+        models.append(model.model_copy(update={"base_url": endpoint.base_url, "api_key": key}))
+    return settings.model_copy(update={"em": models[0], "judges": tuple(models[1:])}), environment
 
 
 @contextmanager
 def _connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """Connected to the cluster at the address, or to a new one on this machine; a program's own connection is kept."""
-    if ray.is_initialized():
-        yield
-        return
+    """Connected to the cluster at the address, or to a new one on this machine."""
     new: dict[str, Any] = {}
     try:
         if address and address != "local":

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from keys import KEY, files_with_a_key
 from pydantic import SecretStr
+from shard_runs import Gate, predicted
 
 import attunebench
 from attunebench.errors import ConfigurationError, DataError, UsageError
@@ -33,7 +34,6 @@ kills = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks f
 TURNS, CONVERSATIONS, AT_ONCE = 2, 6, 4
 PER_CONVERSATION = 4 * TURNS + 1
 ALL = CONVERSATIONS * PER_CONVERSATION
-TOOK_PLACE = ("run_timestamp", "duration_seconds", "usage", "api_cost")
 PRICES = {"price_in": 1.0, "price_out": 10.0, "max_tokens": 500}
 Go = Callable[..., RunSummary]
 Make = Callable[..., RunSettings]
@@ -112,12 +112,6 @@ def start(server: FakeServer, data: Path, tmp_path: Path) -> Iterator[Start]:
         process.communicate()
 
 
-def predicted(folder: Path) -> dict[str, str]:
-    """Everything in the results that does not tell of one run's own time."""
-    found = {path.name: json.loads(path.read_text()) for path in folder.glob("[!_.]*.json")}
-    return {name: json.dumps({key: r[key] for key in r if key not in TOOK_PLACE}) for name, r in found.items()}
-
-
 def worker_pids() -> list[int]:
     """The processes that do shards for the cluster of these tests."""
     ours = [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if b"ray::_run_shard" in cmdline(folder)]
@@ -138,25 +132,6 @@ def ancestors(pid: int) -> list[int]:
             pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
             parents.append(pid)
     return parents
-
-
-class Gate:
-    """A script that answers `free` calls and then holds every one, and says when `holds` are held."""
-
-    def __init__(self, free: int, *, holds: int = 1, seconds: float) -> None:
-        self.free = free
-        self.holds = holds
-        self.seconds = seconds
-        self.held = threading.Event()
-        self.count = 0
-
-    def __call__(self, asked: Asked) -> Doing:
-        if not asked.path.endswith("/chat/completions"):
-            return Status(404, {})
-        self.count += 1
-        if self.count >= self.free + self.holds:
-            self.held.set()
-        return Answer(delay=self.seconds if self.count > self.free else 0.0)
 
 
 class Killer:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from factory import write_conversations
 from keys import KEY
 from reading import load_results
+from shard_runs import Gate, predicted
 
 import attunebench
 from attunebench.codebook import default_codebook
@@ -23,7 +23,7 @@ from attunebench.errors import DataError
 from attunebench.journal import Journal, claim
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, estimate_run
 from attunebench.runner.settings import Shard
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import FakeServer, Status
 
 TURNS, CONVERSATIONS, AT_ONCE = 2, 6, 3
 PER_CONVERSATION = 4 * TURNS + 1
@@ -92,15 +92,6 @@ def written(folder: Path) -> dict[str, Any]:
     return {path.name: json.loads(path.read_text()) for path in (folder / "results").glob("[!_.]*.json")}
 
 
-TOOK_PLACE = ("run_timestamp", "duration_seconds", "scores", "usage", "api_cost")
-
-
-def predicted(folder: Path) -> dict[str, str]:
-    """Everything in the results that does not tell of one run's own time."""
-    results = written(folder).items()
-    return {name: json.dumps({key: r[key] for key in r if key not in TOOK_PLACE}) for name, r in results}
-
-
 def counted(server: FakeServer) -> int:
     """Calls that came since the last count."""
     count = len(server.bodies)
@@ -118,12 +109,12 @@ def test_shards_at_once_do_the_whole_run_and_ask_nothing_twice(
     assert any(f"of all shards {CONVERSATIONS} of {CONVERSATIONS} results are there." in err for err in errors)
     folder = tmp_path / "results"
     assert 3 == len(list(folder.glob("_calls.*-of-3-*.sqlite3"))) == len(list(folder.glob("_calls*")))
-    sharded = predicted(tmp_path)
+    sharded = predicted(folder)
     assert CONVERSATIONS == go().complete_before
     assert 0 == counted(server)
     folder.rename(tmp_path / "of shards")
     go()
-    assert predicted(tmp_path) == sharded
+    assert predicted(folder) == sharded
     assert CONVERSATIONS == len(load_results(tmp_path / "of shards").results)
 
 
@@ -136,24 +127,6 @@ def test_the_whole_after_its_shards_finds_every_reply_in_their_journals(
         result.unlink()
     assert CONVERSATIONS == go().written
     assert 0 == counted(server)
-
-
-class Gate:
-    """A script that answers `free` calls and then holds every one, and says when the first is held."""
-
-    def __init__(self, free: int) -> None:
-        self.free = free
-        self.held = threading.Event()
-        self.count = 0
-
-    def __call__(self, asked: Asked) -> Doing:
-        if not asked.path.endswith("/chat/completions"):
-            return Status(404, {})
-        self.count += 1
-        if self.count <= self.free:
-            return Answer()
-        self.held.set()
-        return Answer(delay=30.0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
