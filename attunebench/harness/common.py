@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STORE = "attunebench"
 """Under this key the store of an Inspect sample holds its `result`, the content of a result file."""
+EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class Study:
     conversations: Mapping[str, Conversation]
     codebook: Codebook
     further: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def examples(self) -> bool:
+        """Whether some of the conversations are `EXAMPLES`."""
+        return any(each.metadata.get("source") == "synthetic-demo" for each in self.loaded.conversations)
 
     def under(self, further: Mapping[str, Any] | None = None, **settings: Any) -> Study:
         """The study with these in place of its own settings. Raises UsageError for settings that fit no run."""

@@ -188,11 +188,3 @@ def test_a_result_tells_how_its_replies_were_sampled(evaluation):
 def test_a_strategy_that_the_mode_gives_away_is_refused():
     with pytest.raises(UsageError, match="blind_delta"):
         Evaluation("omniscient", {"panas_strategy": "blind_delta"})
-
-
-def test_examples_are_known_wherever_they_lie(tmp_path):
-    assert Evaluation("default", {"conversations": demo_folder()}).examples
-    talk = json.loads(next(demo_folder().glob("*.json")).read_text(encoding="utf-8"))
-    del talk["metadata"]["source"]
-    (tmp_path / "conversation_1.json").write_text(json.dumps(talk), encoding="utf-8")
-    assert not Evaluation("default", {"conversations": str(tmp_path)}).examples

@@ -65,8 +65,9 @@ def test_a_folder_that_is_not_there_is_named():
         study_of(conversations="nowhere")
 
 
-def test_without_a_folder_it_is_the_demonstration():
-    assert demo_folder() == study_of().folder
+def test_without_a_folder_it_is_the_demonstration(talks):
+    assert (demo_folder(), True) == (study_of().folder, study_of().examples)
+    assert not study_of(conversations=talks).examples
 
 
 def test_conversations_stand_in_the_order_of_a_run(talks):

@@ -214,13 +214,13 @@ def test_every_call_of_a_result_is_in_the_log(evaluated, talks):
     assert sample.store[STORE]["result"]["calls"]["made"] == len(asked)
 
 
-def test_the_demonstration_says_that_it_is_one(talks):
-    from attunebench.harness.common import study_of
+@pytest.mark.parametrize("demo", [True, False])
+def test_the_demonstration_says_that_it_is_one(talks, demo):
+    from attunebench.harness.common import EXAMPLES, study_of
     from attunebench.harness.inspect_ai.task import notes_of
 
-    study = study_of(ModelSettings(provider="inspect", model="none"), conversations=str(talks))
-    assert any("no human data" in note for note in notes_of(study, demo=True))
-    assert not any("no human data" in note for note in notes_of(study, demo=False))
+    study = study_of(ModelSettings(provider="inspect", model="none"), conversations=None if demo else str(talks))
+    assert demo == any(EXAMPLES in note for note in notes_of(study))
 
 
 def test_what_inspect_is_told_of_sampling_is_in_the_result(evaluated, talks):

@@ -21,7 +21,7 @@ from inspect_ai.solver import TaskState
 
 from attunebench._version import __version__
 from attunebench.conversations import Conversation
-from attunebench.harness.common import STORE, Study, model_named, study_of
+from attunebench.harness.common import EXAMPLES, STORE, Study, model_named, study_of
 from attunebench.harness.inspect_ai.solving import attunebench_solver, sentences
 from attunebench.judging import JUDGE_SCALE
 from attunebench.metrics.registry import cards_of
@@ -77,7 +77,7 @@ def attunebench(
         study = study_of(model_named("none"), temperature=temperature, **arguments)
         known = study.settings.modes
         shown = summary(by_mode=len(known) > 1, cluster=cluster)
-    for note in notes_of(study, demo=conversations is None):
+    for note in notes_of(study):
         _logger.warning(note)
     arguments["modes"] = list(known)
     return Task(
@@ -97,13 +97,10 @@ def attunebench(
     )
 
 
-def notes_of(study: Study, *, demo: bool) -> Iterator[str]:
-    """What a user should know before anything is asked. `demo`: whether these are the demonstration's conversations."""
-    if demo:
-        yield (
-            f"No -T conversations=FOLDER is given: these are the {len(study.conversations)} demonstration "
-            "conversations, written examples and no human data, which are not comparable with published scores."
-        )
+def notes_of(study: Study) -> Iterator[str]:
+    """What a user should know before anything is asked."""
+    if study.examples:
+        yield f"{study.folder.name} has conversations {EXAMPLES}. Name your folder: -T conversations=FOLDER"
     for file in study.loaded.skipped:
         yield f"Left out {file.file}: {'; '.join(file.reasons)}"
     for text in plan_warnings(study.conversations.values(), study.codebook):

@@ -16,7 +16,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.harness.common import Study, study_of
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of
-from attunebench.protocol.calls import Call, Message, Mode
+from attunebench.protocol.calls import Call, Message
 from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.scorer.scoring import resampling_of, score
@@ -50,7 +50,7 @@ class Evaluation:
     DataError and UsageError as `run` does, and UsageError for a misspelt key.
     """
 
-    def __init__(self, mode: Mode, metadata: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, mode: str, metadata: Mapping[str, Any] | None = None) -> None:
         metadata = metadata or {}
         names = (*_OPTIONS, "cluster", "repeats")
         for name in metadata.keys() - {*names}:
@@ -59,26 +59,24 @@ class Evaluation:
         self.repeats = metadata.get("repeats", 1)
         if type(self.repeats) is not int or self.repeats < 1:
             raise UsageError(f"repeats must be a whole number from 1, not {self.repeats!r}.")
-        self.mode, self.cluster = mode, metadata.get("cluster")
+        self.cluster = metadata.get("cluster")
         resampling_of(0, 1, self.cluster, "percentile")  # tells of a cluster that there is not before anything is asked
         # A model's own arguments name it in one of these ways; an object that a script made has no name.
         model = str(metadata.get("model") or metadata.get("pretrained") or "unnamed")
         options = {name: metadata[name] for name in _OPTIONS if name in metadata}
         em = ModelSettings(provider="lm-eval", model=model)
         self.study = study_of(em, modes=mode, structured="text", max_reasks=0, **options)
+        (self.mode,) = self.study.settings.modes
         self.docs: list[dict[str, Any]] = [
             {
                 "conversation_id": conversation.conversation_id,
                 "mode": mode,
                 "position": position,
-                "calls": [call.id for call in self.study.calls(conversation, mode)],
+                "calls": [call.id for call in self.study.calls(conversation, self.mode)],
             }
             for position, conversation in enumerate(self.study.conversations.values())
         ]
         """Conversations as the framework passes them around and logs them: nothing of them but name and place."""
-        sources = [each.metadata.get("source") for each in self.study.conversations.values()]
-        self.examples = "synthetic-demo" in sources
-        """Whether some of these conversations were written for demonstration and are no human data."""
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""

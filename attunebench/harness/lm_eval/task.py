@@ -15,6 +15,7 @@ from lm_eval.config.task import TaskConfig
 from lm_eval.filters import build_filter_ensemble
 
 from attunebench._version import __version__
+from attunebench.harness.common import EXAMPLES
 from attunebench.harness.lm_eval.evaluation import (
     GENERATION,
     METRICS,
@@ -26,12 +27,10 @@ from attunebench.harness.lm_eval.evaluation import (
 )
 from attunebench.metrics.means import mean_defined
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.modes import parse_modes
 from attunebench.scores import AggregateEntry
 
 # Below the framework's own logger, which alone has a handler and a level.
 _log = logging.getLogger("lm_eval.attunebench")
-_EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
 class AttuneBenchTask(Task):
@@ -47,33 +46,23 @@ class AttuneBenchTask(Task):
         # Not the base class's: it makes a configuration of its own, and warns of what that one lacks.
         self._instances = None
         self.fewshot_rnd = None
-        (mode,) = parse_modes(str(config.get("mode", "default")))
         metadata = {"repeats": config.get("repeats", 1), **(config.get("metadata") or {})}
-        self._evaluation = evaluation = Evaluation(mode, metadata)
+        self._evaluation = evaluation = Evaluation(config.get("mode", "default"), metadata)
         self._found: AggregateEntry | None = None
         self._figures: dict[str, float] = {}
         name, study = str(config.get("task", "attunebench")), evaluation.study
-        facts = {
-            "version": __version__,
-            "mode": mode,
-            "conversations": str(study.folder) if metadata.get("conversations") is not None else "bundled",
-            "n_conversations": len(evaluation.docs),
-            "panas_strategy": study.settings.panas_strategy,
-            "cluster": evaluation.cluster,
-            "prompt_set_sha256": prompt_set_sha256(),
-            "codebook_sha256": study.codebook.sha256,
-        }
-        if evaluation.examples:
-            facts["examples"] = _EXAMPLES
-            _log.warning("%s has examples %s. Name your folder: --metadata conversations=FOLDER", name, _EXAMPLES)
+        facts = {"prompt_set_sha256": prompt_set_sha256(), "codebook_sha256": study.codebook.sha256}
+        if study.examples:
+            facts["examples"] = EXAMPLES
+            _log.warning("%s has conversations %s. Name your folder: --metadata conversations=FOLDER", name, EXAMPLES)
         self._config = TaskConfig(
             task=name,
-            task_alias=f"{name} (examples)" if evaluation.examples else None,
+            task_alias=f"{name} (examples)" if study.examples else None,
             output_type=self.OUTPUT_TYPE,
             generation_kwargs=dict(GENERATION),
             num_fewshot=0,
             repeats=evaluation.repeats,
-            metadata={**metadata, **facts},
+            metadata={"conversations": "bundled", **metadata, **facts},
         )
         # No filter: every repeat is an epoch, where the framework's default takes the first alone.
         self._filters = [build_filter_ensemble("none", [])]
