@@ -20,7 +20,7 @@ from attunebench.journal import Hasher
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.exchange import Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
-from attunebench.runner.job import Job, Known, Open
+from attunebench.runner.job import Job, Open
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
@@ -73,11 +73,11 @@ class Study:
         """All calls of the conversation, judges' calls among them."""
         return BENCHMARK.plan(conversation, mode, self.codebook, self.settings)
 
-    def job(self, conversation: Conversation, mode: Mode, known: Known | None = None) -> Job:
-        """The conversation before its first call, or after the asks of which the reply is `known`."""
+    def job(self, conversation: Conversation, mode: Mode) -> Job:
+        """The conversation before its first call."""
         rules = Rules(self.codebook, self.settings.max_tokens, self.settings.max_reasks)
         key = (conversation.conversation_id, mode)
-        return Job(key, self.calls(conversation, mode), rules, known=known, context=conversation)
+        return Job(key, self.calls(conversation, mode), rules, context=conversation)
 
     def entry(self, asked: Open, reply: Reply | None, error: ItemError | None = None) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""

@@ -42,7 +42,6 @@ from attunebench.backends.faults import Fault, Rule, rule_for
 from attunebench.backends.negotiation import NOTES
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.harness.common import STORE, Study, model_named, study_of
-from attunebench.journal import Entry
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
 from attunebench.runner.job import Job, Open
@@ -88,19 +87,18 @@ class _Asking:
     """Models whose provider was found to refuse schemas."""
     closed: dict[str, str] = field(default_factory=dict)
     """Models that answered with trouble of key, money or name, and what it was: more calls would meet the same."""
-    known: dict[str, dict[tuple[str, int], Entry]] = field(default_factory=dict)
-    """What a sample has been answered, by its uuid, until it ends: a retry of it asks for the rest."""
+    jobs: dict[str, Job] = field(default_factory=dict)
+    """By the uuid of their sample, until it ends: a retry of a sample asks for what is open still."""
 
     async def __call__(self, state: TaskState, generate: Generate) -> TaskState:
         """Do a sample's job, and leave its result in its store."""
         models, study = self.asked()
         if (name := str(models[0])) in self.closed:
             raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
-        entries = self.known.setdefault(state.uuid, {})
         conversation, mode = study.conversation(state.metadata["conversation"]), state.metadata["mode"]
-        job = study.job(conversation, mode, known=lambda call, ask: entries.get((call.id, ask.number)))
-        await self.do(job, study, models, entries)
-        del self.known[state.uuid]
+        job = self.jobs.setdefault(state.uuid, study.job(conversation, mode))
+        await self.do(job, study, models)
+        del self.jobs[state.uuid]
         engine = {"name": "inspect_ai", "version": inspect_ai.__version__, "model": name}
         result = {**study.result(job, epoch=state.epoch), "engine": engine}
         state.store.set(STORE, {"result": result, "votes_owed": list(job.owed)})
@@ -121,11 +119,8 @@ class _Asking:
         further = config.model_dump(exclude_none=True, exclude=_LINE | _OURS, mode="json")
         return models, self.study.under(further, em=em, judges=tuple(judges), **sampling)
 
-    async def do(self, job: Job, study: Study, models: list[Model], entries: dict[tuple[str, int], Entry]) -> None:
-        """Ask until nothing of the job is open, and keep in `entries` (call's id, number of the ask) what comes back.
-
-        Raises the first trouble, when what was in flight then is done.
-        """
+    async def do(self, job: Job, study: Study, models: list[Model]) -> None:
+        """Ask until nothing of the job is open. Raises the first trouble, when what was in flight then is done."""
         failed: list[Exception] = []
 
         async def pursue(asked: Open) -> None:
@@ -149,8 +144,7 @@ class _Asking:
                 if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
                     self.closed[str(model)] = printable(str(error), 200)
                 return
-            entry = entries[call.id, ask.number] = study.entry(asked, reply, never)
-            for further in job.add(asked, entry):
+            for further in job.add(asked, study.entry(asked, reply, never)):
                 group.start_soon(pursue, further)
 
         async with anyio.create_task_group() as group:
