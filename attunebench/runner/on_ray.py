@@ -7,6 +7,7 @@ what happens when a worker dies. Keys are an argument of the tasks, which Ray wr
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import os
 import secrets
@@ -14,8 +15,8 @@ import shutil
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -185,7 +186,7 @@ class OnRay(Clients):
         most = min(settings.concurrency, len(chosen))
         with ExitStack() as stack:
             if not ray.is_initialized():  # a program's own connection is kept
-                stack.enter_context(_connected(ray, self._address, min(self._workers or 2, most)))
+                _connect(ray, self._address, min(self._workers or 2, most), stack)
             machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
             of = min(self._workers or max(2, machines), most)
             # "Shard 0" of the division keeps a second such run out, and lets the shards in.
@@ -346,9 +347,8 @@ def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
     return settings.model_copy(update={"em": models[0], "judges": tuple(models[1:])}), environment
 
 
-@contextmanager
-def _connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """Connected to the cluster at the address, or to a new one on this machine."""
+def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> None:
+    """Connect to the cluster at the address, or to a new one on this machine, until the stack closes."""
     new: dict[str, Any] = {}
     try:
         if address and address != "local":
@@ -365,8 +365,5 @@ def _connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
             f"({printable(str(error), 200)}); see `ray status`, or give another address with --ray-address."
         ) from error
     # Ray prints long messages of its own to stdout when a worker dies, whatever it is told of logging.
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-        try:
-            yield
-        finally:
-            ray.shutdown()
+    stack.enter_context(redirect_stdout(io.StringIO()))
+    stack.callback(ray.shutdown)

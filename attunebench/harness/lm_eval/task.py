@@ -21,7 +21,6 @@ from attunebench.harness.lm_eval.evaluation import (
     METRICS,
     Evaluation,
     Figure,
-    Template,
     generation_of,
     rendered,
 )
@@ -99,18 +98,11 @@ class AttuneBenchTask(Task):
         self._evaluation.under(generation_of(self.config.generation_kwargs))
         super().build_all_requests(**kwargs)
 
-    def fewshot_context(
-        self,
-        doc: Mapping[str, Any],
-        *,
-        system_instruction: str | None = None,
-        apply_chat_template: bool = False,
-        chat_template: Template | None = None,
-        **_: Any,
-    ) -> list[Any]:
+    def fewshot_context(self, doc: Mapping[str, Any], **kwargs: Any) -> list[Any]:
         """The prompts of all calls of the conversation; there are no examples in them."""
+        template = kwargs["chat_template"] if kwargs.get("apply_chat_template") else None
         messages = [call.messages for call in self._evaluation.calls(doc)]
-        return rendered(messages, chat_template if apply_chat_template else None, system_instruction or "")
+        return rendered(messages, template, kwargs.get("system_instruction") or "")
 
     def construct_requests(self, doc: Mapping[str, Any], ctx: Sequence[Any], *, metadata: Any, **_: Any) -> list[Any]:
         generation = generation_of(self.config.generation_kwargs)
