@@ -70,7 +70,7 @@ class Evaluation:
         self.docs: list[dict[str, Any]] = [
             {
                 "conversation_id": conversation.conversation_id,
-                "mode": mode,
+                "mode": self.mode,
                 "position": position,
                 "calls": [call.id for call in self.study.calls(conversation, self.mode)],
             }
