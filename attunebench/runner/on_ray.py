@@ -168,7 +168,7 @@ class OnRay(Clients):
         self._run_shard, self._interruptible = run_shard, interruptible
         self._probe = settings.output / f".attunebench-probe-{secrets.token_hex(8)}"
         self._left = settings.max_cost
-        self._stops = 0
+        self._closed, self._stops = False, 0
         self._failure: AttuneBenchError | None = None
         self._tasks: dict[Shard, Any] = {}
         self._deaths: Counter[Shard] = Counter()
@@ -204,6 +204,7 @@ class OnRay(Clients):
                     "resumes."
                 ) from error
             finally:
+                self._closed = True
                 self._cancel(force=True)
                 self._queue.shutdown(force=True)
                 shutil.rmtree(self._probe, ignore_errors=True)
@@ -283,7 +284,8 @@ class OnRay(Clients):
 
     @property
     def _over(self) -> bool:
-        return self._stops > 0 or self._failure is not None
+        """Whether no worker is started any more."""
+        return self._closed or self._stops > 0 or self._failure is not None
 
     def _fail(self, error: AttuneBenchError) -> None:
         """Have all workers end, and raise this then."""
