@@ -162,11 +162,12 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
 
 def _score(found: ConversationScore) -> Score:
     tallies, composite = found.tallies.as_json(), found.metrics["composite"]
+    shown = "undefined" if composite is None else f"{composite:.1f}"
     values = {**found.metrics, **{f"{name}_items": tallies[name] for name in _COUNTED}}
     return Score(
         value={key: math.nan if value is None else value for key, value in values.items()},
         answer=f"{tallies['answered'] or 0:g} of {tallies['expected'] or 0:g} items answered",
-        explanation=f"Composite {'undefined' if composite is None else f'{composite:.1f}'}",
+        explanation=f"Composite {shown}{'' if found.composite_complete else ', a term of it is undefined'}",
         metadata={"counts": tallies, "composite_complete": found.composite_complete},
     )
 

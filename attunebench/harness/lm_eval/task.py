@@ -25,6 +25,7 @@ from attunebench.harness.lm_eval.evaluation import (
     rendered,
 )
 from attunebench.metrics.means import mean_defined
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.prompts import prompt_set_sha256
 from attunebench.scores import AggregateEntry
 
@@ -152,13 +153,16 @@ class AttuneBenchTask(Task):
             self._figures[card.id] = Figure(metric["mean"], metric["n"], scored)
             self._figures[f"{card.id}_stderr"] = Figure(metric["se"], scored, scored)
         self._figures["coverage"] = coverage["scored"] / coverage["expected"]
+        name, answered = self.config.task_alias or self.config.task, found["metrics"]["answered_rate"]["mean"]
+        if answered is not None and answered < ANSWERED_ENOUGH:
+            _log.warning(f"{name}: only {percent(answered)} of the items were answered; the others count as wrong.")
         composite, stated = found["metrics"]["composite"], "undefined"
         if composite["mean"] is not None:
             low, high = composite["ci_low"], composite["ci_high"]
             within = "" if low is None else f" (95 % interval {low:.1f} to {high:.1f})"
             stated = f"{composite['mean']:.1f}{within} over {composite['n']}"
         _log.warning(
-            f"{self.config.task_alias or self.config.task}: Composite {stated} of {coverage['expected']} "
+            f"{name}: Composite {stated} of {coverage['expected']} "
             "conversations. No judge was asked, and no reply was asked for again (as `run --max-reasks 0`)."
         )
         return float(len(results))
