@@ -266,7 +266,7 @@ def score_to_file(
     """As `score`, straight into a scores file: for thousands of results, which it does not hold as objects.
 
     Returns what it wrote but for the `conversations`. `processes` score at the same time, None for as many as are worth
-    it; a script that asks for that keeps its own doings under `if __name__ == "__main__":`. Raises DataError as `score`
+    it; a script that asks for that keeps its own work under `if __name__ == "__main__":`. Raises DataError as `score`
     does, and where `output` cannot be written or holds anything but scores.
     """
     return _score_to_file(

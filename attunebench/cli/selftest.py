@@ -41,8 +41,8 @@ def selftest(
     A server on this machine answers for the model: nothing leaves the machine and nothing is paid. Takes about a
     minute. Exit status 1 where something is not proven.
     """
+    from attunebench.selftest.checks import COMPARED
     from attunebench.selftest.plans import SCENARIOS
-    from attunebench.selftest.proofs import COMPARED
     from attunebench.selftest.scenarios import selftest as begun
 
     names = comma_list(only) or list(SCENARIOS)

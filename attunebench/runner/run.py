@@ -182,8 +182,7 @@ class Run:
         """Count the calls of a job that have their answers, and tell of them, each once."""
         counted = self._counted.setdefault(job.key, set())
         for record in (record for call_id, record in job.records.items() if call_id not in counted):
-            judge = record.call.judge
-            self.summary.add(record, (self.settings.em if judge is None else self.settings.judges[judge]).model)
+            self.summary.add(record, self.settings.asked(record.call.who).model)
             self.observer.answered(record.call, record)
         counted.update(job.records)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench.prompts import render
 
 if TYPE_CHECKING:
-    from attunebench.selftest.doings import Answer, Asked
+    from attunebench.selftest.behaviours import Answer, Asked
 
 SAID = "I hear you. What would help most right now?"
 _CHARACTERS_PER_TOKEN = 4

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from typing import Any
 
-from attunebench.selftest.doings import Answer, Broken, Doing, Drip, Hang, Raw, Status
+from attunebench.selftest.behaviours import Answer, Behaviour, Broken, Drip, Hang, Raw, Status
 
 _WAIT = 0.02
 """Seconds that a fault asks to wait."""
@@ -38,21 +38,21 @@ def _until_now() -> Status:
     return _limited({"date": now, "retry-after": now})
 
 
-RATE: dict[str, Callable[[], Doing]] = {
+RATE: dict[str, Callable[[], Behaviour]] = {
     "429 for a fraction of a second": lambda: _limited({"retry-after": f"{_WAIT}"}),
     "429 for milliseconds": lambda: _limited({"retry-after-ms": f"{_WAIT * 1000:.0f}"}),
     "429 with the reset in a header": lambda: _limited(
         {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": f"{_WAIT * 1000:.0f}ms"}
     ),
 }
-BARE: dict[str, Callable[[], Doing]] = {
+BARE: dict[str, Callable[[], Behaviour]] = {
     "429 without a word of when": _limited,
     "429 until a date by the server's own clock": _until_now,
     "429 under status 200": lambda: Status(
         200, {"id": None, "choices": None, "usage": None, **_error("slow down", 429)}
     ),
 }
-BODIES: dict[str, Callable[[], Doing]] = {
+BODIES: dict[str, Callable[[], Behaviour]] = {
     "an error under status 200": lambda: Status(200, _error("Provider returned error", 502)),
     "an error without code under 200": lambda: Status(200, {"error": {"message": "Upstream error"}}),
     "no choices": lambda: Status(200, {"id": "x", "object": "chat.completion", "usage": _USAGE}),
@@ -62,7 +62,7 @@ BODIES: dict[str, Callable[[], Doing]] = {
     "a body of white space": lambda: Status(200, b"  \n\n  ", {"content-type": "application/json"}),
     "a web page under 200": lambda: Status(200, _PAGE),
 }
-CUT: dict[str, Callable[[], Doing]] = {
+CUT: dict[str, Callable[[], Behaviour]] = {
     "a body shorter than announced": lambda: Broken("length", 0.5),
     "a body without its last chunk": lambda: Broken("chunked", 0.7),
     "half a JSON, well delivered": lambda: Status(200, b'{"id": "x", "choices": [{"index": 0, "mess'),
@@ -72,12 +72,12 @@ CUT: dict[str, Callable[[], Doing]] = {
     "gzip that is none": lambda: Broken("no gzip"),
     "gzip without its end": lambda: Broken("cut gzip"),
 }
-SLOW: dict[str, Callable[[], Doing]] = {
+SLOW: dict[str, Callable[[], Behaviour]] = {
     "a byte now and then": lambda: Drip(0.1),
     "silence": lambda: Hang(),
     "silence in the middle": lambda: Hang(0.5),
 }
-STATUSES: dict[str, Callable[[], Doing]] = {
+STATUSES: dict[str, Callable[[], Behaviour]] = {
     "408": lambda: _busy(408, "Request Timeout"),
     "500": lambda: _busy(500, {"object": "error", "message": "internal error"}),
     "502 with a web page": lambda: _busy(502, _PAGE),
@@ -86,7 +86,7 @@ STATUSES: dict[str, Callable[[], Doing]] = {
     "520": lambda: _busy(520, "error code: 520"),
     "529": lambda: _busy(529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
 }
-LINE: dict[str, Callable[[], Doing]] = {**RATE, **BARE, **BODIES, **CUT, **SLOW, **STATUSES}
+LINE: dict[str, Callable[[], Behaviour]] = {**RATE, **BARE, **BODIES, **CUT, **SLOW, **STATUSES}
 
 TRUNCATED: dict[str, Callable[[str], Answer]] = {
     "cut at the limit": lambda text: Answer(text[: len(text) // 2], finish_reason="length"),

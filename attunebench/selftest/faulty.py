@@ -20,7 +20,7 @@ from typing import Any
 
 from attunebench.selftest import faults
 from attunebench.selftest.answers import varied_text
-from attunebench.selftest.doings import Answer, Asked, Broken, Doing, Hang, Status
+from attunebench.selftest.behaviours import Answer, Asked, Behaviour, Broken, Hang, Status
 from attunebench.selftest.ledger import Next
 from attunebench.selftest.plans import SCENARIOS, UNDISTURBED, Scenario, call_key, fate, request_key
 from attunebench.selftest.server import FakeServer
@@ -54,7 +54,7 @@ class Misbehaving:
         self._phases = 0
         self._answers = 0
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         """What is done to this request."""
         if asked.path.endswith("/chat/completions"):
             picked = faults.refused(asked.body) if self._scenario.picky else None
@@ -67,7 +67,7 @@ class Misbehaving:
             return Status(200, {})
         return Status(404, {"error": {"message": "Not Found"}})
 
-    def _asked(self, asked: Asked) -> Doing:
+    def _asked(self, asked: Asked) -> Behaviour:
         call = call_key(asked.model, asked.prompt)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 0
         key = request_key(asked.model, asked.prompt, limit)
@@ -91,7 +91,7 @@ class Misbehaving:
         answer = replace(answer, headers={"x-request-id": key}, then=page.answered)
         return self._struck(answer, page) if self._next.event and self._answers == self._next.after + 1 else answer
 
-    def _struck(self, answer: Answer, page: _Page) -> Doing:
+    def _struck(self, answer: Answer, page: _Page) -> Behaviour:
         """The answer around which the process is struck: in its place, in its middle, at its end or soon after it."""
         rng = random.Random(f"{self._seed} {self._scenario.name} {self._phases}")
         how = rng.choice(("instead", "midway", "behind", "later")) if self._next.event == "kill" else "behind"

@@ -20,7 +20,7 @@ from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import AttuneBenchError
 from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
-from attunebench.selftest import proofs, running
+from attunebench.selftest import checks, running
 from attunebench.selftest.ledger import Ledger, Next
 from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, strikes
 from attunebench.selftest.running import CONCURRENCY, KEY, MODELS, Ended, Server
@@ -109,7 +109,7 @@ class Proof:
             tried.go()
             # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
             reference = self._references.setdefault(scenario.judged, _Reference(tried.results, tried.scores()))
-            problems = [*tried.problems, *tried.proofs(reference)]
+            problems = [*tried.problems, *tried.problems_of(reference)]
         except (_Broken, AttuneBenchError) as broken:
             problems = [*tried.problems, str(broken)]
         if problems:
@@ -181,14 +181,14 @@ class _Tried:
         if phase.says not in ended.err:
             self.problems.append(f"{number} does not say {phase.says!r}: {_last_words(ended)}")
 
-    def proofs(self, reference: _Reference) -> Iterator[str]:
+    def problems_of(self, reference: _Reference) -> Iterator[str]:
         """What does not hold."""
         mended, hopeless = self.scenario.mended, self.hopeless
         for model in running.models(self.scenario):
             found = running.results(self.folder, model)
-            yield from proofs.same_predictions(reference.results, found, mended=mended, unanswered=hopeless)
-            yield from proofs.same_scores(reference.scores, self.scores(model), mended=mended, values=not hopeless)
-            yield from proofs.nothing_lost(self.ledgers[-1], self.kept[-1], self._proof.calls(model))
+            yield from checks.same_predictions(reference.results, found, mended=mended, unanswered=hopeless)
+            yield from checks.same_scores(reference.scores, self.scores(model), mended=mended, values=not hopeless)
+            yield from checks.nothing_lost(self.ledgers[-1], self.kept[-1], self._proof.calls(model))
         yield from self._early(reference)
         yield from self._nothing_twice()
         yield from self._nothing_left()
@@ -197,7 +197,7 @@ class _Tried:
         """What is written before the end is final, and a conversation without all of its answers is not written."""
         mended, hopeless = self.scenario.mended, self.hopeless
         for phase, early in zip(self.scenario.phases[:-1], self.early, strict=False):
-            yield from proofs.same_predictions(
+            yield from checks.same_predictions(
                 reference.results, early, mended=mended, unanswered=hopeless, partly=True
             )
             if phase.state == "one dead call":
@@ -210,8 +210,8 @@ class _Tried:
         most = CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
         ledgers, kept = [Ledger(), *self.ledgers], [{}, *self.kept]
         for index, phase in enumerate(self.scenario.phases):
-            yield from proofs.asked_again(ledgers[index], ledgers[index + 1], kept[index])
-            lost = proofs.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
+            yield from checks.asked_again(ledgers[index], ledgers[index + 1], kept[index])
+            lost = checks.unkept(ledgers[index], ledgers[index + 1], kept[index], kept[index + 1])
             if lost > (most if phase.event == "kill" else 0):
                 under_way = f", more than the {most} that can be under way" if phase.event == "kill" else ""
                 yield f"{lost} answers to command {index + 1} are paid for and not kept{under_way}"

@@ -2,7 +2,7 @@
 
 In this process: `with FakeServer(script) as server: … server.url`. As a program: `python -m attunebench.selftest.server
 --port 0 --delay 0.25` prints its URL and serves until it is ended. Owns sockets and bytes; what is done when is the
-script's (`doings`), what a good answer says is `answers`'.
+script's (`behaviours`), what a good answer says is `answers`'.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from types import TracebackType
 from typing import Any
 
 from attunebench.selftest.answers import completion
-from attunebench.selftest.doings import (
+from attunebench.selftest.behaviours import (
     Answer,
     Asked,
+    Behaviour,
     Broken,
-    Doing,
     Drip,
     Hang,
     Raw,
@@ -33,7 +33,19 @@ from attunebench.selftest.doings import (
     Together,
 )
 
-__all__ = ["Answer", "Asked", "Broken", "Doing", "Drip", "FakeServer", "Hang", "Raw", "Script", "Status", "Together"]
+__all__ = [
+    "Answer",
+    "Asked",
+    "Behaviour",
+    "Broken",
+    "Drip",
+    "FakeServer",
+    "Hang",
+    "Raw",
+    "Script",
+    "Status",
+    "Together",
+]
 
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER for no time: closing resets the connection
@@ -163,52 +175,52 @@ class FakeServer:
 
     async def _respond(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Do what the script says; whether the connection may be used again."""
-        doing = self._doing(asked)
-        if isinstance(doing, Together):
-            while self.most_at_once < doing.count:
+        behaviour = self._doing(asked)
+        if isinstance(behaviour, Together):
+            while self.most_at_once < behaviour.count:
                 await asyncio.sleep(0.01)
-            doing = Answer()
-        if isinstance(doing, Answer | Status | Raw) and doing.delay:
-            await asyncio.sleep(doing.delay)
-        if isinstance(doing, Answer):
-            writer.write(self._whole(asked, doing))
+            behaviour = Answer()
+        if isinstance(behaviour, Answer | Status | Raw) and behaviour.delay:
+            await asyncio.sleep(behaviour.delay)
+        if isinstance(behaviour, Answer):
+            writer.write(self._whole(asked, behaviour))
             await writer.drain()
-            if doing.then is not None:
-                doing.then()
-        elif isinstance(doing, Status):
-            writer.write(_response(doing.status, doing.body, doing.headers))
+            if behaviour.then is not None:
+                behaviour.then()
+        elif isinstance(behaviour, Status):
+            writer.write(_response(behaviour.status, behaviour.body, behaviour.headers))
             await writer.drain()
-        elif isinstance(doing, Raw) and doing.goes_on:
-            writer.write(doing.content)
+        elif isinstance(behaviour, Raw) and behaviour.goes_on:
+            writer.write(behaviour.content)
             await writer.drain()
-        elif isinstance(doing, Drip):
-            await _drip(writer, self._whole(asked, Answer()), doing.every)
+        elif isinstance(behaviour, Drip):
+            await _drip(writer, self._whole(asked, Answer()), behaviour.every)
         else:
-            await self._misbehave(asked, doing, reader, writer)
+            await self._misbehave(asked, behaviour, reader, writer)
             return False
         return True
 
     async def _misbehave(
-        self, asked: Asked, doing: Raw | Broken | Hang, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, asked: Asked, behaviour: Raw | Broken | Hang, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         """What ends the connection."""
-        if isinstance(doing, Raw):
-            writer.write(doing.content)
-        elif isinstance(doing, Broken):
-            writer.write(_broken(completion(asked, Answer()), doing))
+        if isinstance(behaviour, Raw):
+            writer.write(behaviour.content)
+        elif isinstance(behaviour, Broken):
+            writer.write(_broken(completion(asked, Answer()), behaviour))
         else:
             whole = self._whole(asked, Answer())
-            writer.write(whole[: int(len(whole) * doing.share)])
+            writer.write(whole[: int(len(whole) * behaviour.share)])
         await writer.drain()
-        if isinstance(doing, Hang):
+        if isinstance(behaviour, Hang):
             await reader.read()  # until the client leaves; a client says nothing more before it has its answer
-        elif isinstance(doing, Broken) and doing.how == "reset":
+        elif isinstance(behaviour, Broken) and behaviour.how == "reset":
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        if isinstance(doing, Broken) and doing.then is not None:
-            doing.then()
+        if isinstance(behaviour, Broken) and behaviour.then is not None:
+            behaviour.then()
         writer.close()
 
-    def _doing(self, asked: Asked) -> Doing:
+    def _doing(self, asked: Asked) -> Behaviour:
         if asked.path.endswith("/models"):
             return Status(200, {"object": "list", "data": [self._listed(model) for model in self._models]})
         if callable(self.script):
@@ -251,17 +263,17 @@ def _response(status: int, body: Any, headers: Mapping[str, str]) -> bytes:
     return _head(status, {"content-type": kind, "content-length": str(len(content)), **headers}) + content
 
 
-def _broken(body: Mapping[str, Any], doing: Broken) -> bytes:
+def _broken(body: Mapping[str, Any], behaviour: Broken) -> bytes:
     """A response that is not what its head says."""
     content = json.dumps(body).encode()
     fields = {"content-type": "application/json"}
-    sent = int(len(content) * doing.share)
-    if doing.how == "chunked":
+    sent = int(len(content) * behaviour.share)
+    if behaviour.how == "chunked":
         chunk = b"%x\r\n%s\r\n" % (sent, content[:sent])
         return _head(200, {**fields, "transfer-encoding": "chunked"}) + chunk
-    if doing.how in ("length", "reset"):
+    if behaviour.how in ("length", "reset"):
         return _head(200, {**fields, "content-length": str(len(content))}) + content[:sent]
-    if doing.how == "cut gzip":
+    if behaviour.how == "cut gzip":
         content = gzip.compress(content, mtime=0)[:-20]
     return _head(200, {**fields, "content-encoding": "gzip", "content-length": str(len(content))}) + content
 
@@ -271,7 +283,7 @@ def _head(status: int, fields: Mapping[str, str]) -> bytes:
     return f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n{lines}\r\n".encode("latin-1")
 
 
-def failing_first(times: int, status: int, otherwise: Answer) -> Callable[[Asked], Doing]:
+def failing_first(times: int, status: int, otherwise: Answer) -> Callable[[Asked], Behaviour]:
     """The first requests fail with this status, all later ones are answered."""
     return lambda asked: Status(status, {"error": {"message": "busy"}}) if asked.number < times else otherwise
 

@@ -19,7 +19,7 @@ from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, 
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
 from attunebench.runner.settings import ModelSettings
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Hang, Raw, Status, Together
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Hang, Raw, Status, Together
 
 SCHEMA = {
     "type": "object",
@@ -68,10 +68,12 @@ def failure(server: FakeServer, *requests: Request, **options: Any) -> AttuneBen
     return caught.value
 
 
-def rejecting(*parts: str, message: str = "Unsupported parameter: {}", status: int = 400) -> Callable[[Asked], Doing]:
+def rejecting(
+    *parts: str, message: str = "Unsupported parameter: {}", status: int = 400
+) -> Callable[[Asked], Behaviour]:
     """A server that refuses requests with any of these keys, naming the first."""
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         refused = [part for part in parts if part in asked.body]
         return Status(status, {"error": {"message": message.format(refused[0])}}) if refused else Answer()
 
@@ -176,7 +178,7 @@ def test_the_ladder_goes_from_schema_to_object_to_text(message: str, heard: int,
 
 
 def test_the_ladder_stops_at_the_first_rung_that_holds(fake_server: FakeServer) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         kind = asked.body["response_format"]["type"]
         return Status(400, {"error": "json_schema is not supported"}) if kind == "json_schema" else Answer("{}")
 
@@ -199,7 +201,7 @@ def test_a_constraint_that_was_asked_for_by_name_is_not_given_up(structured: str
     [(400, "System role not supported"), (500, "Conversation roles must alternate user/assistant/user/assistant/...")],
 )
 def test_a_system_text_is_folded_into_the_user_s_message(status: int, message: str, fake_server: FakeServer) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         return (
             Status(status, {"error": {"message": message}})
             if asked.body["messages"][0]["role"] == "system"
@@ -214,7 +216,7 @@ def test_a_system_text_is_folded_into_the_user_s_message(status: int, message: s
 def test_a_limit_above_the_room_that_is_left_is_lowered_for_this_call_alone(fake_server: FakeServer) -> None:
     message = "maximum context length is 4096 tokens. However, you requested 5000 tokens (3996 in the messages, 1004 in"
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         return Status(400, {"error": {"message": message}}) if asked.body["max_tokens"] > 100 else Answer()
 
     fake_server.script = script
@@ -251,9 +253,9 @@ def test_a_rejection_that_nothing_cures_stops_the_run(fake_server: FakeServer) -
 # Whose rejection it is
 
 
-def after_an_answer(server: FakeServer, *doings: Doing, **options: Any) -> AttuneBenchError | Reply:
-    """What becomes of a request whose tries get these doings, after another one was answered."""
-    server.script = [Answer(), *doings]
+def after_an_answer(server: FakeServer, *behaviours: Behaviour, **options: Any) -> AttuneBenchError | Reply:
+    """What becomes of a request whose tries get these behaviours, after another one was answered."""
+    server.script = [Answer(), *behaviours]
 
     async def use(backend: Backend) -> AttuneBenchError | Reply:
         await backend.complete(request())
@@ -303,7 +305,7 @@ def test_a_constraint_that_one_request_is_rejected_for_by_name_is_given_up_for_i
 
 
 def test_before_any_answer_a_rejection_waits_for_the_requests_that_are_under_way(fake_server: FakeServer) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         return REJECTED if asked.body["max_tokens"] == 77 else Answer(delay=0.3)
 
     fake_server.script = script
@@ -400,7 +402,7 @@ WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
 @pytest.mark.parametrize(
-    "doing",
+    "behaviour",
     [
         Raw(b""),
         Raw(b"HTTP/1.1 200"),
@@ -422,8 +424,8 @@ WHOLE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
         Status(204, b""),
     ],
 )
-def test_trouble_on_the_wire_is_transient(doing: Doing, fake_server: FakeServer) -> None:
-    fake_server.script = [doing]
+def test_trouble_on_the_wire_is_transient(behaviour: Behaviour, fake_server: FakeServer) -> None:
+    fake_server.script = [behaviour]
     assert isinstance(failure(fake_server), TransientError)
 
 

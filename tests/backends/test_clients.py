@@ -139,7 +139,7 @@ BAD_STATUS_LINE = Raw(b"no http at all\r\n\r\n")
 
 @CLIENTS
 @pytest.mark.parametrize(
-    ("doing", "kind"),
+    ("behaviour", "kind"),
     [
         (Raw(b""), "line"),
         (Broken("reset", share=0.0), "line"),
@@ -153,8 +153,10 @@ BAD_STATUS_LINE = Raw(b"no http at all\r\n\r\n")
     ],
     ids=lambda value: value if isinstance(value, str) else str(value)[:40],
 )
-def test_trouble_of_the_line_is_of_its_kind(client: Settings, doing: Any, kind: str, fake_server: FakeServer) -> None:
-    fake_server.script = [doing]
+def test_trouble_of_the_line_is_of_its_kind(
+    client: Settings, behaviour: Any, kind: str, fake_server: FakeServer
+) -> None:
+    fake_server.script = [behaviour]
     error = ended(client(fake_server.url))
     assert isinstance(error, TransientError), error
     assert kind == error.kind, error

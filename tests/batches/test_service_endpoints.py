@@ -60,8 +60,8 @@ def outcome(url: str, act: Act) -> Any:
         return error
 
 
-def failing(doing: Any, act: str) -> AttuneBenchError:
-    with BatchServer(before=lambda _: doing) as server:
+def failing(behaviour: Any, act: str) -> AttuneBenchError:
+    with BatchServer(before=lambda _: behaviour) as server:
         error = outcome(server.url, ACTS[act])
     assert isinstance(error, AttuneBenchError)
     assert KEY not in str(error)
@@ -77,10 +77,10 @@ def test_key_and_money_are_for_the_user_to_mend(act: str, status: int) -> None:
 
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize(
-    "doing", [Status(500, {}), Status(503, "<html>busy</html>"), Raw(b""), Raw(b"HTTP/1.1 200 OK\r\n\r\n"[:9])]
+    "behaviour", [Status(500, {}), Status(503, "<html>busy</html>"), Raw(b""), Raw(b"HTTP/1.1 200 OK\r\n\r\n"[:9])]
 )
-def test_trouble_may_heal(act: str, doing: Any) -> None:
-    error = failing(doing, act)
+def test_trouble_may_heal(act: str, behaviour: Any) -> None:
+    error = failing(behaviour, act)
     assert isinstance(error, TransientError)
     assert error.kind not in UNBILLED
 
@@ -111,13 +111,13 @@ def test_a_server_without_the_endpoints_is_told_from_an_id_that_it_does_not_know
 
 def test_what_is_too_much_is_told_from_what_is_wrong() -> None:
     full = {"error": {"message": "Enqueued token limit reached", "code": "token_limit_exceeded"}}
-    for act, doing in (
+    for act, behaviour in (
         ("create", Status(400, full)),
         ("create", Status(429, full)),
         ("upload", Status(413, "<html>Request Entity Too Large</html>")),
         ("upload", Status(400, {"error": {"message": "File is too large."}})),
     ):
-        assert isinstance(failing(doing, act), TooMuchError), doing
+        assert isinstance(failing(behaviour, act), TooMuchError), behaviour
     wrong = failing(Status(400, {"error": {"message": "Invalid value for endpoint"}}), "create")
     assert isinstance(wrong, RefusedError)
     assert not isinstance(wrong, TooMuchError)

@@ -14,7 +14,7 @@ from batch_server import BatchServer
 from factory import write_conversations
 
 from attunebench.errors import ConfigurationError, UsageError
-from attunebench.selftest.server import Asked, Doing, Hang, Raw, Status
+from attunebench.selftest.server import Asked, Behaviour, Hang, Raw, Status
 
 JUDGES = ("judge-a",)
 FIRST_BATCH = 6
@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> Path:
     return write_conversations(tmp_path / "data", 1, seed=3, turns=1)
 
 
-def at_request(number: int, act: Callable[[], Doing]) -> Callable[[Asked], Doing | None]:
+def at_request(number: int, act: Callable[[], Behaviour]) -> Callable[[Asked], Behaviour | None]:
     """A hook that acts at one request alone, counted from 0."""
     count = iter(range(1_000_000))
     return lambda _: act() if next(count) == number else None
@@ -48,7 +48,7 @@ def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
     """`before` or `after` the request has had its effect; the answer never arrives."""
     started = threading.Event()
 
-    def kill() -> Doing:
+    def kill() -> Behaviour:
         started.wait()
         process.kill()
         return Raw(b"")
@@ -71,7 +71,7 @@ def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
 def test_a_run_that_is_interrupted_at_a_request_pays_each_call_once(
     data: Path, tmp_path: Path, side: str, number: int
 ) -> None:
-    def interrupt() -> Doing:
+    def interrupt() -> Behaviour:
         os.kill(os.getpid(), signal.SIGINT)
         return Hang()
 
@@ -89,19 +89,21 @@ def test_a_run_that_is_interrupted_at_a_request_pays_each_call_once(
 
 @pytest.mark.parametrize("side", ["before", "after"])
 @pytest.mark.parametrize(
-    "doing", [Raw(b""), Status(503, "<html>Bad gateway</html>"), Status(200, "<html>Log in</html>")]
+    "behaviour", [Raw(b""), Status(503, "<html>Bad gateway</html>"), Status(200, "<html>Log in</html>")]
 )
-def test_a_line_that_breaks_at_every_request_costs_nothing(data: Path, tmp_path: Path, side: str, doing: Doing) -> None:
+def test_a_line_that_breaks_at_every_request_costs_nothing(
+    data: Path, tmp_path: Path, side: str, behaviour: Behaviour
+) -> None:
     """Each request fails at its first try, before or after it has had its effect."""
     with BatchServer() as server:
         fails: set[str] = set()
         # A page in place of the very first answer is an address that is wrong.
-        skip = "/v1/files" if isinstance(doing, Status) and doing.status == 200 else ""
+        skip = "/v1/files" if isinstance(behaviour, Status) and behaviour.status == 200 else ""
 
-        def fail(asked: Asked) -> Doing | None:
+        def fail(asked: Asked) -> Behaviour | None:
             new = (asked.method + asked.path) not in fails and asked.path != skip
             fails.add(asked.method + asked.path)
-            return doing if new else None
+            return behaviour if new else None
 
         setattr(server, side, fail)
         run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=JUDGES))
@@ -115,7 +117,7 @@ def test_a_batch_that_was_made_without_our_hearing_of_it_is_found_on_a_later_pag
     with BatchServer(page=2) as server:
         others = 0
 
-        def lose(asked: Asked) -> Doing | None:
+        def lose(asked: Asked) -> Behaviour | None:
             nonlocal others
             if asked.method == "POST" and asked.path == "/v1/batches" and not others:
                 others = 5
@@ -164,7 +166,7 @@ def test_a_list_that_cannot_be_had_stops_before_anything_is_sent_again(data: Pat
     """Nobody knows whether the batch was made."""
     with BatchServer() as server:
 
-        def broken(asked: Asked) -> Doing | None:
+        def broken(asked: Asked) -> Behaviour | None:
             if (asked.method, asked.path) == ("POST", "/v1/batches"):
                 return Raw(b"")
             return Status(404, {"error": {"message": "Not found"}}) if asked.path.startswith("/v1/batches?") else None

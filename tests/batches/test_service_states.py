@@ -17,7 +17,7 @@ from attunebench.batches import desk
 from attunebench.batches.desk import MOST_LOST
 from attunebench.batches.pending import MOST_BATCHES
 from attunebench.errors import ConfigurationError
-from attunebench.selftest.server import Answer, Asked, Doing, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, Status
 
 FULL = {
     "code": "token_limit_exceeded",
@@ -59,7 +59,7 @@ def test_answers_that_are_too_long_to_be_any_stop_the_run_once_and_can_be_given_
     monkeypatch.setattr(desk, "MOST_AROUND", 1000)
     monkeypatch.setattr(desk, "MOST_AN_ANSWER", 1000)
 
-    def endless(asked: Asked) -> Doing | None:
+    def endless(asked: Asked) -> Behaviour | None:
         return Status(200, b"x" * 6001) if asked.path.endswith("/content") else None
 
     with BatchServer(after=endless) as server:
@@ -207,7 +207,7 @@ def test_lines_that_answer_nothing_are_not_counted_as_answers(data: Path, tmp_pa
     """Another batch's file: what was charged is not bought a second time before the user says so."""
     with BatchServer() as server:
 
-        def otherwise(asked: Asked) -> Doing | None:
+        def otherwise(asked: Asked) -> Behaviour | None:
             if not asked.path.endswith("/content"):
                 return None
             lines = server.files[str(server.made[0].output)].splitlines(keepends=True)
@@ -316,7 +316,7 @@ def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(d
     with BatchServer() as server:
         refused = iter([True])
 
-        def full(asked: Asked) -> Doing | None:
+        def full(asked: Asked) -> Behaviour | None:
             is_judge = asked.path == "/v1/batches" and asked.method == "POST" and len(server.batches) == 2
             return Status(429, {"error": FULL}) if is_judge and next(refused, False) else None
 

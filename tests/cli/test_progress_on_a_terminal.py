@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
-from attunebench.selftest.server import Asked, Doing, FakeServer, Hang, Status
+from attunebench.selftest.server import Asked, Behaviour, FakeServer, Hang, Status
 
 HIDE_CURSOR = "\x1b[?25l"
 
@@ -92,7 +92,7 @@ def test_no_color_leaves_the_colours_out(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tmp_path: Path, presses: int) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         if asked.method != "POST":  # the price list
             return Status(404)
         running.send_signal(signal.SIGINT)

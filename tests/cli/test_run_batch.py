@@ -15,7 +15,7 @@ from factory import write_conversations
 from keys import KEY, TELLING
 
 from attunebench.cli.main import main
-from attunebench.selftest.server import Asked, Doing, Hang, Status
+from attunebench.selftest.server import Asked, Behaviour, Hang, Status
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
     server.course = lambda _: ["in_progress"] * 1000
     looks = iter(range(1000))
 
-    def interrupt(asked: Asked) -> Doing | None:
+    def interrupt(asked: Asked) -> Behaviour | None:
         if asked.path == "/v1/batches/batch_1" and next(looks) == 2:
             os.kill(os.getpid(), signal.SIGINT)
         return None
@@ -124,7 +124,7 @@ def test_an_interrupted_run_says_how_to_come_back_and_how_to_cancel(batch: Batch
 def test_who_interrupts_leaves_what_the_service_does_not_answer(batch: Batch, server: BatchServer) -> None:
     server.course = lambda _: ["in_progress"] * 1000
 
-    def interrupt(asked: Asked) -> Doing | None:
+    def interrupt(asked: Asked) -> Behaviour | None:
         if asked.path != "/v1/batches/batch_1":
             return None
         os.kill(os.getpid(), signal.SIGINT)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REJECTED = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}
 
 
-def otherwise(asked: Asked) -> Doing:
+def otherwise(asked: Asked) -> Behaviour:
     """Takes no temperature, and is two models at two providers, neither of them the one that was asked."""
     if "temperature" in asked.body:
         return Status(400, REJECTED)
@@ -49,7 +49,7 @@ def test_a_run_its_results_and_its_report_say_what_the_server_did(
 
 
 def test_a_format_that_is_refused_down_to_text_is_told(cli: Command, data: Path, server: FakeServer) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         refused = {"error": {"message": "response_format is not supported"}}
         return Status(400, refused) if "response_format" in asked.body else Answer()
 

@@ -7,7 +7,7 @@ from snapshot_compare import differences, parts_of
 from snapshot_models import JUDGES, SMALL
 from snapshot_study import ALLOWED, MODEL, kept, workshop
 
-from attunebench.selftest.doings import Answer
+from attunebench.selftest.behaviours import Answer
 
 inspect_model = pytest.importorskip("inspect_ai.model", reason="needs inspect_ai, the extra `inspect`")
 STOPS = {"length": "max_tokens", "content_filter": "content_filter"}

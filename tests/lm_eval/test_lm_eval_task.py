@@ -25,7 +25,7 @@ from attunebench.harness.lm_eval import include_path
 from attunebench.harness.lm_eval.evaluation import METRICS
 from attunebench.runner.files import result_name
 from attunebench.runner.order import stratified_order
-from attunebench.selftest.doings import Answer, Status
+from attunebench.selftest.behaviours import Answer, Status
 from attunebench.selftest.server import FakeServer
 
 # The framework's dependencies warn of each other's plans.

@@ -20,7 +20,7 @@ from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, pacing
 from attunebench.runner.reparse import reparse_results
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 CONVERSATIONS = 3
 Predict = Callable[..., RunSummary]
@@ -118,7 +118,7 @@ def test_other_settings_stop_the_run_before_anything_is_asked(predict: Predict, 
 
 
 def test_what_is_missing_is_asked_for_once_more_by_name(predict: Predict, server: FakeServer, folder: Path) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         again = "had no readable value for" in asked.prompt
         return Answer() if again else Answer(text='{"predicted_profile": {"who_5": "poor"}}')
 

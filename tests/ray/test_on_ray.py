@@ -25,7 +25,7 @@ from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary, on_ray
 from attunebench.runner.on_ray import run_on_ray
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 pytest.importorskip("ray", reason="a run on a cluster needs Ray, the extra `ray`")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -141,7 +141,7 @@ class Killer:
         self.at = list(at)
         self.delay = delay
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         if self.at and asked.number >= self.at[0] and (pids := worker_pids()):
             self.at.pop(0)
             os.kill(pids[0], signal.SIGKILL)

@@ -24,25 +24,25 @@ from attunebench.runner import RunSummary
 from attunebench.runner.budget import Budget
 from attunebench.runner.exchange import Rules
 from attunebench.runner.job import Job
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TALK = parsed(small_file())
 CALLS = {call.kind: call for call in plan_conversation(TALK, "default", default_codebook())}
 HALF, WHOLE = '{"pairwise_selections": {"0": "A"}}', '{"pairwise_selections": {"0": "A", "1": "B"}}'
 
 
-def ask(*doings: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Budget]:
+def ask(*behaviours: Reply | Exception, **settings: Any) -> tuple[Record, list[Request], Budget]:
     """One call to a model that answers one request after the other as it is told."""
-    requests, budget, answers = list[Request](), Budget(), iter(doings)
+    requests, budget, answers = list[Request](), Budget(), iter(behaviours)
     told = settings_for(max_tokens=100, **settings)
     job = Job(("talk", "default"), [CALLS["pairwise"]], Rules(default_codebook(), 100, told.max_reasks), context=TALK)
 
     async def send(request: Request) -> Reply:
         requests.append(request)
-        doing = next(answers)
-        if isinstance(doing, Exception):
-            raise doing
-        return doing
+        behaviour = next(answers)
+        if isinstance(behaviour, Exception):
+            raise behaviour
+        return behaviour
 
     run_virtual(run_live(send, job, settings=told, budget=budget))
     return job.records[CALLS["pairwise"].id], requests, budget
@@ -72,7 +72,7 @@ def test_a_cost_with_an_unknown_part_is_unknown(costs: tuple[float | None, float
 
 
 def test_a_reask_is_no_retry(run: Callable[..., RunSummary], server: FakeServer) -> None:
-    def halved(asked: Asked) -> Doing:
+    def halved(asked: Asked) -> Behaviour:
         first = "pairwise_selections" in asked.prompt and "An earlier answer" not in asked.prompt
         return Answer(HALF) if first else Answer()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from factory import write_conversations
 
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 4
 PER_CONVERSATION = 4 * TURNS + 1
@@ -29,7 +29,7 @@ class Gate:
         self.free = free
         self.held = threading.Event()
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         if asked.number < self.free:
             return Answer()
         self.held.set()

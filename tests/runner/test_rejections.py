@@ -15,7 +15,7 @@ from recipe_server import DATA, RecipeServer, read_recipe
 
 from attunebench.runner import RunSummary, live
 from attunebench.runner.pacing import TRUSTED
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -112,7 +112,7 @@ def test_a_judges_rejection_is_an_owed_vote_and_gives_up_no_judge(
 ) -> None:
     prompts: list[str] = []
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         if asked.body["model"] != "judge":
             return Answer()
         if asked.prompt not in prompts:
@@ -161,7 +161,7 @@ def test_one_web_page_is_trouble_of_the_line_and_nothing_but_pages_is_a_wrong_ad
 
 
 @pytest.mark.parametrize(
-    "doing",
+    "behaviour",
     [
         Status(429, {"error": {"message": "Slow down"}}, {"retry-after": "39600"}),
         Status(503, {"error": {"message": "Maintenance"}}, {"retry-after": "7200"}),
@@ -170,12 +170,12 @@ def test_one_web_page_is_trouble_of_the_line_and_nothing_but_pages_is_a_wrong_ad
         Status(429, {"error": {"message": "Requests per day reached"}}),
         Status(402, {"error": {"message": "Too much in flight"}}, {"retry-after": "86400"}),
     ],
-    ids=lambda doing: str(doing.body)[:40],
+    ids=lambda behaviour: str(behaviour.body)[:40],
 )
 def test_a_wait_that_is_longer_than_a_call_stops_and_names_the_hour(
-    doing: Doing, command: Command, server: FakeServer
+    behaviour: Behaviour, command: Command, server: FakeServer
 ) -> None:
-    server.script = lambda _: doing
+    server.script = lambda _: behaviour
     ended = command(server)
     assert (2, 1) == (ended.status, len(server.bodies)), ended.read
     assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d \S", ended.read)

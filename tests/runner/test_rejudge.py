@@ -21,7 +21,7 @@ from attunebench.journal import claim
 from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
 from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
 from attunebench.selftest.answers import answer_text
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 T = 3
 Run = Callable[..., RunSummary]
@@ -267,7 +267,7 @@ def test_votes_whose_line_breaks_are_owed_and_the_same_call_gets_them(
     run()
     first = load_conversations(data).conversations[0].turns[1].user_message
 
-    def broken_for_one(asked: Asked) -> Doing:
+    def broken_for_one(asked: Asked) -> Behaviour:
         return Status(500) if first in asked.prompt else Answer()
 
     server.script = broken_for_one
@@ -442,7 +442,7 @@ def test_a_file_that_somebody_edits_meanwhile_is_left_and_its_votes_are_not_boug
     run()
     path = sorted(folder.glob("[!_.]*.json"))[0]
 
-    def touching(asked: Asked) -> Doing:
+    def touching(asked: Asked) -> Behaviour:
         path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"note": asked.prompt}), "utf-8")
         return Answer()
 
@@ -495,7 +495,7 @@ def test_a_rejected_vote_is_owed_and_the_others_are_cast(
     run()
     prompts: list[str] = []
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         if asked.prompt not in prompts:
             prompts.append(asked.prompt)
         return Status(422, {"error": "The gateway dislikes this"}) if prompts.index(asked.prompt) == 1 else Answer()

@@ -17,7 +17,7 @@ from factory import write_conversations
 
 import attunebench
 from attunebench.runner import ModelSettings, RunSettings
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 2
 ALL = TURNS * CONVERSATIONS
@@ -31,7 +31,7 @@ class Gate:
         self.votes = 0
         self.held = threading.Event()
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         self.votes += asked.path.endswith("/chat/completions")
         if self.votes <= self.free:
             return Answer()

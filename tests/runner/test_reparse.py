@@ -18,7 +18,7 @@ from attunebench.errors import DataError
 from attunebench.journal import Entry, Journal
 from attunebench.journal.entries import COLUMNS, to_row
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 T = 3
 Run = Callable[..., RunSummary]
@@ -123,7 +123,7 @@ def test_the_first_valid_answer_of_a_chain_of_asks_stands(
 ) -> None:
     seen: set[bytes] = set()
 
-    def garbled_at_first(asked: Asked) -> Doing:
+    def garbled_at_first(asked: Asked) -> Behaviour:
         first = asked.form not in seen
         seen.add(asked.form)
         return Answer(text="I would rather not say.") if first else Answer()
@@ -277,7 +277,7 @@ def test_whatever_a_server_did_reading_again_at_once_changes_nothing(
     run: Run, server: FakeServer, data: Path, folder: Path
 ) -> None:
     too_long = {"error": {"message": "maximum context length is 8192 tokens", "code": "context_length_exceeded"}}
-    doings: list[Doing] = [
+    behaviours: list[Behaviour] = [
         Answer(text="{", finish_reason="length"),
         Answer(message={"refusal": "No."}, text=""),
         Answer(text='{"drafted_response": "Yes.'),
@@ -286,7 +286,7 @@ def test_whatever_a_server_did_reading_again_at_once_changes_nothing(
         Answer(text="\ud800 ```json {}```"),
     ]
     # Every request of a second one is answered well, so that chains of all lengths come about.
-    server.script = lambda asked: doings[asked.number // 2 % len(doings)] if asked.number % 2 else Answer()
+    server.script = lambda asked: behaviours[asked.number // 2 % len(behaviours)] if asked.number % 2 else Answer()
     run(judges=("judge",), max_tries=8)
     run(judges=("judge",), max_tries=8, retry_unanswered=True)
     before = files(folder)
@@ -301,7 +301,7 @@ def test_of_replies_to_an_earlier_and_a_later_prompt_a_result_gets_its_own(
 ) -> None:
     garbled: set[bytes] = set()
 
-    def garbled_at_first(asked: Asked) -> Doing:
+    def garbled_at_first(asked: Asked) -> Behaviour:
         key = asked.content[:3000]
         first = key not in garbled
         garbled.add(key)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attunebench.runner import RunSummary
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 Run = Callable[..., RunSummary]
 Results = Callable[[], list[dict[str, Any]]]
@@ -16,7 +16,7 @@ T = 3
 TOO_LONG = Status(400, {"error": {"message": "maximum context length exceeded", "code": "context_length_exceeded"}})
 
 
-def without_pairwise(asked: Asked) -> Doing:
+def without_pairwise(asked: Asked) -> Behaviour:
     """A model that will not say which reply was preferred."""
     return Answer("I cannot say.") if "pairwise_selections" in asked.prompt else Answer()
 

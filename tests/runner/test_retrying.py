@@ -28,22 +28,22 @@ REPLY = Reply("an answer")
 
 @dataclass
 class Server:
-    """Answers one request after the other as it is told, the last doing for ever, after `seconds`."""
+    """Answers one request after the other as it is told, the last behaviour for ever, after `seconds`."""
 
-    doings: Iterable[Reply | Exception]
+    behaviours: Iterable[Reply | Exception]
     seconds: float = 0.0
     times: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._doings = list(self.doings)
+        self._doings = list(self.behaviours)
 
     async def send(self) -> Reply:
         self.times.append(now())
-        doing = self._doings.pop(0) if len(self._doings) > 1 else self._doings[0]
+        behaviour = self._doings.pop(0) if len(self._doings) > 1 else self._doings[0]
         await asyncio.sleep(self.seconds)
-        if isinstance(doing, Exception):
-            raise doing
-        return doing
+        if isinstance(behaviour, Exception):
+            raise behaviour
+        return behaviour
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Course:
 
 
 def ask(
-    *doings: Reply | Exception,
+    *behaviours: Reply | Exception,
     seconds: float = 0.0,
     ceiling: int = 16,
     before: Callable[[RateLimiter], Awaitable[Any]] | None = None,
@@ -67,7 +67,7 @@ def ask(
     """One call to a server that does this; `before` happens on the line first."""
 
     async def story() -> Course:
-        told, server = Told(), Server(doings, seconds)
+        told, server = Told(), Server(behaviours, seconds)
         line = RateLimiter("m", ceiling, observer=told, rng=NoJitter())
         if before is not None:
             await before(line)

@@ -14,7 +14,7 @@ from keys import KEY
 from attunebench.conversations import load_conversations
 from attunebench.errors import ConfigurationError, DataError, UsageError
 from attunebench.runner import RunSummary
-from attunebench.selftest.server import Answer, Asked, Doing, Drip, FakeServer, Hang, Status, Together
+from attunebench.selftest.server import Answer, Asked, Behaviour, Drip, FakeServer, Hang, Status, Together
 
 T = 3
 Run = Callable[..., RunSummary]
@@ -89,7 +89,7 @@ def test_transient_trouble_changes_no_prediction(
     server.asked.clear()
     tried: set[str] = set()
 
-    def first_try_fails(asked: Asked) -> Doing:
+    def first_try_fails(asked: Asked) -> Behaviour:
         if asked.prompt in tried or not tried:  # the very first one, after which more than a few are sent at once
             tried.add(asked.prompt)
             return Answer()
@@ -145,7 +145,7 @@ def test_configuration_trouble_stops_the_run_at_once(run: Run, server: FakeServe
 def test_what_is_written_before_the_money_ends_stays(run: Run, server: FakeServer, results: Results) -> None:
     per_conversation = 4 * T + 1
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         # The first request is for the price list.
         return Answer() if asked.number <= per_conversation else Status(402, {"error": {"message": "no credit"}})
 
@@ -155,7 +155,7 @@ def test_what_is_written_before_the_money_ends_stays(run: Run, server: FakeServe
     assert 1 == len(results())
 
 
-def without_letters(asked: Asked) -> Doing:
+def without_letters(asked: Asked) -> Behaviour:
     """No usable answer to the first ask of a comparison, a good one to the reask."""
     is_pairwise = "pairwise_selections" in asked.prompt
     return Answer("I cannot choose.") if is_pairwise and "An earlier answer" not in asked.prompt else Answer()
@@ -193,7 +193,7 @@ def test_no_reask_without_permission(run: Run, server: FakeServer) -> None:
 def test_a_reply_that_was_cut_is_asked_for_once_with_four_times_the_limit(
     run: Run, server: FakeServer, results: Results
 ) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         cut = "pairwise_selections" in asked.prompt and asked.body["max_tokens"] == 100
         return Answer('{"pairwise_selections": {"0": "A", "1', finish_reason="length") if cut else Answer()
 
@@ -204,7 +204,7 @@ def test_a_reply_that_was_cut_is_asked_for_once_with_four_times_the_limit(
 
 
 def test_a_refusal_is_not_asked_again_and_counts_as_refused(run: Run, server: FakeServer, results: Results) -> None:
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         refuse = "drafted_response" in asked.prompt
         return Answer("", message={"content": None, "refusal": "I would rather not."}) if refuse else Answer()
 

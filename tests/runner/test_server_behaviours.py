@@ -20,7 +20,7 @@ import pytest
 from keys import KEY
 
 from attunebench.selftest.answers import first_ask
-from attunebench.selftest.server import Answer, Asked, Doing, Drip, FakeServer, Raw, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, Drip, FakeServer, Raw, Status
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -36,13 +36,13 @@ SENTENCE = "the useful sentence"
 
 @dataclass(frozen=True)
 class Row:
-    """`doings`: what the requests of the first call get, one after the other, before a good answer. `requests`: of that
-    call. `ends`: the exit status. `reads`: words that the user reads, `unread`: words that nobody reads. `calls`: part
-    of the result's counts, None where no result may be there. `waits`: seconds at least before the second request.
-    `limits`: the first call's limits of tokens, request by request."""
+    """`behaviours`: what the requests of the first call get before a good answer. `requests`: of that call. `ends`: the
+    exit status. `reads`: words that the user reads, `unread`: words that nobody reads. `calls`: part of the result's
+    counts, None where no result may be there. `waits`: seconds at least before the second request. `limits`: the first
+    call's limits of tokens, request by request."""
 
     name: str
-    doings: Sequence[Doing]
+    behaviours: Sequence[Behaviour]
     requests: int = 1
     ends: int = 0
     reads: Sequence[str] = ()
@@ -69,33 +69,35 @@ def raw(body: bytes, *, length: int | None = None, headers: str = "") -> Raw:
     return Raw(head.encode() + body)
 
 
-def answered(name: str, doing: Answer, **expected: Any) -> Row:
-    return Row(name, [doing], **expected)
+def answered(name: str, behaviour: Answer, **expected: Any) -> Row:
+    return Row(name, [behaviour], **expected)
 
 
-def retried(name: str, doing: Doing, reads: str, **expected: Any) -> Row:
+def retried(name: str, behaviour: Behaviour, reads: str, **expected: Any) -> Row:
     """Trouble of the line: asked again, nothing of it is in the result, and it may have to be paid for."""
     told = ("1 retry", reads, "1 request was left without a usable reply")
-    return Row(name, [doing], 2, reads=told, **expected)
+    return Row(name, [behaviour], 2, reads=told, **expected)
 
 
-def stopped(name: str, doing: Doing, reads: str, **expected: Any) -> Row:
+def stopped(name: str, behaviour: Behaviour, reads: str, **expected: Any) -> Row:
     """Trouble of the set-up: one request, one sentence, nothing written."""
-    return Row(name, [doing], ends=2, reads=(reads,), calls=None, **expected)
+    return Row(name, [behaviour], ends=2, reads=(reads,), calls=None, **expected)
 
 
-def rejected(name: str, doing: Doing, adapted: dict[str, str], reads: str = "", times: int = 1, **expected: Any) -> Row:
+def rejected(
+    name: str, behaviour: Behaviour, adapted: dict[str, str], reads: str = "", times: int = 1, **expected: Any
+) -> Row:
     """A parameter that the server does not take: asked once more without it, and never again with it."""
     return Row(
-        name, [doing] * times, 1 + times, adapted=adapted, reads=(reads,), unread=("retry", "Traceback"), **expected
+        name, [behaviour] * times, 1 + times, adapted=adapted, reads=(reads,), unread=("retry", "Traceback"), **expected
     )
 
 
-def item(name: str, doings: Sequence[Doing], *reads: str, requests: int = 1, **counts: int) -> Row:
+def item(name: str, behaviours: Sequence[Behaviour], *reads: str, requests: int = 1, **counts: int) -> Row:
     """A call that gets no answer: a result is written with an item less, and nothing is asked for ever."""
     counts = {"reasked": 0, "refused": 0, "truncated": 0} | counts
     told = ("Calls not answered in full: 1 ", *reads)
-    return Row(name, doings, requests, reads=told, unread=("retry", "Traceback"), calls=counts, lost=True)
+    return Row(name, behaviours, requests, reads=told, unread=("retry", "Traceback"), calls=counts, lost=True)
 
 
 def busy(headers: dict[str, str], **fields: Any) -> Status:
@@ -189,8 +191,8 @@ ROWS = [
     rejected("16 no system role", error(400, "System role not supported"), FOLDED, "The system text was folded"),
     rejected("16 in a 500", error(500, "Conversation roles must alternate user/assistant"), FOLDED),
     *(
-        item(f"17 context {n}", [doing], "without a usable answer", TOO_LONG, "too long for fake-model")
-        for n, doing in enumerate(
+        item(f"17 context {n}", [behaviour], "without a usable answer", TOO_LONG, "too long for fake-model")
+        for n, behaviour in enumerate(
             (
                 error(400, "This is too much", code="context_length_exceeded"),
                 error(400, "This model's maximum context length is 512 tokens. However, you requested 9000 tokens"),
@@ -305,13 +307,13 @@ class FirstCall:
     Notes the first call's requests and the seconds at which they came.
     """
 
-    def __init__(self, doings: Sequence[Doing]) -> None:
+    def __init__(self, behaviours: Sequence[Behaviour]) -> None:
         self.asked: list[Asked] = []
         self.times: list[float] = []
         self.number = 0
-        self._doings = doings
+        self._doings = behaviours
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         self.number += 1
         if self.asked and first_ask(asked.prompt) != first_ask(self.asked[0].prompt):
             return Answer()
@@ -329,7 +331,7 @@ def result_in(folder: Path) -> dict[str, Any] | None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_behaviour_has_its_outcome(row: Row, command: Command, tmp_path: Path) -> None:
     """The exit status, the number of requests, the sentences, and what stands in the result."""
-    script = FirstCall(row.doings)
+    script = FirstCall(row.behaviours)
     with FakeServer(script) as server:
         ended = command(server, *row.options)
     assert row.ends == ended.status, ended.read

@@ -24,7 +24,7 @@ from attunebench.protocol.modes import MODES
 from attunebench.runner import ModelSettings, RunSummary, live, model_client, pacing
 from attunebench.runner.events import Observer
 from attunebench.selftest.answers import answer_text, first_ask
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Raw, Status
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -150,7 +150,7 @@ def test_a_pause_is_everybody_s_and_fewer_go_at_once_after_it(
     times: list[float] = []
     lock = threading.Lock()
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         with lock:
             times.append(time.monotonic())
             number = len(times)
@@ -191,7 +191,7 @@ def test_while_a_server_is_out_one_call_at_a_time_asks_whether_it_is_back(
     together: list[int] = []
     count = 0
 
-    def script(_: Asked) -> Doing:
+    def script(_: Asked) -> Behaviour:
         nonlocal count
         count += 1
         if count == settled:
@@ -216,7 +216,7 @@ def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_
     monkeypatch.setattr(model_client, "GATEWAY_ALIKE", 1.0)
     sent: list[str] = []
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         sent.append(first_ask(asked.prompt))
         return Status(status, "", delay=0.2) if sent[-1] == sent[0] else Answer()
 
@@ -269,7 +269,7 @@ def test_32_the_third_request_does_without_compression(command: Command, server:
     first: list[str] = []
     ways: list[str] = []
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         first.append(asked.prompt)
         if asked.prompt != first[0]:
             return Answer()

@@ -31,7 +31,7 @@ from attunebench.eventloop import BEAT, LATE, NAP, AwakeClock
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.model_client import Effort
 from attunebench.runner.pacing import RateLimiter
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Raw
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Raw
 
 ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
 REPLY = Reply("an answer")
@@ -191,19 +191,19 @@ def test_what_a_server_says_counts_though_the_machine_slept(kind: Trouble) -> No
 class Sleeper:
     """A run as a process of its own, stopped while every place is under way, for longer than a call may take.
 
-    The server does its `doing` to what is under way by then; after that it answers.
+    The server does its `behaviour` to what is under way by then; after that it answers.
     """
 
-    def __init__(self, doing: Doing) -> None:
-        self._doing = doing
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
         self._under_way = threading.Semaphore(0)
         self._awake = False
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         if self._awake or "chat" not in asked.path:
             return Answer()
         self._under_way.release()
-        return self._doing
+        return self._behaviour
 
     def run(self, server: FakeServer, words: list[str], folder: Path) -> tuple[int, str]:
         server.script = self
@@ -227,17 +227,17 @@ class Sleeper:
 @posix
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("doing", "sent_again"),
+    ("behaviour", "sent_again"),
     [(Answer(delay=CALL_TIMEOUT - 0.5), 0), (Raw(delay=CALL_TIMEOUT - 0.5), AT_ONCE)],
     ids=["answers meanwhile", "hangs up meanwhile"],
 )
 def test_a_run_that_was_stopped_for_longer_than_a_call_may_take_goes_on_as_if_nothing_was(
-    doing: Doing, sent_again: int, fake_server: FakeServer, tmp_path: Path
+    behaviour: Behaviour, sent_again: int, fake_server: FakeServer, tmp_path: Path
 ) -> None:
     data = write_conversations(tmp_path / "data", 2, seed=5, turns=3)
     words = ["run", "local", "m", str(data), "--base-url", fake_server.url, "-o", "results"]
     words += ["--concurrency", str(AT_ONCE), "--call-timeout", str(CALL_TIMEOUT)]
-    status, err = Sleeper(doing).run(fake_server, words, tmp_path)
+    status, err = Sleeper(behaviour).run(fake_server, words, tmp_path)
     assert 0 == status, err
     assert not [word for word in ("Traceback", "never retrieved", "closed", "again", "outage") if word in err]
     assert 2 * 13 + sent_again == len(fake_server.bodies)

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from attunebench.selftest.answers import completion, varied_text
-from attunebench.selftest.server import Answer, Asked, Doing, FakeServer, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
 
 COURSE = ("validating", "in_progress", "completed")
 Said = Answer | Status | None
@@ -86,8 +86,8 @@ class BatchServer:
     course: Callable[[Made], Sequence[str]] = lambda _: COURSE[1:]
     problems: Callable[[Made], Sequence[dict[str, Any]]] = lambda _: ()
     answered: Callable[[Made], int] = lambda made: len(made.lines) // 2
-    before: Callable[[Asked], Doing | None] = lambda _: None
-    after: Callable[[Asked], Doing | None] = lambda _: None
+    before: Callable[[Asked], Behaviour | None] = lambda _: None
+    after: Callable[[Asked], Behaviour | None] = lambda _: None
     hidden: int = 0
     page: int = 100
     prices: tuple[float, float] | None = None
@@ -121,7 +121,7 @@ class BatchServer:
         """The batches in the order of their making."""
         return list(self.batches.values())
 
-    def _script(self, asked: Asked) -> Doing:
+    def _script(self, asked: Asked) -> Behaviour:
         if asked.path.endswith("/chat/completions"):
             return self.says(asked) or Status(500)
         if (instead := self.before(asked)) is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attunebench.selftest.answers import completion
-from attunebench.selftest.doings import Answer, Asked
+from attunebench.selftest.behaviours import Answer, Asked
 
 Request = Mapping[str, Any]
 Replying = Callable[[Request], Any]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from attunebench.selftest.answers import answer_text
-from attunebench.selftest.doings import Asked, Doing, Raw, Status
+from attunebench.selftest.behaviours import Asked, Behaviour, Raw, Status
 from attunebench.selftest.server import FakeServer
 
 CASES = Path(__file__).parents[1] / "cases" / "reports"
@@ -40,19 +40,19 @@ class RecipeServer(FakeServer):
         self._used: Counter[int] = Counter()
         self.chats = 0
 
-    def _doing(self, asked: Asked) -> Doing:
+    def _behaviour(self, asked: Asked) -> Behaviour:
         if asked.path.endswith("/models"):
             return Status(200, self._recipe.get("models", {"data": [{"id": "m"}]}))
-        return super()._doing(asked)
+        return super()._behaviour(asked)
 
-    def _reply(self, asked: Asked) -> Doing:
+    def _reply(self, asked: Asked) -> Behaviour:
         number, self.chats = self.chats, self.chats + 1
         for place, rule in enumerate(self._recipe["rules"]):
             free = self._used[place] < rule.get("times", float("inf"))
             if free and all(_holds(name, wanted, number, asked) for name, wanted in rule.get("match", {}).items()):
                 self._used[place] += 1
-                return _doing(asked, rule["reply"])
-        return _doing(asked, {"content": "{{ANSWER}}"})
+                return _behaviour(asked, rule["reply"])
+        return _behaviour(asked, {"content": "{{ANSWER}}"})
 
 
 @cache
@@ -80,7 +80,7 @@ def _holds(condition: str, wanted: Any, number: int, asked: Asked) -> bool:
     return holds[condition]()
 
 
-def _doing(asked: Asked, reply: Mapping[str, Any]) -> Doing:
+def _behaviour(asked: Asked, reply: Mapping[str, Any]) -> Behaviour:
     delay = reply.get("delay", 0.0)
     if reply.get("close"):
         return Raw(delay=delay)

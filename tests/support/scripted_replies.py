@@ -19,7 +19,7 @@ from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation
 from attunebench.scorer.scoring import Cluster
 from attunebench.scores import AggregateEntry
-from attunebench.selftest.doings import Answer, Asked, Doing
+from attunebench.selftest.behaviours import Answer, Asked, Behaviour
 from attunebench.selftest.server import FakeServer
 
 Prompt = tuple[str, ...]
@@ -71,10 +71,10 @@ def key_of(call: Call) -> Prompt:
     return tuple(message.content for message in call.messages)
 
 
-def serving(replies: Replies) -> Callable[[Asked], Doing]:
+def serving(replies: Replies) -> Callable[[Asked], Behaviour]:
     """A script for `FakeServer` that gives these replies."""
 
-    def script(asked: Asked) -> Doing:
+    def script(asked: Asked) -> Behaviour:
         text = replies[prompt_of(asked.body["messages"])]
         return Answer(text="", message={"content": text})
 

@@ -6,7 +6,7 @@ import json
 import threading
 from pathlib import Path
 
-from attunebench.selftest.server import Answer, Asked, Doing, Status
+from attunebench.selftest.server import Answer, Asked, Behaviour, Status
 
 TOOK_PLACE = ("run_timestamp", "duration_seconds", "scores", "usage", "api_cost")
 
@@ -21,7 +21,7 @@ class Gate:
         self.held = threading.Event()
         self.count = 0
 
-    def __call__(self, asked: Asked) -> Doing:
+    def __call__(self, asked: Asked) -> Behaviour:
         if not asked.path.endswith("/chat/completions"):
             return Status(404, {})
         self.count += 1

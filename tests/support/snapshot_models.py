@@ -18,7 +18,7 @@ from typing import Any
 from planted import Plan, Skill, answered, planted_conversations
 
 from attunebench.selftest.answers import first_ask
-from attunebench.selftest.doings import Answer, Asked, Status
+from attunebench.selftest.behaviours import Answer, Asked, Status
 
 JUDGES = ("judge-a", "judge-b")
 LIMIT = 4096

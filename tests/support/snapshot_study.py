@@ -22,7 +22,7 @@ from snapshot_compare import LATER, Parts, read
 from snapshot_models import JUDGES, REJECTED, Study
 
 from attunebench.selftest.answers import completion
-from attunebench.selftest.doings import Answer, Asked
+from attunebench.selftest.behaviours import Answer, Asked
 
 SMALL_ARCHIVE, LARGE_ARCHIVE = (
     Path(__file__).parents[1] / "snapshot" / f"{name}.tar.xz" for name in ("small", "large")

@@ -1,6 +1,6 @@
 """What can be asked of the fault server and what it can do then: plain values, without a socket.
 
-A script decides: a function from what was asked (`Asked`) to what is done (a `Doing`), a list of doings (one for each
+A script decides: a function from what was asked (`Asked`) to a `Behaviour`, a list of behaviours (one for each
 request, the last one for ever), or None: every request gets a complete answer.
 """
 
@@ -138,5 +138,5 @@ class Hang:
     share: float = 0.0
 
 
-Doing = Answer | Status | Raw | Broken | Drip | Together | Hang
-Script = Callable[[Asked], Doing] | Sequence[Doing] | None
+Behaviour = Answer | Status | Raw | Broken | Drip | Together | Hang
+Script = Callable[[Asked], Behaviour] | Sequence[Behaviour] | None

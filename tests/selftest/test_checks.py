@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attunebench.protocol.calls import Asked, Call
-from attunebench.selftest.ledger import Ledger, Page
-from attunebench.selftest.proofs import (
+from attunebench.selftest.checks import (
     asked_again,
     differences,
     nothing_lost,
@@ -20,6 +19,7 @@ from attunebench.selftest.proofs import (
     same_scores,
     unkept,
 )
+from attunebench.selftest.ledger import Ledger, Page
 
 REVIEW = Call("c/default/1/review", "c", "default", 1, "review", (), Asked("review", {"B1": "?"}), {})
 RESULT: dict[str, Any] = {
