@@ -9,7 +9,7 @@ from attunebench.errors import DataError
 from attunebench.published import mixed_rules, rules_of
 from attunebench.reports.source import mapping
 from attunebench.scores import AggregateEntry, Scores
-from attunebench.study.shape import require_shape
+from attunebench.scores.checks import require_shape
 
 
 def merged_scores(parts: Sequence[Scores], files: Sequence[str]) -> Scores:

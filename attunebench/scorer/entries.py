@@ -29,7 +29,7 @@ def line_of(found: ConversationScore) -> str:
     """The text of the entry, as `scores.entry_text` would write it."""
     text = entry_text(_without_pooled(found))
     # A quote within a text is escaped in JSON, and no other key is called so: this stands there once.
-    before, key, after = text.partition(f"{_BEFORE_POOLED}null")
+    before, key, after = text.partition(f"{_BEFORE_POOLED}{{}}")
     return f"{before}{_BEFORE_POOLED}{_pooled_text(found.pooled, found.rules)}{after}" if key else text
 
 
@@ -54,7 +54,7 @@ def _without_pooled(found: ConversationScore) -> ConversationEntry:
             {"turnNumber": number, "metrics": values, "answers": found.answers.turns[number]}
             for number, values in found.turns.items()
         ],
-        "pooled": None,  # type: ignore[typeddict-item]  # filled in by both callers
+        "pooled": {},  # filled in by both callers
         "calls": found.tallies.as_json(),
         "composite_complete": found.composite_complete,
         "answers": found.answers.whole,

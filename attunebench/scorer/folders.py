@@ -23,7 +23,7 @@ from attunebench.scorer.kept import Kept
 from attunebench.scorer.pool import Outcome, Scorers, Task, processes_for
 from attunebench.scorer.scoring import Cluster, resampling_of, score
 from attunebench.scores import Scores, refuse_foreign, write_scores
-from attunebench.study.shape import read_before_written
+from attunebench.scores.checks import read_before_written
 
 
 def score_folders(

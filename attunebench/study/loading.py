@@ -18,8 +18,8 @@ from attunebench.errors import DataError
 from attunebench.metrics.registry import Rules
 from attunebench.published import mixed_rules, rules_of
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
+from attunebench.scores.checks import group_key, require_shape
 from attunebench.study.schema import Group, Reference, Study
-from attunebench.study.shape import group_key, require_shape
 from attunebench.text import levelled, printable
 
 _Key = tuple[str, str, str]

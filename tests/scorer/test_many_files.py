@@ -27,8 +27,8 @@ from attunebench.scorer.entries import entry_of, line_of
 from attunebench.scorer.groups import Resampling
 from attunebench.scorer.truth import prepare
 from attunebench.scores import entry_text, read_scores, write_scores
+from attunebench.scores.checks import read_before_written
 from attunebench.study import read_study
-from attunebench.study.shape import read_before_written
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=timezone.utc)
 CONVERSATIONS = 24

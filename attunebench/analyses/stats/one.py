@@ -14,10 +14,10 @@ import numpy as np
 from attunebench.analyses import common
 from attunebench.analyses.model import NOT_ESTIMABLE, Cell, Settings
 from attunebench.scores import ConversationEntry
+from attunebench.scores.checks import group_key
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import zero_inflated
 from attunebench.study import Group, Study
-from attunebench.study.shape import group_key
 
 
 @dataclass(frozen=True)

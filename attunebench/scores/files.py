@@ -1,0 +1,157 @@
+"""Writing and reading `scores.json`: whole or not at all, line by line, and never over a file of something else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, cast
+
+from attunebench.errors import DataError
+from attunebench.files import atomic_write, replaces_a_file
+from attunebench.jsonfile import parse_json
+from attunebench.scores.schema import (
+    FORMAT,
+    SCHEMA_VERSION,
+    AggregateEntry,
+    ConversationEntry,
+    GroundTruthEntry,
+    Reference,
+    Scores,
+)
+
+_HEAD_BYTES = 200
+_MAX_BYTES = 2 << 30
+_ENCODER = json.JSONEncoder(allow_nan=False)
+Check = Callable[[Iterable[str]], Iterable[str]]
+
+
+def new_scores(
+    metadata: dict[str, Any],
+    conversations: list[ConversationEntry],
+    aggregates: list[AggregateEntry],
+    left_out: dict[str, list[Any]],
+    *,
+    questions: Sequence[str] = (),
+    ground_truth: Sequence[GroundTruthEntry] = (),
+    references: Sequence[Reference] = (),
+) -> Scores:
+    """The file's content around its parts."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "format": FORMAT,
+        "metadata": metadata,
+        "conversations": conversations,
+        "aggregates": aggregates,
+        "questions": list(questions),
+        "ground_truth": list(ground_truth),
+        "references": list(references),
+        "left_out": left_out,
+    }
+
+
+def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | None = None, check: Check = iter) -> None:
+    """Write the file whole or not at all; `lines`, texts as `entry_text` makes them, stand for its conversations.
+
+    `check` passes on the pieces of the file, or raises, and then the target is as it was.
+    DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        refuse_foreign(target)
+        with atomic_write(target) as file:
+            file.writelines(line.encode() for line in check(_lines(scores, lines)))
+    except OSError as error:
+        raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None
+
+
+def read_scores(path: str | Path) -> Scores:
+    """The content of a scores file, of ours or of the released scorer. DataError: no such file, not JSON, not of this
+    format, of a newer version, a value that no score can have."""
+    source = Path(path)
+    if source.exists() and not source.is_file():
+        # A pipe would be waited for, and a device read from for ever.
+        raise DataError(f"{source} is no ordinary file; name the one that `attune-bench score` wrote.")
+    try:
+        if source.stat().st_size > _MAX_BYTES:
+            raise DataError(f"{source} is larger than {_MAX_BYTES >> 30} GB, which no scores file is.")
+        content = parse_json(source.read_bytes(), lenient=True)
+    except OSError as error:
+        raise DataError(
+            f"{source} cannot be read ({error.strerror or error}); `attune-bench score` writes such a file."
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{source}: {error}; write it again with `attune-bench score`.") from None
+    if not _is_scores(content):
+        from attunebench.published import instead_of_scores, published_scores
+
+        if published := published_scores(content, str(source)):
+            return cast(Scores, published)
+        raise DataError(f"{source} is not a scores file{instead_of_scores(content)}.")
+    version = str(content["schema_version"])
+    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+        raise DataError(
+            f"{source} has schema version {version}, and this AttuneBench reads {SCHEMA_VERSION}; "
+            "score the results again, or use the version that wrote it."
+        )
+    content["metadata"].pop("published", None)  # what only `published_scores` says
+    return cast(Scores, content)
+
+
+def _is_scores(content: Any) -> bool:
+    return (
+        isinstance(content, dict)
+        and "schema_version" in content
+        and isinstance(content.get("metadata"), dict)
+        and isinstance(content.get("conversations"), list)
+        and isinstance(content.get("aggregates"), list)
+    )
+
+
+def refuse_foreign(path: str | Path) -> None:
+    """DataError where the target is there and holds anything but scores, which a write would take away.
+
+    The head of a file of ours tells, without reading all of it.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise DataError(f"{target} is a folder; name a file in it as --output.")
+    if not replaces_a_file(target):  # nothing is there, or a device or a pipe, which is written to and never read
+        return
+    with target.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if not head or f'"format": "{FORMAT}"'.encode() in head:
+        return
+    try:
+        foreign = not _is_scores(json.loads(target.read_bytes().decode("utf-8-sig")))
+    except (ValueError, RecursionError):
+        foreign = True
+    if foreign:
+        raise DataError(f"{target} is there and is no scores file, so it is left as it is; name another --output.")
+
+
+def entry_text(value: Any) -> str:
+    """An entry as it stands in the file, on a line of its own."""
+    return _ENCODER.encode(value)
+
+
+def _lines(scores: Scores, conversations: Iterable[str] | None) -> Iterator[str]:
+    """The file line by line, one conversation or group on each, and never as a whole in memory."""
+    yield f'{{"schema_version": {entry_text(scores["schema_version"])}, "format": {entry_text(scores["format"])},\n'
+    yield f'"metadata": {entry_text(scores["metadata"])},\n'
+    yield from _list(
+        "conversations", map(entry_text, scores["conversations"]) if conversations is None else conversations
+    )
+    yield from _list("aggregates", map(entry_text, scores["aggregates"]))
+    yield f'"questions": {entry_text(scores["questions"])},\n'
+    yield from _list("ground_truth", map(entry_text, scores["ground_truth"]))
+    yield from _list("references", map(entry_text, scores["references"]))
+    yield f'"left_out": {entry_text(scores["left_out"])}}}\n'
+
+
+def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
+    yield f'"{name}": ['
+    yield from map("".join, zip(chain(["\n"], repeat(",\n")), texts, strict=False))
+    yield "\n],\n"
