@@ -21,12 +21,14 @@ from attunebench._version import __version__
 if TYPE_CHECKING:
     from attunebench.api import load_conversations, plan_calls, rejudge, reparse, run, score
     from attunebench.runner import ModelSettings, RunSettings
+    from attunebench.scores.loading import load_scores
 
 __all__ = [
     "ModelSettings",
     "RunSettings",
     "__version__",
     "load_conversations",
+    "load_scores",
     "plan_calls",
     "rejudge",
     "reparse",
@@ -36,6 +38,7 @@ __all__ = [
 
 _HOMES = {
     "load_conversations": "attunebench.api",
+    "load_scores": "attunebench.scores.loading",
     "plan_calls": "attunebench.api",
     "rejudge": "attunebench.api",
     "reparse": "attunebench.api",

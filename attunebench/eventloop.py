@@ -16,6 +16,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -113,8 +114,30 @@ _KEPT: WeakKeyDictionary[Any, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
     """As `asyncio.run`, in an `AwakeLoop`; on Windows, whose loops are of another make, in its own.
 
-    `owner` keeps its connections from one run to the next, so all its runs are in one loop, which is closed with it.
+    Where a loop is running already (in a notebook), ours runs in a thread, and the caller waits for it. `owner` keeps
+    its connections from one run to the next, so all its runs are in one loop, which is closed with it.
     """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _run_here(main, owner)
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def noted() -> T:
+        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await main
+
+    with ThreadPoolExecutor(1, thread_name_prefix="attunebench") as thread:
+        result = thread.submit(_run_here, noted(), owner)
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            for loop, task in begun:
+                loop.call_soon_threadsafe(task.cancel) if task is not None else None
+            raise
+
+
+def _run_here(main: Coroutine[Any, Any, T], owner: object) -> T:
     if owner is not None:
         return _run_in_kept_loop(main, owner)
     if os.name == "nt":

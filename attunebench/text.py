@@ -27,6 +27,12 @@ INVISIBLE = (
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
 """Characters that show nothing, for a class in a regular expression: soft hyphen, zero-width and direction marks."""
+_FORMULA = re.compile(
+    r"""(?:^|(?<=;))                                              # where half the world's spreadsheets part cells, too
+        (?!\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*(?:;|$))  # numbers stay
+        (?=[\s"']*[=+@＝＋－＠-])""",
+    re.VERBOSE,
+)
 _UNSEEN = re.compile(f"[{INVISIBLE}]+")
 _LOOK_ALIKES = str.maketrans(
     {
@@ -82,3 +88,9 @@ def printable(text: str, limit: int = 500) -> str:
     """`clean` text of at most `limit` characters, the last one an ellipsis where something was cut."""
     cleaned = clean(text[: limit * 8])
     return cleaned if len(cleaned) <= limit else f"{cleaned[: limit - 1]}…"
+
+
+def csv_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula, whole or in parts: such beginnings get an apostrophe."""
+    cleaned = _FORMULA.sub("'", clean(text))
+    return f"'{cleaned}" if text[:1] in ("\t", "\r") and cleaned[:1] != "'" else cleaned

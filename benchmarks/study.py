@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from attunebench.metrics.registry import REGISTRY
-from attunebench.study import Study, read_study
-from attunebench.study.schema import TRUTH_OF_BLOCK
+from attunebench.scores.loading import load_scores
+from attunebench.scores.table import TRUTH_OF_BLOCK, ScoreTable
 
 Made = TypeVar("Made")
 
@@ -21,12 +21,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time the arrays of a study.")
     parser.add_argument("scores")
     path = parser.parse_args().scores
-    study = _timed("read the file", lambda: read_study(path))
+    study = _timed("read the file", lambda: load_scores(path))
     _arrays("first", study)
     _arrays("again, in a half of it", study.with_conversations(study.ids[: len(study.ids) // 2]))
 
 
-def _arrays(often: str, study: Study) -> None:
+def _arrays(often: str, study: ScoreTable) -> None:
     print(f"{often}: {len(study.ids)} conversations, {len(study.groups)} groups")
     of_turns = [card.id for card in REGISTRY.values() if card.level == "turn"]
     _timed(f"  values of {len(REGISTRY)} metrics", lambda: [study.values(metric) for metric in REGISTRY])

@@ -17,10 +17,10 @@ from attunebench.analyses.affect_parts import ALL, Parts
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.conversations.groups import ANY, GROUPS, NONE
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask
 from attunebench.statistics.multiple import adjust
-from attunebench.study import Study
 
 METRICS = ("emotion_va", "binary_om_accuracy")
 _NAME = "affect-gap"
@@ -74,7 +74,7 @@ def _correct_over_metrics(gaps: Sequence[_Gap], settings: Settings) -> None:
         gap.metrics = len(gaps)
 
 
-def _members(study: Study) -> dict[str, Mask]:
+def _members(study: ScoreTable) -> dict[str, Mask]:
     """Group → which conversations are in it, in the order of reports."""
     told = [() if truth is None else tuple(truth["diagnosis_groups"]) for truth in study.truths()]
     return {group: np.array([group in groups for groups in told], dtype=bool) for group in GROUPS}
@@ -88,14 +88,16 @@ class _Side:
     people: int
 
     @classmethod
-    def of(cls, study: Study, mask: Mask) -> _Side:
+    def of(cls, study: ScoreTable, mask: Mask) -> _Side:
         return cls(int(mask.sum()), len(np.unique(study.clusters[mask])))
 
 
 class _Gap:
     """One metric: any diagnosis minus none, for each model, all models, and the reference that listens to nobody."""
 
-    def __init__(self, study: Study, metric_id: str, values: Floats, members: Mapping[str, Mask], settings: Settings):
+    def __init__(
+        self, study: ScoreTable, metric_id: str, values: Floats, members: Mapping[str, Mask], settings: Settings
+    ):
         self.study, self.metric_id, self.values, self.members, self.settings = (
             study,
             metric_id,
@@ -270,7 +272,7 @@ def _counted(side: _Side) -> str:
     return f"{common.counted(side.conversations, 'conversation')} of {common.counted(side.people, 'participant')}"
 
 
-def _group_counts(study: Study, members: Mapping[str, Mask]) -> str:
+def _group_counts(study: ScoreTable, members: Mapping[str, Mask]) -> str:
     parts = [f"{name}: {_counted(_Side.of(study, mask))}" for name, mask in members.items() if mask.any()]
     untold = len(study.ids) - int((members[ANY] | members[NONE]).sum())
     return "; ".join([*parts, *([f"not told: {common.counted(untold, 'conversation')}"] if untold else [])])

@@ -12,9 +12,9 @@ import numpy as np
 from attunebench.analyses import common, coverage, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Cell, Chart, Column, Table, text
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
-from attunebench.study import Study
 
 ALL = "all models"
 
@@ -26,7 +26,7 @@ class Parts:
     share · VA on tagged turns is then the group's mean, and a difference splits into three parts without a rest.
     """
 
-    def __init__(self, study: Study, members: Mapping[str, Mask], compared: tuple[str, str], sampling: Sampling):
+    def __init__(self, study: ScoreTable, members: Mapping[str, Mask], compared: tuple[str, str], sampling: Sampling):
         self.study, self.members, self.compared, self.sampling = study, members, compared, sampling
         truth = study.truth_tags()
         self.tagged = np.array([np.nan if tags is None else float(bool(tags)) for tags in truth])[:, None]
@@ -174,7 +174,7 @@ def _means(neutral: Floats, tagged: Floats, neutral_va: Floats, tagged_va: Float
     )
 
 
-def _tag_counts(study: Study, model: int) -> Floats:
+def _tag_counts(study: ScoreTable, model: int) -> Floats:
     """How many emotions a model named per turn, mean over epochs that answered; NaN without any."""
     counts = []
     for epochs in study.tags(study.groups[model]):

@@ -19,8 +19,8 @@ from attunebench.analyses.testing import reach_text
 from attunebench.constants import BRANCHES
 from attunebench.metrics.four_branch import SPAN
 from attunebench.scores import ConversationEntry
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
 
 _MEAN = "four_branch"
 
@@ -62,7 +62,7 @@ def _columns(**more: str) -> tuple[Column, ...]:
     )
 
 
-def _by_model(study: Study, errors: Mapping[str, Floats], sampling: Sampling) -> Table:
+def _by_model(study: ScoreTable, errors: Mapping[str, Floats], sampling: Sampling) -> Table:
     cells = {
         name: sampling.cells(table, [common.drill_to(group, _id(name)) for group in study.groups])
         for name, table in errors.items()
@@ -83,7 +83,7 @@ def _by_model(study: Study, errors: Mapping[str, Floats], sampling: Sampling) ->
     )
 
 
-def _branches(study: Study, errors: Mapping[str, Floats], sampling: Sampling) -> tuple[Table, str]:
+def _branches(study: ScoreTable, errors: Mapping[str, Floats], sampling: Sampling) -> tuple[Table, str]:
     """Each branch over all models, each conversation counting once, and what can be said of their order."""
     pooled = np.stack([common.mean_over_models(errors[name]) for name in BRANCHES], axis=1)
     cells = sampling.cells(pooled)
@@ -142,7 +142,7 @@ def _sentence(order: list[int], cells: list[Cell], tests: Mapping[tuple[int, int
     return f"{BRANCHES[worse].capitalize()} is foreseen worst and {BRANCHES[better]} best, {shown} points apart."
 
 
-def _bias(study: Study, sampling: Sampling) -> Table | None:
+def _bias(study: ScoreTable, sampling: Sampling) -> Table | None:
     """Predicted minus given points; None where the scores do not keep the answers."""
     columns = []
     for branch in BRANCHES:
@@ -167,7 +167,7 @@ def _bias(study: Study, sampling: Sampling) -> Table | None:
     )
 
 
-def _felt(study: Study, conversation: str, branch: str) -> float:
+def _felt(study: ScoreTable, conversation: str, branch: str) -> float:
     truth = study.ground_truth.get(conversation)
     return np.nan if truth is None else truth["wide"]["four_branch"].get(branch, np.nan)
 

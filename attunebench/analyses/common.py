@@ -25,14 +25,14 @@ from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE as BASE_RATE
 from attunebench.scores import EMPTY_TAGS as EMPTY_TAGS
+from attunebench.scores.compatibility import findings, several_scales
+from attunebench.scores.references import standing
+from attunebench.scores.table import Group, ReferenceValues, ScoreTable
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
 from attunebench.statistics.intervals import with_wilson, zero_inflated
 from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.skill import skill
-from attunebench.study import Group, Reference, Study
-from attunebench.study.compatibility import findings, several_scales
-from attunebench.study.references import standing
 
 PRIMARY = "default"
 NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
@@ -50,7 +50,7 @@ CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canon
 # Whom to look at
 
 
-def primary_mode(study: Study) -> str:
+def primary_mode(study: ScoreTable) -> str:
     """The mode of the benchmark: "default" if there, else the first."""
     return PRIMARY if PRIMARY in study.modes else next(iter(study.modes), PRIMARY)
 
@@ -60,12 +60,12 @@ def mode_of(subject: Subject) -> str:
     return subject.settings.mode or primary_mode(subject.study)
 
 
-def models_of(subject: Subject, *, humans: bool = False) -> Study:
+def models_of(subject: Subject, *, humans: bool = False) -> ScoreTable:
     """The models of that mode; without any group where there are none. Conversations that none of them has stay out."""
     return in_mode(subject.study, mode_of(subject), subject.settings, humans=humans)
 
 
-def in_mode(study: Study, mode: str, settings: Settings, *, humans: bool = False) -> Study:
+def in_mode(study: ScoreTable, mode: str, settings: Settings, *, humans: bool = False) -> ScoreTable:
     """The models of a mode, with the conversations that at least one of them has."""
     chosen = study.models(baselines=settings.baselines, humans=humans)
     chosen = chosen.with_groups([group for group in chosen.groups if group.mode == mode])
@@ -78,13 +78,13 @@ def wanted_metrics(settings: Settings, otherwise: Sequence[str]) -> tuple[str, .
     return tuple(metric_id for metric_id in settings.metrics or otherwise if metric_id in REGISTRY)
 
 
-def defined_metrics(study: Study, metric_ids: Iterable[str]) -> dict[str, Floats]:
+def defined_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> dict[str, Floats]:
     """Metric → values (conversations, groups), of those metrics that have any value."""
     tables = {metric_id: study.values(metric_id) for metric_id in metric_ids}
     return {metric_id: table for metric_id, table in tables.items() if not np.isnan(table).all()}
 
 
-def comparable_metrics(study: Study, metric_ids: Iterable[str]) -> tuple[str, ...]:
+def comparable_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
     """The metrics by which these groups can be compared: not those that judges gave them on different scales."""
     apart = JUDGED if several_scales(study) else frozenset()
     return tuple(metric_id for metric_id in metric_ids if metric_id not in apart)
@@ -102,7 +102,7 @@ def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
     return [int(position) for position in np.argsort(keys, kind="stable")]
 
 
-def reference_of(study: Study, reference_id: str) -> Reference | None:
+def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None:
     """The reference of this id as far as it stands, or None where the scores hold none."""
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
 
@@ -129,7 +129,7 @@ class Sampling:
     settings: Settings
 
     @classmethod
-    def of(cls, study: Study, settings: Settings) -> Sampling:
+    def of(cls, study: ScoreTable, settings: Settings) -> Sampling:
         """For a study with at least one conversation."""
         people = study.clusters
         clusters = people if settings.by_participant else None
@@ -283,7 +283,7 @@ def value_of(cell: Cell) -> float:
 # Words
 
 
-def judges_text(study: Study) -> str:
+def judges_text(study: ScoreTable) -> str:
     """Who judged the drafts, in a sentence: a judged score is an artefact of its judge and never stands without it."""
     judged: dict[tuple[str, ...], list[str]] = {}
     for group in study.groups:
@@ -374,7 +374,7 @@ def intervals_text(settings: Settings) -> str:
     )
 
 
-def sample_text(study: Study) -> str:
+def sample_text(study: ScoreTable) -> str:
     """ "60 conversations of 12 participants", for captions."""
     who = study.clusters
     people = len(np.unique(who)) if len(who) else 0
@@ -386,7 +386,7 @@ def correction_text(settings: Settings, over: str) -> str:
     return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
 
 
-def comparability(study: Study, metric_ids: Iterable[str]) -> tuple[str, ...]:
+def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
     """What stands against ranking these groups in these metrics: other labels, prompts, judges, settings, coverage."""
     return tuple(
         f"NOT COMPARABLE: {finding.sentence}" if finding.severity == "refuse" else finding.sentence

@@ -16,6 +16,7 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.metrics.composite import PILLAR_WEIGHTS, composite
 from attunebench.metrics.means import mean_defined, weighted_mean
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import (
     Floats,
     mean_as_ratio,
@@ -25,7 +26,6 @@ from attunebench.statistics.bootstrap import (
 )
 from attunebench.statistics.correlation import rank_correlations
 from attunebench.statistics.ranks import competition_ranks, rank_stability
-from attunebench.study import Study
 
 _NAME = "composite-variants"
 _HOLISTIC = "holistic_comprehension"
@@ -131,7 +131,7 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def variant_values(study: Study) -> dict[str, Floats]:
+def variant_values(study: ScoreTable) -> dict[str, Floats]:
     """Variant → the Composite by it, (conversations, models), of those variants that have any value."""
     columns = {metric_id: study.values(metric_id) for metric_id in _TERMS}
     shape = columns["composite"].shape
@@ -166,7 +166,7 @@ class _Compared:
     shift: list[Cell]
 
     @classmethod
-    def of(cls, study: Study, variant: Variant, tables: Mapping[str, Floats], settings: Settings) -> _Compared:
+    def of(cls, study: ScoreTable, variant: Variant, tables: Mapping[str, Floats], settings: Settings) -> _Compared:
         """Models without any value of the variant are left out, and so are conversations that not all others have."""
         there = ~np.isnan(tables[variant.id]).all(axis=0)
         columns = np.flatnonzero(there)

@@ -17,9 +17,9 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import wilson_interval
-from attunebench.study import Study
 
 METRICS = ("q1_goals", "q2_clarity", "q3_fit", "q3_follow_up", "q3_follow_up_asked", "q3_follow_up_false_alarm")
 _DRAWN = METRICS[:5]
@@ -72,7 +72,7 @@ def analyse(subject: Subject) -> Analysis:
 
 
 def _by_model(
-    study: Study, values: Mapping[str, Floats], cells: Mapping[str, Sequence[Cell]], sampling: Sampling
+    study: ScoreTable, values: Mapping[str, Floats], cells: Mapping[str, Sequence[Cell]], sampling: Sampling
 ) -> Table:
     order = common.by_value(sampling.estimate(common.mean_of([values[m] for m in METRICS[:4] if m in values])).value)
     scored = study.scored().sum(axis=0)
@@ -109,7 +109,7 @@ def _by_model(
     )
 
 
-def _references(study: Study, metric_ids: Sequence[str], sampling: Sampling) -> list[tuple[Cell, ...]]:
+def _references(study: ScoreTable, metric_ids: Sequence[str], sampling: Sampling) -> list[tuple[Cell, ...]]:
     """The base rate as a row, where the scores hold it."""
     reference = common.reference_of(study, common.BASE_RATE)
     if reference is None:
@@ -133,7 +133,7 @@ def _above_chance(values: Mapping[str, Floats], sampling: Sampling) -> dict[str,
 
 
 def _shows(
-    study: Study, cells: Mapping[str, Sequence[Cell]], above: Mapping[str, Sequence[Cell]], settings: Settings
+    study: ScoreTable, cells: Mapping[str, Sequence[Cell]], above: Mapping[str, Sequence[Cell]], settings: Settings
 ) -> str:
     sentences = []
     for metric_id, differences in above.items():
@@ -150,7 +150,7 @@ def _shows(
     return " ".join([*sentences, *_follow_up(study, cells)]) or "There are too few conversations for a claim."
 
 
-def _follow_up(study: Study, cells: Mapping[str, Sequence[Cell]]) -> list[str]:
+def _follow_up(study: ScoreTable, cells: Mapping[str, Sequence[Cell]]) -> list[str]:
     """Who is near zero on the follow-up where it was asked; nothing where these scores do not have that."""
     asked = cells.get("q3_follow_up_asked", ())
     enough = [i for i, cell in enumerate(asked) if not cell.small and cell.value is not None]
@@ -168,14 +168,14 @@ def _follow_up(study: Study, cells: Mapping[str, Sequence[Cell]]) -> list[str]:
     ]
 
 
-def _both(study: Study, cells: Mapping[str, Sequence[Cell]], model: int) -> str:
+def _both(study: ScoreTable, cells: Mapping[str, Sequence[Cell]], model: int) -> str:
     """ "a (0.000 [0.000, 0.010], n = 40; 0.612 over all conversations)"."""
     asked, whole = cells["q3_follow_up_asked"][model], cells["q3_follow_up"][model]
     over_all = f"{common.number(common.value_of(whole))} over all conversations"
     return f"{study.labels[model]} ({common.with_interval(asked)}, n = {asked.n}; {over_all})"
 
 
-def _people(study: Study) -> tuple[Table, ...]:
+def _people(study: ScoreTable) -> tuple[Table, ...]:
     """The most frequent answer of people to each question and how frequent it is; nothing without labels."""
     wide = [truth["wide"] for truth in study.truths() if truth is not None]
     answers: dict[str, list[Any]] = {

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import NOT_ESTIMABLE, Cell, Settings, known
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import CorrelationMatrix, correlation_matrix
 from attunebench.statistics.multiple import adjust
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
 from attunebench.statistics.reliability import SplitHalf, disattenuated, split_half
-from attunebench.study import Study
 
 Verdict = Literal["independent", "related", "undecided", "too few models", "too few"]
 
@@ -90,7 +90,7 @@ class Correlated:
 
 
 def correlated(
-    study: Study, tables: Mapping[str, Floats], settings: Settings, use: str, *, tested: bool = True
+    study: ScoreTable, tables: Mapping[str, Floats], settings: Settings, use: str, *, tested: bool = True
 ) -> Correlated:
     """Correlate the rankings by some values (conversations, models); `use` names the chance. Tests are optional."""
     sampling = Sampling.of(study, settings)

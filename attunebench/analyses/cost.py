@@ -11,12 +11,12 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.scores import ConversationEntry
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import rank_correlations
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import least_spearman_p, spearman_p
-from attunebench.study import Group, Study
 
 _TOKENS = {
     "prompt_tokens": "prompt tokens",
@@ -61,7 +61,7 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _taken(study: Study) -> _Taken:
+def _taken(study: ScoreTable) -> _Taken:
     def cost(entry: ConversationEntry) -> float | None:
         return entry.get("api_cost")
 
@@ -81,7 +81,7 @@ def _tokens(kind: str) -> Callable[[ConversationEntry], float | None]:
     return lambda entry: (entry.get("usage") or {}).get(kind)
 
 
-def _total(study: Study, group: Group) -> float:
+def _total(study: ScoreTable, group: Group) -> float:
     """All epochs together; NaN where no result says its cost."""
     costs = [
         cost
@@ -92,7 +92,7 @@ def _total(study: Study, group: Group) -> float:
     return sum(costs) if costs else np.nan
 
 
-def _money(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
+def _money(study: ScoreTable, taken: _Taken, sampling: Sampling) -> Table | None:
     if np.isnan(taken.cost).all():
         return None
     cost, composite = sampling.cells(taken.cost, flag=False), sampling.cells(taken.composite)
@@ -144,7 +144,7 @@ def _money(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
     )
 
 
-def _usage(study: Study, taken: _Taken, sampling: Sampling) -> Table | None:
+def _usage(study: ScoreTable, taken: _Taken, sampling: Sampling) -> Table | None:
     tables = {"seconds": taken.seconds, **taken.tokens}
     shown = {name: table for name, table in tables.items() if not np.isnan(table).all()}
     if not shown:
@@ -179,7 +179,7 @@ def _beats(cost: Floats, composite: Floats, one: int, other: int) -> bool:
     return bool(no_worse and (cost[one] < cost[other] or composite[one] > composite[other]))
 
 
-def _shows(study: Study, taken: _Taken, settings: Settings) -> str:
+def _shows(study: ScoreTable, taken: _Taken, settings: Settings) -> str:
     cost, composite = (common.mean_over_models(table.T) for table in (taken.cost, taken.composite))
     priced = [i for i in common.by_value(cost, higher_is_better=False) if not np.isnan(cost[i])]
     if not priced:
@@ -203,7 +203,7 @@ def _shows(study: Study, taken: _Taken, settings: Settings) -> str:
     return f"{said}; {found}{'' if p <= settings.alpha else ', which may be chance'}."
 
 
-def _known_note(study: Study, taken: _Taken) -> str:
+def _known_note(study: ScoreTable, taken: _Taken) -> str:
     scored = study.scored()
     gaps = int((scored & np.isnan(taken.cost)).sum())
     if not gaps:

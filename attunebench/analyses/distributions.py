@@ -11,11 +11,11 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.metrics.draft import JUDGED
+from attunebench.scores.compatibility import judges_differ
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.rank_tests import spearman_interval
 from attunebench.statistics.variance import Component, VarianceComponents, variance_components
-from attunebench.study import Study
-from attunebench.study.compatibility import judges_differ
 
 METRICS = ("composite", "pairwise_accuracy")
 SOURCES = ("composite", *common.CANONICAL, "draft_judge")
@@ -54,7 +54,7 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _spread(study: Study, metric_id: str, values: Floats, sampling: Sampling) -> Table:
+def _spread(study: ScoreTable, metric_id: str, values: Floats, sampling: Sampling) -> Table:
     means = sampling.cells(values, [common.drill_to(group, metric_id) for group in study.groups], of=metric_id)
     unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
     order = common.by_value(sampling.estimate(values).value, higher_is_better=common.better(metric_id))
@@ -123,7 +123,7 @@ def _share(part: Component, small: bool) -> Cell:
     return Cell(known(part.share), low, high, small=small, mark=mark)
 
 
-def _difficulty(study: Study, sampling: Sampling) -> list[Table]:
+def _difficulty(study: ScoreTable, sampling: Sampling) -> list[Table]:
     """How the models' mean on a turn metric follows a conversation's mean Composite."""
     whole = common.mean_over_models(study.values("composite"))
     turn = {m: common.mean_over_models(table) for m, table in common.defined_metrics(study, _AGAINST).items()}

@@ -16,9 +16,9 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Set
 from attunebench.analyses.tag_pairs import TagPairs, tag_pairs
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import PANAS_ITEMS
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.multiple import adjust
-from attunebench.study import Study
 
 _NAME = "emotion-confusion"
 _METRIC = "emotion_va"
@@ -57,7 +57,7 @@ def _unanswered(pairs: TagPairs) -> str:
 class _Look:
     """Rates of items and pairs, over all models (counts summed) and for each."""
 
-    def __init__(self, study: Study, pairs: TagPairs, sampling: Sampling):
+    def __init__(self, study: ScoreTable, pairs: TagPairs, sampling: Sampling):
         self.study, self.pairs, self.sampling = study, pairs, sampling
         self.felt, self.predicted = pairs.felt.sum(axis=2), pairs.predicted.sum(axis=2)
         self.right, self.matched = pairs.right.sum(axis=2), pairs.matched.sum(axis=3)

@@ -17,10 +17,10 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Set
 from attunebench.analyses.testing import reach_text
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
 from attunebench.statistics.multiple import adjust
-from attunebench.study import Study
 
 METRICS = ("composite",)
 _NAME = "for-whom"
@@ -89,7 +89,7 @@ class _Subgroup:
     screener: bool = False
 
 
-def _subgroups(study: Study) -> tuple[list[_Subgroup], tuple[str, ...]]:
+def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     """All subgroups that somebody is in and somebody is not, and which ASRS scale was found (a note, or nothing)."""
     facts = study.truths()
     found = _named("topic", facts, lambda fact: fact["topics"])
@@ -124,7 +124,7 @@ def _one(value: object) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) and value.strip() else ()
 
 
-def _bands(study: Study, facts: Facts) -> tuple[list[_Subgroup], tuple[str, ...]]:
+def _bands(study: ScoreTable, facts: Facts) -> tuple[list[_Subgroup], tuple[str, ...]]:
     """Bands of the scales (spec 08), and in which form ASRS is given."""
     largest = max((fact["computed_scores"].get("asrs_6", 0.0) for fact in study.ground_truth.values()), default=0.0)
     summed = largest > _ASRS_SUM_FROM
@@ -147,7 +147,7 @@ class _Look:
     """One metric in all subgroups."""
 
     def __init__(
-        self, study: Study, metric_id: str, values: Floats, subgroups: Sequence[_Subgroup], sampling: Sampling
+        self, study: ScoreTable, metric_id: str, values: Floats, subgroups: Sequence[_Subgroup], sampling: Sampling
     ):
         self.study, self.metric_id, self.values, self.subgroups, self.sampling = (
             study,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.multiple import adjust
-from attunebench.study import Group, Study
 
 METRICS = ("pairwise_accuracy", "binary_hp_accuracy", "binary_om_accuracy", "emotion_va", "composite")
 RETEST = "retest"
@@ -57,7 +57,7 @@ def _people(subject: Subject) -> list[Group]:
     return [group for group in everybody if group.mode == common.mode_of(subject)] or everybody
 
 
-def _of_people(subject: Subject, people: list[Group]) -> Study:
+def _of_people(subject: Subject, people: list[Group]) -> ScoreTable:
     """People and models over the conversations that a person answered."""
     models = [group for group in common.models_of(subject).groups if group.kind != "human"]
     study = subject.study.with_groups([*models, *people])
@@ -69,7 +69,7 @@ def _pictured(metrics: list[str]) -> list[str]:
     return [metric_id for metric_id in metrics if metric_id in _SHOWN_BY_CONVERSATION] or metrics[:1]
 
 
-def _retests(study: Study, people: list[Group]) -> NDArray[np.bool_]:
+def _retests(study: ScoreTable, people: list[Group]) -> NDArray[np.bool_]:
     """Which answers are of somebody about their own talk: (conversations, people)."""
     stated = {group.key for group in people if _says_retest(study, group)}
     return np.array(
@@ -82,7 +82,7 @@ def _same(participant: str | None, annotator: str) -> bool:
     return participant is not None and participant.strip().casefold() == annotator.strip().casefold()
 
 
-def _says_retest(study: Study, group: Group) -> bool:
+def _says_retest(study: ScoreTable, group: Group) -> bool:
     """Whether all results of the group were made with a parameter `retest` that is true."""
     for entry in study.metadata[group.source].get("settings") or ():
         if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
@@ -92,9 +92,9 @@ def _says_retest(study: Study, group: Group) -> bool:
 
 
 def _by_person(
-    study: Study,
+    study: ScoreTable,
     people: list[Group],
-    models: Study,
+    models: ScoreTable,
     metrics: list[str],
     retests: NDArray[np.bool_],
     sampling: Sampling,
@@ -143,7 +143,7 @@ def _by_person(
     )
 
 
-def _best(models: Study, metric_id: str) -> Floats:
+def _best(models: ScoreTable, metric_id: str) -> Floats:
     """The best model's value in each conversation, chosen in each anew."""
     values = models.values(metric_id)
     found = np.full(len(values), np.nan)
@@ -171,7 +171,7 @@ def _retest_mark(retest: NDArray[np.bool_], values: Floats) -> str:
 
 
 def _by_conversation(
-    study: Study, people: list[Group], models: Study, metric_id: str, retests: NDArray[np.bool_]
+    study: ScoreTable, people: list[Group], models: ScoreTable, metric_id: str, retests: NDArray[np.bool_]
 ) -> Table:
     persons, values = study.with_groups(people).values(metric_id), models.values(metric_id)
     best = _best(models, metric_id)
@@ -208,12 +208,12 @@ def _by_conversation(
     )
 
 
-def _holders(models: Study, values: Floats, best: float) -> str:
+def _holders(models: ScoreTable, values: Floats, best: float) -> str:
     names = [label for label, value in zip(models.labels, values, strict=True) if value == best]
     return "–" if not names else names[0] if len(names) == 1 else f"{len(names)} models"
 
 
-def _shows(table: Table, people: list[Group], models: Study, conversations: int) -> str:
+def _shows(table: Table, people: list[Group], models: ScoreTable, conversations: int) -> str:
     who = common.counted(len(people), "person answered", "people answered")
     said = f"{who} {common.counted(conversations, 'conversation')}."
     if not models.groups:

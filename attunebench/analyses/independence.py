@@ -17,12 +17,12 @@ from attunebench.analyses import common
 from attunebench.analyses.correlated import Correlated, correlated
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.conversations.groups import GROUPS
+from attunebench.scores.compatibility import judges_differ
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import FEWEST_MODELS
 from attunebench.statistics.rank_tests import least_spearman_p
 from attunebench.statistics.reliability import SplitHalf
-from attunebench.study import Study
-from attunebench.study.compatibility import judges_differ
 
 _CAPABILITIES: Mapping[str, tuple[str, ...]] = {
     "recognition": ("emotion_f1", "emotion_va"),
@@ -73,7 +73,7 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _capabilities(study: Study) -> dict[str, Floats]:
+def _capabilities(study: ScoreTable) -> dict[str, Floats]:
     """Capability → values (conversations, models), of those that are defined."""
     found = {}
     for name, metric_ids in _CAPABILITIES.items():
@@ -203,7 +203,7 @@ def _reliability(parts: list[Correlated], settings: Settings) -> Table:
     )
 
 
-def _subgroups(study: Study, settings: Settings) -> list[Table]:
+def _subgroups(study: ScoreTable, settings: Settings) -> list[Table]:
     """Capability correlations within diagnosis groups and topics; nothing where no subgroup is known."""
     rows = []
     for kind, name, ids in _members(study, settings):
@@ -246,7 +246,7 @@ def _subgroups(study: Study, settings: Settings) -> list[Table]:
     ]
 
 
-def _members(study: Study, settings: Settings) -> list[tuple[str, str, list[str]]]:
+def _members(study: ScoreTable, settings: Settings) -> list[tuple[str, str, list[str]]]:
     """(kind, name, ids): each diagnosis group that has two conversations, and each topic that is large enough."""
     diagnoses: dict[str, list[str]] = {name: [] for name in GROUPS}
     topics: dict[str, list[str]] = {}

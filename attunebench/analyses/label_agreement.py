@@ -14,6 +14,7 @@ from attunebench.analyses import common
 from attunebench.analyses.model import Cell, Column, Settings, Table, known, text
 from attunebench.constants import BRANCHES, PANAS_ITEMS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.scores import GroundTruthEntry
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.agreement import (
     Agreement,
     cohen_kappa,
@@ -22,7 +23,6 @@ from attunebench.statistics.agreement import (
     percent_agreement,
 )
 from attunebench.statistics.bootstrap import resample_weights
-from attunebench.study import Study
 
 _DRAWS = 2000
 """Agreement sums tables of all labels in each resample; so many settle two digits."""
@@ -42,7 +42,7 @@ class Agreed:
     alpha: Cell
 
 
-def agreements(name: str, first: Study, other: Study, settings: Settings) -> list[Agreed]:
+def agreements(name: str, first: ScoreTable, other: ScoreTable, settings: Settings) -> list[Agreed]:
     """How two sets over the same conversations agree; nothing where one of them does not hold its labels."""
     facts = [
         (row, mine, theirs)
@@ -69,7 +69,7 @@ def _matched(mine: Labels, theirs: Labels) -> Iterator[tuple[Hashable, Hashable]
 
 
 def _agreed(
-    name: str, first: Study, kind: str, units: Sequence[_Unit], labels: Sequence[Hashable], settings: Settings
+    name: str, first: ScoreTable, kind: str, units: Sequence[_Unit], labels: Sequence[Hashable], settings: Settings
 ) -> Agreed:
     rows, a, b = (list(part) for part in zip(*units, strict=True))
     clusters = first.clusters[rows] if settings.by_participant else np.array(rows, dtype=np.intp)

@@ -15,9 +15,9 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.label_agreement import Agreed, agreement_table, agreements
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.correlation import FEWEST_MODELS, correlation_matrix
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.study import Study
 
 METRICS = ("composite", "pairwise_accuracy")
 
@@ -27,8 +27,8 @@ class _Set:
     """Another label set: its name, and both studies over the models and conversations that they share."""
 
     name: str
-    first: Study
-    other: Study
+    first: ScoreTable
+    other: ScoreTable
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -83,7 +83,7 @@ def _names(subject: Subject) -> list[str]:
     return found
 
 
-def _shared(subject: Subject, study: Study, name: str, other: Study) -> _Set | None:
+def _shared(subject: Subject, study: ScoreTable, name: str, other: ScoreTable) -> _Set | None:
     mode = common.mode_of(subject)
     theirs = common.in_mode(other, mode, subject.settings)
     groups = {group.key: group for group in theirs.groups}
@@ -108,7 +108,7 @@ def _warnings(subject: Subject, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hash(study: Study) -> str | None:
+def _hash(study: ScoreTable) -> str | None:
     found = study.metadata[0].get("ground_truth_sha256") if study.metadata else None
     return found if isinstance(found, str) else None
 

@@ -15,9 +15,9 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, 
 from attunebench.analyses.testing import reach_text
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.scores.references import standing
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
-from attunebench.study.references import standing
 
 METRICS = ("composite", "pairwise_accuracy")
 _OF_TAGS = ("emotion_f1", "emotion_va")
@@ -78,7 +78,7 @@ def sentence_of(ranking: Ranking) -> str:
     return f"{apart}; the top tier is {common.listed([names[i] for i in top])}."
 
 
-def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
+def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
     metric_id = ranking.metric_id
     unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
     skills = _skills(study, ranking, settings)
@@ -137,7 +137,7 @@ def _ranked(study: Study, ranking: Ranking, settings: Settings) -> Table:
     )
 
 
-def _lines(study: Study, metric_id: str) -> dict[str, float]:
+def _lines(study: ScoreTable, metric_id: str) -> dict[str, float]:
     """Chance where the metric has one, and the base rate where the scores hold it."""
     chance = cards_of(study.rules)[metric_id].chance
     lines = {} if chance is None else {"chance": chance}
@@ -149,7 +149,7 @@ def _lines(study: Study, metric_id: str) -> dict[str, float]:
     return lines
 
 
-def _skills(study: Study, ranking: Ranking, settings: Settings) -> list[Cell]:
+def _skills(study: ScoreTable, ranking: Ranking, settings: Settings) -> list[Cell]:
     """Skill over the base rate per model; empty where the ranked conversations have none for the metric."""
     if not ranking.conversations:
         return []
@@ -209,7 +209,7 @@ def _median(values: Floats) -> float | None:
     return float(np.median(defined)) if defined.size else None
 
 
-def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> list[Table]:
+def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> list[Table]:
     """What the references score on the same conversations, and the models on average; nobody is ranked here."""
     columns = tuple(dict.fromkeys((*metrics, *_OF_TAGS)))
     if not study.references:
@@ -239,7 +239,7 @@ def _references(study: Study, metrics: tuple[str, ...], settings: Settings) -> l
     ]
 
 
-def _coverage(study: Study, ranking: Ranking) -> tuple[str, ...]:
+def _coverage(study: ScoreTable, ranking: Ranking) -> tuple[str, ...]:
     left_out = len(study.ids) - len(ranking.conversations)
     if not left_out:
         return ()

@@ -17,7 +17,7 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, 
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 METRICS = ("composite", *common.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 _TAU = "kendall_tau"
@@ -83,7 +83,9 @@ def _ends(ranking: Ranking) -> _Ends | None:
     )
 
 
-def _leaders(study: Study, rankings: Mapping[str, Ranking], ends: Mapping[str, _Ends], settings: Settings) -> Table:
+def _leaders(
+    study: ScoreTable, rankings: Mapping[str, Ranking], ends: Mapping[str, _Ends], settings: Settings
+) -> Table:
     return Table(
         "leaders",
         "First and last by metric",
@@ -103,7 +105,7 @@ def _leaders(study: Study, rankings: Mapping[str, Ranking], ends: Mapping[str, _
     )
 
 
-def _row(study: Study, ranking: Ranking, ends: _Ends) -> tuple[Cell, ...]:
+def _row(study: ScoreTable, ranking: Ranking, ends: _Ends) -> tuple[Cell, ...]:
     table, metric_id = ranking.pairs, ranking.metric_id
     first, second, last = ends.first, ends.second, ends.last
     sign = 1.0 if common.better(metric_id) else -1.0
@@ -140,7 +142,7 @@ def _mean(ranking: Ranking, i: int) -> Cell:
     return Cell(known(mean), known(low), known(high), small=ranking.small, mark=mark)
 
 
-def _grid(study: Study, metrics: tuple[str, ...], ends: Mapping[str, _Ends], sampling: Sampling) -> Table:
+def _grid(study: ScoreTable, metrics: tuple[str, ...], ends: Mapping[str, _Ends], sampling: Sampling) -> Table:
     """All means; a mark stands where a model is told apart from all others."""
     columns, cells = [], []
     for metric_id in metrics:
@@ -178,7 +180,7 @@ def _grid(study: Study, metrics: tuple[str, ...], ends: Mapping[str, _Ends], sam
 
 
 def _shows(
-    study: Study, rankings: Mapping[str, Ranking], ends: Mapping[str, _Ends], grid: Table, settings: Settings
+    study: ScoreTable, rankings: Mapping[str, Ranking], ends: Mapping[str, _Ends], grid: Table, settings: Settings
 ) -> str:
     if not ends:
         return "No metric has two models with a value in common."

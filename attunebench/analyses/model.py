@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.multiple import Correction
-from attunebench.study import Study
 
 Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
 """How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
@@ -163,9 +163,9 @@ class Analysis:
 class Subject:
     """What an analysis is given: the study, the same results under other labels or settings, and how."""
 
-    study: Study
+    study: ScoreTable
     settings: Settings
-    others: Sequence[Study] = ()
+    others: Sequence[ScoreTable] = ()
 
 
 def text(value: str, *, mark: str = "", drill: Drill | None = None) -> Cell:

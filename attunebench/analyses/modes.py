@@ -19,6 +19,7 @@ from attunebench.analyses.testing import reach_text
 from attunebench.constants import MODES
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import (
     Floats,
     mean_as_ratio,
@@ -29,7 +30,6 @@ from attunebench.statistics.bootstrap import (
 from attunebench.statistics.permutation import permutations_needed
 from attunebench.statistics.rank_tests import rank_shift_p
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.study import Study
 
 METRICS = ("composite", *common.CANONICAL, "kendall_tau", "draft_judge", "draft_binary_alignment")
 RANKED = ("composite", "pairwise_accuracy")
@@ -43,8 +43,8 @@ class _Pair:
 
     mode: str
     base_mode: str
-    base: Study
-    other: Study
+    base: ScoreTable
+    other: ScoreTable
 
 
 def analyse(subject: Subject) -> Analysis:
@@ -116,7 +116,7 @@ def _missing(subject: Subject, base_mode: str) -> str:
     return f"No model has a conversation both in mode {base_mode} and in another one."
 
 
-def _everyone(pairs: Sequence[_Pair]) -> Study:
+def _everyone(pairs: Sequence[_Pair]) -> ScoreTable:
     """All groups that are compared, over the conversations of the first pair."""
     groups = dict.fromkeys(group for pair in pairs for group in (*pair.base.groups, *pair.other.groups))
     return pairs[0].base.with_groups(list(groups))

@@ -17,8 +17,8 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, text
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import INTENSITY_WORDS, PANAS_POSITIVE
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
 
 _SIDES = ("positive affect", "negative affect")
 _THIRDS = ("early", "middle", "late")
@@ -64,12 +64,12 @@ def _affect(tags: Mapping[str, float | None]) -> tuple[float, float]:
     return sides[0], sides[1]
 
 
-def _felt(study: Study) -> Floats:
+def _felt(study: ScoreTable) -> Floats:
     """The person's affect: (turns, 2), NaN without labels."""
     return np.array([(np.nan, np.nan) if tags is None else _affect(tags) for tags in study.truth_tags()]).reshape(-1, 2)
 
 
-def _read(study: Study) -> Floats:
+def _read(study: ScoreTable) -> Floats:
     """Affect as models read it, mean over epochs that answered: (turns, 2, models)."""
     table = np.full((len(study.turns), 2, len(study.groups)), np.nan)
     for column, group in enumerate(study.groups):
@@ -80,7 +80,7 @@ def _read(study: Study) -> Floats:
     return table
 
 
-def _paths(study: Study, felt: Floats, read: Floats, sampling: Sampling) -> list[Table]:
+def _paths(study: ScoreTable, felt: Floats, read: Floats, sampling: Sampling) -> list[Table]:
     """A table for each side with a row for the person, all models and each; none without a talk of three turns."""
     thirds = np.array([-1 if turn.third is None else turn.third for turn in study.turns])
     if not (thirds >= 0).any():
@@ -124,13 +124,15 @@ def _paths(study: Study, felt: Floats, read: Floats, sampling: Sampling) -> list
     return tables
 
 
-def _drills(study: Study, rows: np.ndarray) -> list[Drill]:
+def _drills(study: ScoreTable, rows: np.ndarray) -> list[Drill]:
     turns = within.turns_of(study, (int(row) for row in rows))
     keys = [None, None, *(group.key for group in study.groups)]
     return [Drill(group=key, metric="emotion_va_intensity", turns=turns) for key in keys]
 
 
-def _following(study: Study, felt: Floats, read: Floats, sampling: Sampling) -> tuple[Table, Sequence[Sequence[Cell]]]:
+def _following(
+    study: ScoreTable, felt: Floats, read: Floats, sampling: Sampling
+) -> tuple[Table, Sequence[Sequence[Cell]]]:
     """Correlation of changes from turn to turn, and bias of the level, per model and side; and the former's cells."""
     pairs = [
         row for row in range(1, len(study.turns)) if study.turns[row].conversation == study.turns[row - 1].conversation
@@ -178,7 +180,7 @@ def _following(study: Study, felt: Floats, read: Floats, sampling: Sampling) -> 
     return table, correlations
 
 
-def _correlation_cells(study: Study, x: Floats, y: Floats, sampling: Sampling) -> list[Cell]:
+def _correlation_cells(study: ScoreTable, x: Floats, y: Floats, sampling: Sampling) -> list[Cell]:
     """Pearson's r of the columns of (turns, models) over all turns, conversations being resampled."""
     both = np.where(np.isnan(x) | np.isnan(y), np.nan, 1.0)
     sums = [within.conversation_sums(study, both * part)[0] for part in (np.ones_like(y), x, y, x * x, y * y, x * y)]
@@ -194,7 +196,7 @@ def _pearson(n: Floats, x: Floats, y: Floats, xx: Floats, yy: Floats, xy: Floats
         return np.asarray(np.where(spread > 1e-9, (n * xy - x * y) / np.sqrt(np.maximum(spread, 1e-300)), np.nan))
 
 
-def _followed(study: Study, correlations: Sequence[Sequence[Cell]]) -> str:
+def _followed(study: ScoreTable, correlations: Sequence[Sequence[Cell]]) -> str:
     """For how many models changes go with the person's, from side to side."""
     said = []
     for name, cells in zip(_SIDES, correlations, strict=True):

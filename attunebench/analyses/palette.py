@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from attunebench.study import Group
+from attunebench.scores.table import Group
 
 Outline = tuple[tuple[float, float], ...]
 

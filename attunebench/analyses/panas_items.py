@@ -17,9 +17,9 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Set
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import PANAS_ITEMS, PANAS_POSITIVE
 from attunebench.scores import ConversationEntry, PanasState
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.paired import PairedTests
-from attunebench.study import Study
 
 _NAME = "panas-items"
 _METRIC = "panas_item_normalized"
@@ -68,7 +68,7 @@ class _Items:
     asked: float
 
     @classmethod
-    def of(cls, study: Study) -> _Items:
+    def of(cls, study: ScoreTable) -> _Items:
         truths = study.truths()
         keys = [item.lower() for item in PANAS_ITEMS]
         pre = np.array(
@@ -135,7 +135,7 @@ def _direction(predicted: float, pre: float, post: float) -> float:
 class _Look:
     """The items with their tests: error against no change, and bias against none."""
 
-    def __init__(self, study: Study, items: _Items, sampling: Sampling):
+    def __init__(self, study: ScoreTable, items: _Items, sampling: Sampling):
         self.study, self.items, self.sampling = study, items, sampling
         self.unmoved = np.abs(items.post - items.pre).T
         self.error = _over_models(items.error)

@@ -17,10 +17,9 @@ from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Set
 from attunebench.analyses.testing import reach_text
 from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
 from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.scores.references import standing
+from attunebench.scores.table import Block, ReferenceValues, ScoreTable, Side
 from attunebench.statistics.bootstrap import Floats, Labels
-from attunebench.study import Reference, Study
-from attunebench.study.references import standing
-from attunebench.study.schema import Block, Side
 
 METRICS = ("composite", *common.CANONICAL)
 _BLOCKS: tuple[tuple[Block, Side, str, Mapping[str, str]], ...] = (
@@ -75,14 +74,14 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _below_guessing(study: Study, reference: Reference, metric_ids: Iterable[str]) -> list[str]:
+def _below_guessing(study: ScoreTable, reference: ReferenceValues, metric_ids: Iterable[str]) -> list[str]:
     """Metrics on which leaving one out has put the base rate below blind guessing: to be above it shows nothing."""
     chances = {m: chance for m in metric_ids if (chance := cards_of(study.rules)[m].chance) is not None}
     return [m for m, chance in chances.items() if np.nanmean(reference.values[m]) < chance]
 
 
 def _gains(
-    study: Study, values: Mapping[str, Floats], reference: Reference, sampling: Sampling
+    study: ScoreTable, values: Mapping[str, Floats], reference: ReferenceValues, sampling: Sampling
 ) -> dict[str, list[Cell]]:
     """Metric → a cell per model, better than the base rate above 0; all of them are one family of tests."""
     signs = {m: 1.0 if common.better(m) else -1.0 for m in values}
@@ -100,7 +99,9 @@ def _gains(
     }
 
 
-def _gain_table(study: Study, gains: Mapping[str, list[Cell]], reference: Reference, sampling: Sampling) -> Table:
+def _gain_table(
+    study: ScoreTable, gains: Mapping[str, list[Cell]], reference: ReferenceValues, sampling: Sampling
+) -> Table:
     first = next(iter(gains.values()))
     order = common.by_value(np.array([common.value_of(cell) for cell in first]))
     rows = tuple((text(study.labels[i]), Cell(first[i].n), *(cells[i] for cells in gains.values())) for i in order)
@@ -120,7 +121,9 @@ def _gain_table(study: Study, gains: Mapping[str, list[Cell]], reference: Refere
     )
 
 
-def _skill_table(study: Study, values: Mapping[str, Floats], reference: Reference, sampling: Sampling) -> Table:
+def _skill_table(
+    study: ScoreTable, values: Mapping[str, Floats], reference: ReferenceValues, sampling: Sampling
+) -> Table:
     """Per metric the base rate itself, and the share of the room above it that models fill."""
     rows = []
     for metric_id, table in values.items():
@@ -159,7 +162,7 @@ def _skill_table(study: Study, values: Mapping[str, Floats], reference: Referenc
 
 
 def _questions(
-    study: Study, block: Block, side: Side, words: str, texts: Mapping[str, str], sampling: Sampling
+    study: ScoreTable, block: Block, side: Side, words: str, texts: Mapping[str, str], sampling: Sampling
 ) -> Table | None:
     """Mean over models per question against the base rate; None where labels or answers are lacking."""
     if not study.ground_truth or not study.questions:
@@ -244,7 +247,7 @@ def _base_right(truth: Floats, rows_of: Labels, conversations: int) -> Floats:
     return np.asarray(np.where((others > 0)[rows_of], right, np.nan))
 
 
-def _shows(study: Study, gains: Mapping[str, list[Cell]], questions: Sequence[Table], settings: Settings) -> str:
+def _shows(study: ScoreTable, gains: Mapping[str, list[Cell]], questions: Sequence[Table], settings: Settings) -> str:
     if gains and all(cell.small or cell.value is None for cells in gains.values() for cell in cells):
         return f"Fewer than {settings.small} conversations: too few to tell a gain over the base rate."
     said = []

@@ -13,9 +13,8 @@ from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
+from attunebench.scores.table import Block, Labels, ScoreTable, Side
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
-from attunebench.study.schema import Block, Labels, Side
 
 _OM, _HP = "binary_om_accuracy", "binary_hp_accuracy"
 _BLOCKS: tuple[Block, Block] = ("binary_om", "binary_hp")
@@ -58,7 +57,7 @@ class _Right:
     truths: tuple[Floats, Floats]
 
     @classmethod
-    def of(cls, study: Study) -> _Right:
+    def of(cls, study: ScoreTable) -> _Right:
         om, hp = (study.right(block) for block in _BLOCKS)
         observed, preferred = (study.truth_binary(side) for side in _SIDES)
         return cls((om, hp), (observed, preferred))
@@ -68,7 +67,7 @@ class _Right:
         return not np.isnan(self.answers[0]).all() and not np.isnan(self.answers[1]).all()
 
 
-def _models(study: Study, om: Floats, hp: Floats, right: _Right, sampling: Sampling) -> tuple[Table, list[Cell]]:
+def _models(study: ScoreTable, om: Floats, hp: Floats, right: _Right, sampling: Sampling) -> tuple[Table, list[Cell]]:
     """The table of models, best gap first, and their gaps in the order of the study."""
     settings = sampling.settings
     tests = sampling.tests(_NAME, om, hp)
@@ -117,7 +116,7 @@ def _models(study: Study, om: Floats, hp: Floats, right: _Right, sampling: Sampl
     return table, gaps
 
 
-def _same_questions(study: Study, right: _Right, sampling: Sampling) -> list[Cell]:
+def _same_questions(study: ScoreTable, right: _Right, sampling: Sampling) -> list[Cell]:
     """Mean over turns, then conversations, of the share right on OM minus on HP, where a question has both labels."""
     if not right.known:
         return [Cell(None) for _ in study.groups]
@@ -127,7 +126,7 @@ def _same_questions(study: Study, right: _Right, sampling: Sampling) -> list[Cel
     return sampling.cells(within.conversation_means(study, per_turn), flag=False)
 
 
-def _beyond(study: Study, om: Floats, hp: Floats, sampling: Sampling) -> list[Cell]:
+def _beyond(study: ScoreTable, om: Floats, hp: Floats, sampling: Sampling) -> list[Cell]:
     """The gap less that of the base rate, over the same conversations."""
     reference = common.reference_of(study, common.BASE_RATE)
     if reference is None or _OM not in reference.values or _HP not in reference.values:
@@ -136,7 +135,7 @@ def _beyond(study: Study, om: Floats, hp: Floats, sampling: Sampling) -> list[Ce
     return sampling.cells(om - hp - gap[:, None], flag=False)
 
 
-def _reference(study: Study, sampling: Sampling) -> list[tuple[Cell, ...]]:
+def _reference(study: ScoreTable, sampling: Sampling) -> list[tuple[Cell, ...]]:
     reference = common.reference_of(study, common.BASE_RATE)
     if reference is None or _OM not in reference.values or _HP not in reference.values:
         return []
@@ -153,7 +152,7 @@ def _yes_shares(right: _Right) -> str:
     return f" People said yes to {shares[0]} of the questions on what the reply did and to {shares[1]} on their wish."
 
 
-def _parts(study: Study, right: _Right, sampling: Sampling, *, by: str) -> Table:
+def _parts(study: ScoreTable, right: _Right, sampling: Sampling, *, by: str) -> Table:
     """Gap per category or question: over all models (tested), and for each model (tested together)."""
     settings = sampling.settings
     names = list(study.questions) if by == "question" else list(within.categories(study.questions))
@@ -205,7 +204,7 @@ def _parts(study: Study, right: _Right, sampling: Sampling, *, by: str) -> Table
     )
 
 
-def _shares(study: Study, right: Floats, which: Labels, parts: int) -> Floats:
+def _shares(study: ScoreTable, right: Floats, which: Labels, parts: int) -> Floats:
     """Share of right answers per part, conversation and model: (parts, conversations, models)."""
     found = []
     for part in range(parts):
@@ -225,14 +224,14 @@ def _yes(truth: Floats, which: Labels, parts: int) -> Floats:
     return np.array([within.column_means(truth[:, which == part].reshape(-1, 1))[0] for part in range(parts)])
 
 
-def _drill(study: Study, name: str, model: int | None, by: str) -> Drill:
+def _drill(study: ScoreTable, name: str, model: int | None, by: str) -> Drill:
     group = None if model is None else study.groups[model].key
     if by == "question":
         return Drill(group=group, question=name, block="binary_hp")
     return Drill(group=group, metric="perspective_gap")
 
 
-def _shows(study: Study, gaps: list[Cell], settings: Settings) -> str:
+def _shows(study: ScoreTable, gaps: list[Cell], settings: Settings) -> str:
     usable = [i for i, cell in enumerate(gaps) if not cell.small and cell.value is not None]
     if not usable:
         return "There are too few conversations for a claim."

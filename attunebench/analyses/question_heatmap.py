@@ -15,10 +15,9 @@ from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
+from attunebench.scores.table import Block, Labels, ScoreTable, Side
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.paired import paired_tests
-from attunebench.study import Study
-from attunebench.study.schema import Block, Labels, Side
 
 _NAME = "question-heatmap"
 _LOOKS: tuple[tuple[Block, Side, str, str], ...] = (
@@ -76,7 +75,7 @@ def mcc(tp: Floats, tn: Floats, fp: Floats, fn: Floats) -> Floats:
 class _Look:
     """One side (what was done, what was wanted) in all questions and categories."""
 
-    def __init__(self, study: Study, sampling: Sampling, block: Block, side: Side, label: str, meaning: str):
+    def __init__(self, study: ScoreTable, sampling: Sampling, block: Block, side: Side, label: str, meaning: str):
         self.study, self.sampling, self.block, self.label, self.meaning = study, sampling, block, label, meaning
         self.right, self.truth = study.right(block), study.truth_binary(side)
         self.known = not np.isnan(self.right).all()
@@ -252,7 +251,7 @@ def _filled(table: Floats) -> tuple[Floats, Floats]:
     return np.where(defined, table, 0.0), defined.astype(np.float64)
 
 
-def _by_part(study: Study, table: Floats, which: Labels, parts: int) -> Floats:
+def _by_part(study: ScoreTable, table: Floats, which: Labels, parts: int) -> Floats:
     """Sums of (turns, questions, columns) without gaps: (conversations, parts, columns)."""
     sums = np.zeros((len(study.ids), parts, table.shape[2]))
     rows = study.clusters_of_turns()
@@ -261,7 +260,7 @@ def _by_part(study: Study, table: Floats, which: Labels, parts: int) -> Floats:
     return sums
 
 
-def _confusions(study: Study, right: Floats, truth: Floats, which: Labels, parts: int) -> Confusions:
+def _confusions(study: ScoreTable, right: Floats, truth: Floats, which: Labels, parts: int) -> Confusions:
     """Of one model's shares right (turns, questions), a column for each part."""
     counts = []
     for label in (1, 0):

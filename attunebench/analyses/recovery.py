@@ -15,9 +15,9 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Cell, Column, Drill, Table, text
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
-from attunebench.study import Study
 
 OUTCOMES = ("emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
 _NAME = "mood-path/recovery"
@@ -26,7 +26,7 @@ _NAME = "mood-path/recovery"
 class Recovery:
     """The comparison for each outcome and model, and over all models."""
 
-    def __init__(self, study: Study, sampling: Sampling):
+    def __init__(self, study: ScoreTable, sampling: Sampling):
         self.study, self.sampling = study, sampling
         f1 = study.turn_values("emotion_f1")
         self.misread = np.where(np.isnan(f1) | _unanswered(study), np.nan, (f1 == 0).astype(np.float64))
@@ -163,7 +163,7 @@ def after_means(misread: Sequence[float], values: Sequence[float]) -> tuple[floa
     return _mean(after[0]) - counting, _mean(after[1])
 
 
-def _unanswered(study: Study) -> Mask:
+def _unanswered(study: ScoreTable) -> Mask:
     """Where a model's tags are lacking in every epoch: (turns, models). A broken answer is no misread."""
     lacking = [
         [bool(epochs) and all(tags is None for tags in epochs) for epochs in study.tags(group)]

@@ -14,8 +14,7 @@ import numpy as np
 from attunebench.analyses import common, within
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
-from attunebench.study import Study
-from attunebench.study.schema import Block, Side
+from attunebench.scores.table import Block, ScoreTable, Side
 
 QUESTIONS = ("B14", "B17", "B18", "B20")
 PAIRWISE = "PW12"
@@ -68,10 +67,10 @@ class _Answers:
     accuracy: tuple[Cell, ...]
     strict: tuple[tuple[Cell, ...], tuple[Cell, ...]]
     """`yes` and `no` with intervals that hold for all of them at once: what a claim is made from."""
-    study: Study
+    study: ScoreTable
 
 
-def _binary(study: Study, sampling: Sampling) -> Iterable[_Answers]:
+def _binary(study: ScoreTable, sampling: Sampling) -> Iterable[_Answers]:
     """Those of the questions that have a label and an answer."""
     settings = sampling.settings
     together = 1 - (1 - settings.level) / (2 * len(_LOOKS) * len(QUESTIONS) * len(study.groups))
@@ -100,7 +99,7 @@ def _binary(study: Study, sampling: Sampling) -> Iterable[_Answers]:
             yield _Answers(question, block, label, counts, cells[0], cells[1], cells[2], (yes, no), study)
 
 
-def _drill(study: Study, question: str, block: Block, chosen: np.ndarray, key: tuple[str, str, str]) -> Drill:
+def _drill(study: ScoreTable, question: str, block: Block, chosen: np.ndarray, key: tuple[str, str, str]) -> Drill:
     turns = within.turns_of(study, (int(row) for row in np.flatnonzero(chosen)))
     return Drill(group=key, question=question, block=block, turns=turns)
 
@@ -176,7 +175,7 @@ def _rates(found: list[_Answers], sampling: Sampling) -> Table:
     )
 
 
-def _pairwise(study: Study, sampling: Sampling) -> Table | None:
+def _pairwise(study: ScoreTable, sampling: Sampling) -> Table | None:
     """Choices on PW12 per model, beside the variant that people choose most often of each two."""
     names, right, counted = within.pairwise_right(study)
     if PAIRWISE not in names or not counted[:, names.index(PAIRWISE)].any():
@@ -216,7 +215,7 @@ def _pairwise(study: Study, sampling: Sampling) -> Table | None:
     )
 
 
-def _frequent_variant(study: Study) -> tuple[float, int]:
+def _frequent_variant(study: ScoreTable) -> tuple[float, int]:
     """Share of PW12 comparisons won by the variant that wins more often of its pair, and how many there are."""
     wins: dict[tuple[str, ...], dict[str, int]] = {}
     for truth in study.truths():

@@ -14,9 +14,9 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.study import Study
 
 _COMPOSITE = "composite"
 METRICS = (
@@ -74,7 +74,7 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _pair(subject: Subject) -> tuple[Study, Study] | None:
+def _pair(subject: Subject) -> tuple[ScoreTable, ScoreTable] | None:
     """(by our rules, by the released rules) over the models and conversations of both; None without both."""
     by_rules = {study.rules: study for study in (*subject.others, subject.study)}
     if len(by_rules) < 2:
@@ -90,7 +90,7 @@ def _pair(subject: Subject) -> tuple[Study, Study] | None:
     return ours, replace(released.with_groups([theirs[g.key] for g in shared]), ids=tuple(ids), references=())
 
 
-def _by_both(metric_id: str, ours: Study, released: Study, settings: Settings) -> _Both | None:
+def _by_both(metric_id: str, ours: ScoreTable, released: ScoreTable, settings: Settings) -> _Both | None:
     scale = 1.0 if common.unit_of(metric_id) == "points" else 100.0
     one, other = (scale * study.values(metric_id) for study in (ours, released))
     if np.isnan(one).all() or np.isnan(other).all():
@@ -107,7 +107,7 @@ def _by_both(metric_id: str, ours: Study, released: Study, settings: Settings) -
     )
 
 
-def _table(study: Study, found: Sequence[_Both], settings: Settings) -> Table:
+def _table(study: ScoreTable, found: Sequence[_Both], settings: Settings) -> Table:
     columns = (
         Column("metric", "metric", "text"),
         Column("model", "model", "text"),
@@ -147,7 +147,7 @@ def _table(study: Study, found: Sequence[_Both], settings: Settings) -> Table:
     )
 
 
-def _shows(study: Study, found: Sequence[_Both]) -> str:
+def _shows(study: ScoreTable, found: Sequence[_Both]) -> str:
     scope = f"{common.counted(len(study.groups), 'model')}, {common.counted(len(study.ids), 'conversation')}"
     first = found[0]
     changes = [common.value_of(cell) for cell in first.difference if cell.value is not None]

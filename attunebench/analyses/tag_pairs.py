@@ -15,8 +15,8 @@ import numpy as np
 
 from attunebench.constants import PANAS_ITEMS, PANAS_SIMILARITY
 from attunebench.metrics.matching import best_matching
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
 
 Items = tuple[int, ...]
 """Positions in PANAS_ITEMS, ascending."""
@@ -61,7 +61,7 @@ class TagPairs:
         return np.asarray(np.diagonal(self.matched, axis1=1, axis2=2).transpose(0, 2, 1))
 
 
-def tag_pairs(study: Study, rng: np.random.Generator) -> TagPairs:
+def tag_pairs(study: ScoreTable, rng: np.random.Generator) -> TagPairs:
     """Match the tags of all turns that have labels and answers."""
     shape = (len(study.ids), _COUNT, _COUNT, len(study.groups))
     matched, dealt = np.zeros(shape), np.zeros(shape)
@@ -92,7 +92,7 @@ def tag_pairs(study: Study, rng: np.random.Generator) -> TagPairs:
 
 
 def _deal(
-    study: Study, answered: Sequence[tuple[int, Items, Items, float]], dealt: Floats, rng: np.random.Generator
+    study: ScoreTable, answered: Sequence[tuple[int, Items, Items, float]], dealt: Floats, rng: np.random.Generator
 ) -> None:
     """Match felt items that were not named with names that were not felt, of turns drawn at random; mean of deals."""
     felt = [_without(one[1], one[2]) for one in answered]

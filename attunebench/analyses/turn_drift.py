@@ -16,8 +16,8 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
 from attunebench.analyses.testing import reach_text
 from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.study import Study
 
 METRICS = ("binary_om_accuracy", "binary_hp_accuracy", "emotion_va", "emotion_f1", "pairwise_accuracy")
 THIRDS = ("early", "middle", "late")
@@ -64,7 +64,7 @@ class _Drift:
     same: Floats
 
     @classmethod
-    def of(cls, study: Study, metric_id: str) -> _Drift:
+    def of(cls, study: ScoreTable, metric_id: str) -> _Drift:
         sums, counts = _by_third(study, study.turn_values(metric_id))
         return cls(metric_id, sums, counts, _controlled(study, metric_id, sums.shape))
 
@@ -85,7 +85,7 @@ class _Drift:
         return "tagged turns" if self.metric_id in _TAGGED else "same questions"
 
 
-def _by_third(study: Study, table: Floats) -> tuple[Floats, Floats]:
+def _by_third(study: ScoreTable, table: Floats) -> tuple[Floats, Floats]:
     """Sums and numbers of (turns, …) by conversation and third: (conversations, thirds, …)."""
     used = [(row, turn) for row, turn in enumerate(study.turns) if turn.third is not None]
     rows = np.array([row for row, _ in used], dtype=np.intp)
@@ -101,7 +101,7 @@ def _by_third(study: Study, table: Floats) -> tuple[Floats, Floats]:
     return sums, counts
 
 
-def _controlled(study: Study, metric_id: str, shape: tuple[int, ...]) -> Floats:
+def _controlled(study: ScoreTable, metric_id: str, shape: tuple[int, ...]) -> Floats:
     """Means per conversation and third over what is asked in all three thirds of the conversation alone."""
     if metric_id in _TAGGED:
         return within.ratio(*_by_third(study, study.turn_values(_TAGGED[metric_id])))
@@ -121,7 +121,7 @@ def _controlled(study: Study, metric_id: str, shape: tuple[int, ...]) -> Floats:
 class _Single:
     """One metric, model by model."""
 
-    def __init__(self, study: Study, drift: _Drift, sampling: Sampling):
+    def __init__(self, study: ScoreTable, drift: _Drift, sampling: Sampling):
         self.study, self.drift, self.sampling = study, drift, sampling
         self.transitions = self._tested(drift.means, "")
         self.same = self._tested(drift.same, "/same")
@@ -192,7 +192,7 @@ class _Single:
 
 
 def _summary(
-    study: Study, drifts: Sequence[_Drift], single: Sequence[_Single], sampling: Sampling
+    study: ScoreTable, drifts: Sequence[_Drift], single: Sequence[_Single], sampling: Sampling
 ) -> tuple[Table, list[list[Cell]]]:
     """Each metric and transition over all models; and those cells, by metric and transition."""
     settings = sampling.settings

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from attunebench.analyses.model import Settings
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 
-def shared_people_text(study: Study, settings: Settings) -> str:
+def shared_people_text(study: ScoreTable, settings: Settings) -> str:
     """That people have several conversations, which the settings take as independent; "" where neither is so."""
     counts = np.bincount(study.clusters) if len(study.ids) else np.zeros(0, dtype=np.intp)
     several = int((counts > 1).sum())

@@ -15,11 +15,11 @@ from attunebench.analyses.common import Sampling
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
 from attunebench.analyses.testing import reach_text
 from attunebench.errors import StatisticsError
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
 from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.ratings import resampled_ratings, win_matrix
-from attunebench.study import Study
 
 _METRIC = "pairwise_accuracy"
 
@@ -123,7 +123,7 @@ def _elo(wins: Floats, sampling: Sampling) -> Floats:
     return np.stack([ratings.elo, ratings.low, ratings.high])
 
 
-def _overall(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
+def _overall(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
     apart = rates.told_apart(sampling)
     small = sampling.small(study.values(metric_id))
     rows = []
@@ -165,7 +165,7 @@ def _overall(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) ->
     )
 
 
-def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
+def _matrix(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
     order = common.by_value(rates.overall.value)
     rows = []
     for i in order:
@@ -214,7 +214,7 @@ def _matrix(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> 
     )
 
 
-def _shows(study: Study, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
+def _shows(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
     apart, total = rates.told_apart(sampling), rates.count * (rates.count - 1) // 2
     most = int(rates.pairs.n.max(initial=0))
     if not (rates.small == 0).any():

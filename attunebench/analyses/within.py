@@ -15,11 +15,11 @@ from attunebench.analyses import common
 from attunebench.analyses.common import Sampling, cells_of
 from attunebench.analyses.model import Cell, Column, Drill, Settings, known
 from attunebench.constants import BINARY_CATEGORY, BINARY_QUESTION_TEXT
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics import bootstrap
 from attunebench.statistics.bootstrap import Estimates, Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask, group_difference
 from attunebench.statistics.intervals import clustered_wilson, with_wilson
-from attunebench.study import Study
 
 NO_LABELS = (
     "These scores keep no labels or answers (they are of an older version); score the results again with "
@@ -29,7 +29,7 @@ MOST_TURNS = 60
 """A drill names no more turns than this: enough to look at, and a report stays small."""
 
 
-def conversation_sums(study: Study, table: Floats) -> tuple[Floats, Floats]:
+def conversation_sums(study: ScoreTable, table: Floats) -> tuple[Floats, Floats]:
     """Sum and number of the defined values over the turns of each conversation: twice (conversations, columns).
 
     `table` is (turns, columns) with NaN for gaps.
@@ -42,7 +42,7 @@ def conversation_sums(study: Study, table: Floats) -> tuple[Floats, Floats]:
     return sums, counts
 
 
-def conversation_means(study: Study, table: Floats) -> Floats:
+def conversation_means(study: ScoreTable, table: Floats) -> Floats:
     """Each conversation's mean over the turns in which a column is defined: (conversations, columns)."""
     return ratio(*conversation_sums(study, table))
 
@@ -143,25 +143,25 @@ def _units(sampling: Sampling) -> NDArray[np.intp]:
     return rows if sampling.clusters is None else sampling.clusters
 
 
-def turns_of(study: Study, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
+def turns_of(study: ScoreTable, rows: Iterable[int]) -> tuple[tuple[str, int], ...]:
     """(conversation id, turn number) of rows of the study's turns, for a drill; the first ones where there are many."""
     listed = list(rows)[:MOST_TURNS]
     return tuple((study.ids[study.turns[row].conversation], study.turns[row].number) for row in listed)
 
 
-def mark_text(study: Study) -> str:
+def mark_text(study: ScoreTable) -> str:
     """ "60 conversations of 12 participants, 300 turns", for captions."""
     return f"{common.sample_text(study)}, {common.counted(len(study.turns), 'turn')}"
 
 
 def model_columns(
-    study: Study, order: Sequence[int], *, meaning: str = "", better: bool | None = True, digits: int | None = None
+    study: ScoreTable, order: Sequence[int], *, meaning: str = "", better: bool | None = True, digits: int | None = None
 ) -> tuple[Column, ...]:
     """A column for each model in this order."""
     return tuple(Column(model_id(study, i), study.groups[i].label, "share", meaning, better, digits) for i in order)
 
 
-def model_id(study: Study, position: int) -> str:
+def model_id(study: ScoreTable, position: int) -> str:
     """The id of a model's column."""
     return f"model_{study.groups[position].label}"
 
@@ -182,7 +182,7 @@ def categories(questions: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(category, questions)))
 
 
-def pairwise_right(study: Study) -> tuple[tuple[str, ...], Floats, Floats]:
+def pairwise_right(study: ScoreTable) -> tuple[tuple[str, ...], Floats, Floats]:
     """Pairwise question ids, and how many of their comparisons were right and counted: (turns, questions, models).
 
     Comparisons without a winner do not count; not answered is wrong; a turn that was not measured counts nothing.
@@ -215,7 +215,7 @@ def pairwise_right(study: Study) -> tuple[tuple[str, ...], Floats, Floats]:
 
 
 def group_contrast(
-    study: Study,
+    study: ScoreTable,
     values: Floats,
     inside: Mask,
     asked: Mask,
@@ -246,7 +246,7 @@ def group_contrast(
 
 
 def contrast_cells(
-    study: Study,
+    study: ScoreTable,
     contrast: GroupContrast,
     values: Floats,
     inside: Mask,
@@ -276,7 +276,7 @@ def contrast_cells(
     ]
 
 
-def is_small(study: Study, column: Floats, chosen: Mask, settings: Settings) -> bool:
+def is_small(study: ScoreTable, column: Floats, chosen: Mask, settings: Settings) -> bool:
     """Whether the chosen conversations in which a column is defined are too few, or of a single participant."""
     there = chosen & ~np.isnan(column)
     return bool(there.sum() < settings.small or len(np.unique(study.clusters[there])) < 2)

@@ -31,7 +31,7 @@ from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, 
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from attunebench.study import Study
+    from attunebench.scores.table import ScoreTable
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def analyze(
     from attunebench import analyses
     from attunebench.metrics.registry import metric as card_of
     from attunebench.reports.analyses import files
-    from attunebench.study import read_studies, read_studies_by_rules, read_study
+    from attunebench.scores.loading import load_by_rules, load_each, load_scores
 
     chosen = _chosen(comma_list(names))
     if not chosen:
@@ -95,12 +95,12 @@ def analyze(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    others: tuple[Study, ...]
+    others: tuple[ScoreTable, ...]
     if chosen == ("rules",):
-        study, *further = read_studies_by_rules(sources).values()
+        study, *further = load_by_rules(sources).values()
         others = tuple(further)
     else:
-        study, others = read_study(sources), read_studies(other_labels or ())
+        study, others = load_scores(sources), load_each(other_labels or ())
         if any(other.rules != study.rules for other in others):
             raise UsageError(
                 "The files of --other-labels were scored by other rules; score them with the same --rules."

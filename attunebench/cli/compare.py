@@ -93,7 +93,7 @@ def compare(
     """
     from attunebench.analyses.model import Settings
     from attunebench.comparison import compare as compared
-    from attunebench.study import read_study
+    from attunebench.scores.loading import load_scores
 
     files, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(files, scores)
@@ -109,7 +109,7 @@ def compare(
         baselines=baselines,
     )
     with working("comparing"):
-        study = read_study(sources)
+        study = load_scores(sources)
         found = compared(study, settings, models=names, force=force)
     brief = is_brief(format, output, all_rows)
     analyses = _without_pairs_of_other_modes(found) if brief else found.analyses

@@ -86,8 +86,8 @@ def figures(
     """
     from attunebench import figures as drawing
     from attunebench.analyses import Settings
-    from attunebench.study import read_study
-    from attunebench.study.compatibility import warnings_or_refusal
+    from attunebench.scores.compatibility import warnings_or_refusal
+    from attunebench.scores.loading import load_scores
     from attunebench.text import clean
 
     names = comma_list(only)
@@ -105,7 +105,7 @@ def figures(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    study = read_study(scores_files(files, scores))
+    study = load_scores(scores_files(files, scores))
     if mode is not None:
         study.of_mode(mode)
     warnings = warnings_or_refusal(study.models(baselines=baselines), force=force)

@@ -36,6 +36,7 @@ COMMANDS = (
     "analyze",
     "stats",
     "subset_report",
+    "export",
     "predict_profile",
     "figures",
     "demo",

@@ -29,7 +29,7 @@ from attunebench.errors import UsageError
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis, Table
     from attunebench.analyses.stats import Files
-    from attunebench.study import Study
+    from attunebench.scores.table import ScoreTable
 
 _ROOM_FOR_QUARTILES = 110
 _QUARTILES = ("quarter", "median", "three_quarters")
@@ -91,7 +91,7 @@ def stats(
     from attunebench.analyses.model import Settings
     from attunebench.analyses.stats import model_stats
     from attunebench.metrics.registry import metric as card_of
-    from attunebench.study import read_study
+    from attunebench.scores.loading import load_scores
 
     if results is not None and not results.exists():
         raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
@@ -101,7 +101,7 @@ def stats(
         mode=mode, metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)), baselines=baselines
     )
     with working("reading"):
-        study = read_study(sources)
+        study = load_scores(sources)
         places = _Places(study, results, links=format is Format.terminal and hyperlinked(output))
         analyses = model_stats(study, settings, names, places)
     brief = is_brief(format, output, all_rows)
@@ -114,7 +114,7 @@ def stats(
 class _Places:
     """Where result files are: in the folder that is given, else in those that the scores were made from."""
 
-    def __init__(self, study: Study, results: Path | None, *, links: bool) -> None:
+    def __init__(self, study: ScoreTable, results: Path | None, *, links: bool) -> None:
         from attunebench.evidence.folders import folders_of
 
         named = [

@@ -37,9 +37,9 @@ from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis, Settings
+    from attunebench.scores.table import ScoreTable
     from attunebench.selection import Condition, Selection
     from attunebench.selection.facts import Facts
-    from attunebench.study import Study
 
 
 _ROWS = 40
@@ -125,7 +125,7 @@ def subset_report(
     from attunebench.analyses.model import Settings
     from attunebench.comparison.choosing import chosen_groups
     from attunebench.metrics.registry import metric as card_of
-    from attunebench.study import read_study
+    from attunebench.scores.loading import load_scores
 
     given, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(given, scores)
@@ -140,7 +140,7 @@ def subset_report(
         by_participant=by_participant(cluster),
         baselines=baselines,
     )
-    study = chosen_groups(read_study(sources), settings, names)
+    study = chosen_groups(load_scores(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
     brief = is_brief(format, output, all_rows)
     filters = given_filters(ctx)
@@ -153,7 +153,7 @@ def subset_report(
     emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, rules=study.rules, protect=sources)
 
 
-def _facts(study: Study, folder: Path | None, *, skip_invalid: bool) -> Facts:
+def _facts(study: ScoreTable, folder: Path | None, *, skip_invalid: bool) -> Facts:
     from attunebench.cli.loading import load
     from attunebench.scorer.answers import truth_entry
     from attunebench.selection.facts import facts_of

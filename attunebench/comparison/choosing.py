@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from attunebench.analyses.common import counted
 from attunebench.analyses.model import Settings
 from attunebench.errors import DataError, UsageError
-from attunebench.study import Group, Study
+from attunebench.scores.table import Group, ScoreTable
 
 _LEAST = 2
 """Under so many conversations in common there is no spread, and so neither interval nor test."""
 
 
-def chosen_groups(study: Study, settings: Settings, models: Sequence[str] = ()) -> Study:
+def chosen_groups(study: ScoreTable, settings: Settings, models: Sequence[str] = ()) -> ScoreTable:
     """The study with the groups to compare, and the conversations that any of them has.
 
     Without `models` these are all models (and baselines where the settings want them, or where there is nothing else);
@@ -31,7 +31,7 @@ def chosen_groups(study: Study, settings: Settings, models: Sequence[str] = ()) 
     return study.with_conversations([i for i, row in zip(study.ids, study.scored(), strict=True) if row.any()])
 
 
-def refuse_too_little(study: Study) -> None:
+def refuse_too_little(study: ScoreTable) -> None:
     """UsageError where there is nobody to compare with, DataError where no two have conversations in common."""
     if len(study.groups) < 2:
         names = ", ".join(f"{group.label} ({group.mode})" for group in study.groups) or "no model"
@@ -55,7 +55,7 @@ def refuse_too_little(study: Study) -> None:
         )
 
 
-def _named(study: Study, name: str) -> list[Group]:
+def _named(study: ScoreTable, name: str) -> list[Group]:
     wanted = name.strip().casefold()
     found = [group for group in study.groups if wanted in {spelling.casefold() for spelling in _spellings(group)}]
     if not found:

@@ -22,12 +22,12 @@ from attunebench.comparison.tables import modes_table, pairs_table, tiers_table,
 from attunebench.comparison.weights import weight_effects
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import cards_of, metric
+from attunebench.scores.compatibility import warnings_or_refusal
+from attunebench.scores.references import standing
+from attunebench.scores.table import ReferenceValues, ScoreTable
 from attunebench.statistics.bootstrap import Estimates, estimate_ratios, mean_as_ratio, resample_weights
 from attunebench.statistics.intervals import with_wilson
 from attunebench.statistics.ranks import WeightSensitivity
-from attunebench.study import Reference, Study
-from attunebench.study.compatibility import warnings_or_refusal
-from attunebench.study.references import standing
 
 DEFAULT_METRICS = ("composite", "pairwise_accuracy")
 _WEIGHTED = "composite"
@@ -57,7 +57,7 @@ class Comparison:
 
 
 def compare(
-    study: Study, settings: Settings | None = None, *, models: Sequence[str] = (), force: bool = False
+    study: ScoreTable, settings: Settings | None = None, *, models: Sequence[str] = (), force: bool = False
 ) -> Comparison:
     """Compare all models of a study, pair by pair, in `settings.metrics` (Composite and Pairwise where it is empty).
 
@@ -118,7 +118,7 @@ def _too_few(rankings: Mapping[tuple[str, str], Ranking], settings: Settings) ->
 
 
 def _overview(
-    rankings: Mapping[tuple[str, str], Ranking], references: Sequence[Reference], settings: Settings
+    rankings: Mapping[tuple[str, str], Ranking], references: Sequence[ReferenceValues], settings: Settings
 ) -> Analysis:
     columns = (
         Column("metric", "Metric", "text"),
@@ -184,7 +184,7 @@ def _found(ranking: Ranking) -> str:
     return f"{counts}; first tier: {listed(first)}."
 
 
-def _between_models(study: Study, ranking: Ranking, settings: Settings) -> Analysis:
+def _between_models(study: ScoreTable, ranking: Ranking, settings: Settings) -> Analysis:
     mode = study.groups[0].mode
     label = label_of(ranking.metric_id)
     name = f"compare-{ranking.metric_id.replace('_', '-')}-{mode}"
@@ -216,7 +216,7 @@ def _detectable(ranking: Ranking, settings: Settings) -> str:
     )
 
 
-def _references(study: Study, metric_id: str, settings: Settings) -> list[tuple[Reference, Estimates]]:
+def _references(study: ScoreTable, metric_id: str, settings: Settings) -> list[tuple[ReferenceValues, Estimates]]:
     """The references that have the metric, with intervals by the resamples of the ranking."""
     clusters = study.clusters if settings.by_participant else None
     units = len(study.ids) if clusters is None else int(clusters.max()) + 1
@@ -262,7 +262,7 @@ def _changed(effect: ModeEffects) -> str:
 
 
 def _under_weights(
-    by_mode: Mapping[str, Study], weights: Mapping[str, WeightSensitivity], settings: Settings
+    by_mode: Mapping[str, ScoreTable], weights: Mapping[str, WeightSensitivity], settings: Settings
 ) -> Analysis:
     found = []
     for mode, sensitivity in weights.items():

@@ -11,9 +11,9 @@ from attunebench.analyses.common import beyond_reach, corrected_p, pair_tests, p
 from attunebench.analyses.model import Settings
 from attunebench.comparison.pairing import Counts, Floats, Marks, people_behind
 from attunebench.metrics.registry import metric
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.power import minimum_detectable_effect
 from attunebench.statistics.ranks import competition_ranks
-from attunebench.study import Group, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ModeEffects:
         return self.rank_base - self.rank_mode
 
 
-def mode_effects(study: Study, metric_id: str, settings: Settings | None = None) -> tuple[ModeEffects, ...]:
+def mode_effects(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> tuple[ModeEffects, ...]:
     """Every other mode of the study against its primary one, for the models that have both; () without such a mode.
 
     Same test, interval and correction as for pairs of models, over the models of one contrast.
@@ -71,7 +71,7 @@ def mode_effects(study: Study, metric_id: str, settings: Settings | None = None)
 
 
 def _effects(
-    study: Study, metric_id: str, settings: Settings, before: tuple[Group, ...], after: tuple[Group, ...]
+    study: ScoreTable, metric_id: str, settings: Settings, before: tuple[Group, ...], after: tuple[Group, ...]
 ) -> ModeEffects:
     a, b = study.with_groups(after).values(metric_id), study.with_groups(before).values(metric_id)
     people = study.clusters

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from attunebench.analyses.common import beyond_reach, corrected_p, pair_tests
 from attunebench.analyses.model import Settings
 from attunebench.metrics.registry import metric
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.multiple import Correction
 from attunebench.statistics.paired import PairedTests
 from attunebench.statistics.power import minimum_detectable_effect
-from attunebench.study import Group, Study
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -87,8 +87,8 @@ class PairTable:
         return difference < 0 if metric(self.metric_id).higher_is_better is False else difference > 0
 
 
-def pairs(study: Study, metric_id: str, settings: Settings | None = None) -> PairTable:
-    """Test all pairs of the study's groups, as they are: choose them with `Study.of_mode` and `Study.models`.
+def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> PairTable:
+    """Test all pairs of the study's groups, as they are: choose them with `ScoreTable.of_mode` and `ScoreTable.models`.
 
     Each pair is compared over the conversations in which both have the metric, with the sign-flip test and percentile
     bootstrap of `paired_tests`; p is corrected over all pairs of the table by `settings.correction`. All pairs share
@@ -117,7 +117,12 @@ def people_behind(defined: Marks, people: NDArray[np.intp]) -> Counts:
 
 
 def _table(
-    study: Study, metric_id: str, settings: Settings, index: NDArray[np.intp], tests: PairedTests, participants: Counts
+    study: ScoreTable,
+    metric_id: str,
+    settings: Settings,
+    index: NDArray[np.intp],
+    tests: PairedTests,
+    participants: Counts,
 ) -> PairTable:
     p_corrected = corrected_p(tests, settings)
     m = int((~np.isnan(tests.p)).sum())
@@ -156,7 +161,7 @@ def _table(
     )
 
 
-def _untested(study: Study, metric_id: str, settings: Settings) -> PairTable:
+def _untested(study: ScoreTable, metric_id: str, settings: Settings) -> PairTable:
     """The table where there is no pair, or no value of the metric at all."""
     size = len(study.groups)
     empty = np.full((size, size), np.nan)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from attunebench.analyses.model import Settings
 from attunebench.comparison.pairing import PairTable, pairs
 from attunebench.metrics.registry import Metric, metric
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import (
     Estimates,
     estimate_ratios,
@@ -21,7 +22,6 @@ from attunebench.statistics.bootstrap import (
 )
 from attunebench.statistics.intervals import with_wilson
 from attunebench.statistics.ranks import RankStability, rank_stability, tiers
-from attunebench.study import Group, Study
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class Ranking:
 
 
 def tiers_of(
-    study: Study, metric_id: str, settings: Settings | None = None, *, table: PairTable | None = None
+    study: ScoreTable, metric_id: str, settings: Settings | None = None, *, table: PairTable | None = None
 ) -> Ranking:
     """Rank the study's groups, as they are, by a metric, and put those into one tier that are not told apart.
 
@@ -97,7 +97,7 @@ def tiers_of(
     )
 
 
-def in_common(study: Study) -> tuple[str, ...]:
+def in_common(study: ScoreTable) -> tuple[str, ...]:
     """The conversations that were scored for every group of the study."""
     scored = study.scored()
     return tuple(i for i, row in zip(study.ids, scored, strict=True) if len(row) and row.all())

@@ -12,16 +12,16 @@ from attunebench.comparison.modes import ModeEffects
 from attunebench.comparison.ranking import Ranking
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
+from attunebench.scores.table import Group, ReferenceValues
 from attunebench.statistics.bootstrap import Estimates
 from attunebench.statistics.ranks import WeightDraws, WeightSensitivity
-from attunebench.study import Group, Reference
 
 _NOTHING = "–"
 _MARGIN = "the smallest true difference that the test finds with the asked power"
 
 
 def tiers_table(
-    ranking: Ranking, references: Sequence[tuple[Reference, Estimates]], settings: Settings, chance: float | None
+    ranking: Ranking, references: Sequence[tuple[ReferenceValues, Estimates]], settings: Settings, chance: float | None
 ) -> Table:
     """A row for each group, best first, in tiers; below them the references, which have no place."""
     card, pairs = metric(ranking.metric_id), ranking.pairs
@@ -182,7 +182,7 @@ def _ranked_row(ranking: Ranking, i: int, best: int) -> tuple[Cell, ...]:
     )
 
 
-def _reference_row(reference: Reference, estimates: Estimates) -> tuple[Cell, ...]:
+def _reference_row(reference: ReferenceValues, estimates: Estimates) -> tuple[Cell, ...]:
     mean, low, high, n = estimates.value[0], estimates.low[0], estimates.high[0], int(estimates.n[0])
     nothing = Cell(None)
     score = Cell(known(mean), known(low), known(high), mark=mark_of(mean, low, n))

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from attunebench.analyses.model import Settings
 from attunebench.comparison.ranking import in_common
 from attunebench.metrics.composite import PILLAR_WEIGHTS
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.ranks import WeightSensitivity, weight_sensitivity
-from attunebench.study import Study
 
 
-def weight_effects(study: Study, settings: Settings | None = None) -> WeightSensitivity:
+def weight_effects(study: ScoreTable, settings: Settings | None = None) -> WeightSensitivity:
     """Ranks of the study's groups under weights near the published ones, and under any weights at all.
 
     From the means of the pillars over the conversations that were scored for every group; of these, for each group

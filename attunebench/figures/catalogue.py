@@ -12,7 +12,7 @@ from attunebench.analyses.model import Settings
 from attunebench.errors import UsageError
 from attunebench.figures.model import LackingError, Look, Picture, Skipped
 from attunebench.figures.source import Source
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def entry(name: str) -> Entry:
 
 
 def draw(
-    study: Study, settings: Settings | None = None, look: Look | None = None, only: Iterable[str] = ()
+    study: ScoreTable, settings: Settings | None = None, look: Look | None = None, only: Iterable[str] = ()
 ) -> tuple[list[Picture], list[Skipped]]:
     """Draw all figures, or those named, of the study; and say of those that it cannot give why not.
 

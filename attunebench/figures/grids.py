@@ -9,7 +9,7 @@ from attunebench.figures import canvas
 from attunebench.figures.model import LackingError, Picture
 from attunebench.figures.source import Source, means, n_text
 from attunebench.metrics.registry import REGISTRY, cards_of
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 _PANELS = 3
 """Panels beside each other; two where the figure is one column wide."""
@@ -54,7 +54,7 @@ def _per_mode(source: Source, name: str, heading: str, metrics: Sequence[str]) -
     return found
 
 
-def _grid(source: Source, study: Study, name: str, title: str, metrics: Sequence[str]) -> Picture:
+def _grid(source: Source, study: ScoreTable, name: str, title: str, metrics: Sequence[str]) -> Picture:
     across = min(_PANELS if source.look.wide else 2, len(metrics))
     down = -(-len(metrics) // across)
     labels = study.labels
@@ -81,7 +81,7 @@ def _grid(source: Source, study: Study, name: str, title: str, metrics: Sequence
     return Picture(name, title, figure, _caption(source, study, metrics, labels))
 
 
-def _caption(source: Source, study: Study, metrics: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+def _caption(source: Source, study: ScoreTable, metrics: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
     judged = (common.judges_text(study),) if set(metrics) & set(DRAFT) else ()
     return (
         "Mean per model with its interval, models in the order of the Composite; n counts conversations in which the "
@@ -95,7 +95,7 @@ def _caption(source: Source, study: Study, metrics: Sequence[str], labels: Seque
     )
 
 
-def references(study: Study, metric_id: str) -> dict[str, float]:
+def references(study: ScoreTable, metric_id: str) -> dict[str, float]:
     """Chance where the metric has one, and the mean of the base rate where the scores hold it."""
     chance = cards_of(study.rules)[metric_id].chance
     lines = {} if chance is None else {"chance": chance}

@@ -18,7 +18,7 @@ from attunebench.analyses import common
 from attunebench.analyses.model import Analysis, Cell, Settings, Subject, Table
 from attunebench.analyses.palette import Style, palette
 from attunebench.figures.model import LackingError, Look
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Points:
 class Source:
     """What a figure is drawn from. `settings` are those of the analyses; `mode` None there is the primary one."""
 
-    study: Study
+    study: ScoreTable
     settings: Settings
     look: Look = field(default_factory=Look)
     made: dict[tuple[str, str | None], Analysis] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Source:
         """The modes of figures that are drawn for each."""
         return (self.settings.mode,) if self.settings.mode else self.study.modes
 
-    def models(self, mode: str | None = None) -> Study:
+    def models(self, mode: str | None = None) -> ScoreTable:
         """The models of a mode with the conversations that at least one has; `LackingError` where there are none."""
         chosen = common.in_mode(self.study, mode or self.mode, self.settings)
         if not chosen.groups:
@@ -194,7 +194,7 @@ def has(table: Table, column_id: str) -> bool:
     return any(one.id == column_id for one in table.columns)
 
 
-def means(study: Study, metric_id: str, settings: Settings) -> Points:
+def means(study: ScoreTable, metric_id: str, settings: Settings) -> Points:
     """A metric's mean per group with its interval, as the tables of all analyses have it."""
     sampling = common.Sampling.of(study, settings)
     return Points.of(sampling.cells(study.values(metric_id), of=metric_id))

@@ -12,7 +12,7 @@ from dataclasses import asdict, astuple
 from typing import Any
 
 from attunebench.reports.model import Cell, Group, Reference, Report, Row, Section
-from attunebench.reports.text import csv_cell
+from attunebench.text import csv_cell
 
 SCHEMA_VERSION = 1
 

@@ -14,8 +14,8 @@ from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Row, Section
 from attunebench.reports.source import finite, mapping
 
 if TYPE_CHECKING:
+    from attunebench.scores.table import ScoreTable
     from attunebench.statistics.bootstrap import Counts, Floats
-    from attunebench.study import Study
 
 _BASELINE, _ORACLE = "baseline", "oracle"
 _RESAMPLES, _MOST_RESAMPLES = 10_000, 100_000
@@ -31,9 +31,9 @@ def skill_section(
     """
     import numpy as np
 
-    from attunebench.study import make_study
+    from attunebench.scores.loading import score_table
 
-    study = make_study({"metadata": {}, **scores})
+    study = score_table({"metadata": {}, **scores})
     label = _label(study, against)
     weights, clusters = _resampling(study, mapping(mapping(scores.get("metadata")).get("intervals")))
     cards = [card for card in chosen or REGISTRY.values() if chosen or card.status == "canonical"]
@@ -58,7 +58,7 @@ def _row(card: Metric, cells: tuple[Cell, ...]) -> Row:
     return Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, cells, kind=kind)
 
 
-def _label(study: Study, against: str) -> str:
+def _label(study: ScoreTable, against: str) -> str:
     labels = {reference.id: reference.label.lower() for reference in study.references}
     built_in = [group.model for group in study.groups if group.provider == _BASELINE and group.model != _ORACLE]
     labels |= {name: f"the baseline {name}" for name in built_in if name not in labels}
@@ -68,7 +68,7 @@ def _label(study: Study, against: str) -> str:
     return labels[against]
 
 
-def _of_model(study: Study, model: str) -> dict[str, int]:
+def _of_model(study: ScoreTable, model: str) -> dict[str, int]:
     """Mode → column of a built-in baseline."""
     return {
         group.mode: column
@@ -77,7 +77,7 @@ def _of_model(study: Study, model: str) -> dict[str, int]:
     }
 
 
-def _baseline(study: Study, against: str, metric_id: str) -> Floats:
+def _baseline(study: ScoreTable, against: str, metric_id: str) -> Floats:
     import numpy as np
 
     reference = next((reference for reference in study.references if reference.id == against), None)
@@ -87,7 +87,7 @@ def _baseline(study: Study, against: str, metric_id: str) -> Floats:
     return np.repeat(values[:, None], len(study.groups), axis=1)
 
 
-def _ceiling(study: Study, card: Metric) -> Floats:
+def _ceiling(study: ScoreTable, card: Metric) -> Floats:
     import numpy as np
 
     best = np.full((len(study.ids), len(study.groups)), card.high if card.higher_is_better else card.low)
@@ -97,14 +97,14 @@ def _ceiling(study: Study, card: Metric) -> Floats:
     return np.where(np.isnan(oracle).all(axis=0), best, oracle)
 
 
-def _in_each_mode(study: Study, model: str, values: Floats) -> Floats:
+def _in_each_mode(study: ScoreTable, model: str, values: Floats) -> Floats:
     """A baseline's values for each group: those of its mode, else of the primary one, else of any."""
     columns = _of_model(study, model)
     instead = columns.get(PRIMARY_MODE, next(iter(columns.values())))
     return values[:, [columns.get(group.mode, instead) for group in study.groups]]
 
 
-def _resampling(study: Study, made: Mapping[str, Any]) -> tuple[Counts, Any]:
+def _resampling(study: ScoreTable, made: Mapping[str, Any]) -> tuple[Counts, Any]:
     """The resamples by which the intervals of the scores were made, as far as the scores say."""
     import numpy as np
 
@@ -118,7 +118,7 @@ def _resampling(study: Study, made: Mapping[str, Any]) -> tuple[Counts, Any]:
 
 
 def _cells(
-    study: Study, card: Metric, arrays: tuple[Floats, Floats, Floats], weights: Counts, clusters: Any
+    study: ScoreTable, card: Metric, arrays: tuple[Floats, Floats, Floats], weights: Counts, clusters: Any
 ) -> dict[tuple[str, str, str], Cell]:
     from attunebench.statistics.skill import skill
 

@@ -17,7 +17,7 @@ from attunebench.reports.source import mapping
 if TYPE_CHECKING:
     from attunebench.analyses.model import Settings
     from attunebench.comparison import Ranking
-    from attunebench.study import Study
+    from attunebench.scores.table import ScoreTable
 
 _METRIC = "composite"
 _ENOUGH = 20
@@ -51,12 +51,12 @@ def _rankings(scores: Mapping[str, Any]) -> list[Ranking]:
     return [tiers_of(part, _METRIC, settings) for part in parts if len(part.groups) > 1]
 
 
-def _study(scores: Mapping[str, Any]) -> Study | None:
+def _study(scores: Mapping[str, Any]) -> ScoreTable | None:
     """The models of the scores; None where the file keeps no conversation that could be ranked by."""
-    from attunebench.study import make_study
+    from attunebench.scores.loading import score_table
 
     try:
-        study = make_study({"metadata": {}, **scores}).models()
+        study = score_table({"metadata": {}, **scores}).models()
     except (DataError, KeyError, TypeError):
         # What a report shows comes from the aggregates; a file with odd conversations still has these.
         return None

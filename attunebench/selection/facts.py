@@ -12,7 +12,7 @@ from typing import Any
 from attunebench.analyses.common import counted, listed
 from attunebench.errors import DataError, UsageError
 from attunebench.scores import GroundTruthEntry
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
 
 _FACTS = (
@@ -36,7 +36,7 @@ class Facts:
     `warnings` concern the scores (other labels), `notes` who is left out and which facts were taken.
     """
 
-    study: Study
+    study: ScoreTable
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class Facts:
         return tuple(self.study.ground_truth[conversation] for conversation in self.study.ids)
 
 
-def facts_of(study: Study, given: Sequence[GroundTruthEntry] | None = None, *, folder: str = "") -> Facts:
+def facts_of(study: ScoreTable, given: Sequence[GroundTruthEntry] | None = None, *, folder: str = "") -> Facts:
     """The facts that the scores hold, or those `given` (of the conversations in `folder`) in their place.
 
     Facts that are given take the place of all that the scores hold, so that a corrected profile counts; a scored
@@ -76,7 +76,7 @@ def facts_of(study: Study, given: Sequence[GroundTruthEntry] | None = None, *, f
     return replace(facts, warnings=warnings, notes=(*notes, *differing))
 
 
-def _over(study: Study, entries: Mapping[str, GroundTruthEntry], why: str) -> Facts:
+def _over(study: ScoreTable, entries: Mapping[str, GroundTruthEntry], why: str) -> Facts:
     without = [conversation for conversation in study.ids if conversation not in entries]
     known = replace(study, ground_truth=dict(entries))
     known = known.with_conversations([conversation for conversation in study.ids if conversation in entries])
@@ -86,14 +86,14 @@ def _over(study: Study, entries: Mapping[str, GroundTruthEntry], why: str) -> Fa
     return Facts(known, notes=(f"{counted(len(without), 'scored conversation')} left out, {why}: {_named(names)}.",))
 
 
-def _file(study: Study, conversation: str) -> str:
+def _file(study: ScoreTable, conversation: str) -> str:
     """The name under which a conversation is found, as far as the scores know it."""
     truth = study.ground_truth.get(conversation)
     return truth["source_file"] if truth is not None else conversation
 
 
 def _differences(
-    study: Study, scored: Mapping[str, GroundTruthEntry], folder: str
+    study: ScoreTable, scored: Mapping[str, GroundTruthEntry], folder: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What differs between the facts in use and those that were scored on: (warnings about labels, notes on facts)."""
     relabelled, changed = [], []

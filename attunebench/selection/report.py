@@ -16,10 +16,10 @@ from attunebench.analyses.common import Sampling, counted, listed
 from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, legend, text
 from attunebench.analyses.units import shared_people_text
 from attunebench.metrics.registry import REGISTRY, metric
+from attunebench.scores.table import ScoreTable
 from attunebench.selection import comparing
 from attunebench.selection.choosing import Selection
 from attunebench.selection.sides import Family, Sides, metric_column
-from attunebench.study import Study
 from attunebench.text import printable
 
 FAMILIES = (
@@ -46,7 +46,7 @@ _LONGEST_TITLE = 200
 
 
 def subset_report(
-    study: Study, selection: Selection, settings: Settings | None = None, *, compare: bool = False
+    study: ScoreTable, selection: Selection, settings: Settings | None = None, *, compare: bool = False
 ) -> tuple[Analysis, ...]:
     """What was chosen and, for each mode, the metrics of each model over it: mean, interval, n.
 
@@ -82,7 +82,7 @@ def _families(settings: Settings) -> tuple[Family, ...]:
 # What was chosen
 
 
-def _head(study: Study, selection: Selection, settings: Settings, *, beside: bool, asked: bool) -> Analysis:
+def _head(study: ScoreTable, selection: Selection, settings: Settings, *, beside: bool, asked: bool) -> Analysis:
     counts = [
         ("in the subset", len(selection.chosen), selection.participants_chosen),
         ("rest", len(selection.others), selection.participants_others),
@@ -116,7 +116,7 @@ def _head(study: Study, selection: Selection, settings: Settings, *, beside: boo
     )
 
 
-def _head_text(study: Study, selection: Selection, *, nothing_beside: bool) -> str:
+def _head_text(study: ScoreTable, selection: Selection, *, nothing_beside: bool) -> str:
     chosen, everything = len(selection.chosen), len(study.ids)
     said = (
         f"{chosen} of {counted(everything, 'scored conversation')} {'matches' if chosen == 1 else 'match'}, of "

@@ -15,10 +15,10 @@ from attunebench.analyses.common import unit_of
 from attunebench.analyses.model import Cell, Column, text
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import BASE_RATE
+from attunebench.scores.references import standing
+from attunebench.scores.table import Group, ReferenceValues, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import Mask
-from attunebench.study import Group, Reference, Study
-from attunebench.study.references import standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Family:
 class Line:
     """Whose values a row shows: a model of the mode, or a reference."""
 
-    source: Group | Reference
+    source: Group | ReferenceValues
 
     @property
     def is_reference(self) -> bool:
-        return isinstance(self.source, Reference)
+        return isinstance(self.source, ReferenceValues)
 
     @property
     def is_base_rate(self) -> bool:
-        return isinstance(self.source, Reference) and self.source.id == BASE_RATE
+        return isinstance(self.source, ReferenceValues) and self.source.id == BASE_RATE
 
     @property
     def label(self) -> str:
@@ -62,13 +62,13 @@ class Line:
 class Sides:
     """A study of one mode, and which of its conversations match (`inside`) and do not (`outside`)."""
 
-    study: Study
+    study: ScoreTable
     mode: str
     inside: Mask
     outside: Mask
 
     @classmethod
-    def of(cls, study: Study, mode: str, chosen: Sequence[str], others: Sequence[str]) -> Sides:
+    def of(cls, study: ScoreTable, mode: str, chosen: Sequence[str], others: Sequence[str]) -> Sides:
         """Of the groups of a mode, over those of the conversations that at least one of them has."""
         part = study.of_mode(mode)
         scored = {i for i, row in zip(part.ids, part.scored(), strict=True) if row.any()}
@@ -83,7 +83,7 @@ class Sides:
         return (*map(Line, self.study.groups), *map(Line, self._references))
 
     @cached_property
-    def _references(self) -> tuple[Reference, ...]:
+    def _references(self) -> tuple[ReferenceValues, ...]:
         return tuple(map(standing, self.study.references))
 
     def values(self, metric_id: str) -> Floats:
@@ -92,7 +92,7 @@ class Sides:
         references = [reference.values.get(metric_id, nothing) for reference in self._references]
         return np.column_stack([self.study.values(metric_id), *references])
 
-    def side(self, mask: Mask) -> Study:
+    def side(self, mask: Mask) -> ScoreTable:
         """The study over one side alone."""
         return self.study.with_conversations([i for i, there in zip(self.study.ids, mask, strict=True) if there])
 

@@ -12,7 +12,8 @@ from planted_studies import QUICK, level, level_scores, made, older, ranked, ran
 
 from attunebench.analyses import Analysis, Settings, Subject, analyse
 from attunebench.reports.analyses import FORMATS, render
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 ODD = Settings(resamples=100)
 """Enough to see that nothing breaks."""
@@ -72,7 +73,7 @@ def test_every_table_has_a_caption_and_charts_name_its_columns(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_over_the_same_scores_are_byte_identical(name: str) -> None:
-    subject = Subject(make_study(ranked_scores()), QUICK, (level(),))
+    subject = Subject(score_table(ranked_scores()), QUICK, (level(),))
     assert render([made(name, ranked(), others=(level(),))], "json") == render([analyse(name, subject)], "json")
 
 
@@ -138,23 +139,23 @@ def test_benjamini_and_hochberg_work_where_max_t_cannot(name: str) -> None:
 
 
 @cache
-def undefined() -> Study:
+def undefined() -> ScoreTable:
     """No metric of any conversation is defined."""
     scores: Any = copy.deepcopy(level_scores())
     for entry in scores["conversations"]:
         entry["metrics"] = dict.fromkeys(entry["metrics"])
         for turn in entry["turns"]:
             turn["metrics"] = dict.fromkeys(turn["metrics"])
-    return make_study(scores)
+    return score_table(scores)
 
 
 @cache
-def as_before() -> Study:
-    return make_study(older(ranked_scores()))
+def as_before() -> ScoreTable:
+    return score_table(older(ranked_scores()))
 
 
 @cache
-def twins() -> Study:
+def twins() -> ScoreTable:
     """The first model of each mode under four names."""
     scores = level_scores()
     kept: Any = {**copy.deepcopy(scores), "conversations": [], "aggregates": []}
@@ -163,4 +164,4 @@ def twins() -> Study:
         for key in ("conversations", "aggregates"):
             mine: Any = scores[key]  # type: ignore[literal-required]
             kept[key] += [{**entry, "em_model": name} for entry in mine if entry["em_model"] == first]
-    return make_study(kept)
+    return score_table(kept)

@@ -14,7 +14,8 @@ from planted_within import changed, people_study, turns_scores, turns_study
 
 from attunebench.analyses import Analysis, Settings
 from attunebench.reports.analyses import FORMATS, render
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 NAMES = (
     "perspective-gap",
@@ -32,7 +33,7 @@ FEW = Settings(resamples=100)
 """Enough to see that nothing breaks; what is found is tested for each analysis elsewhere."""
 
 
-def made(name: str, study: Study, settings: Settings = FEW) -> Analysis:
+def made(name: str, study: ScoreTable, settings: Settings = FEW) -> Analysis:
     return made_with(name, study, settings)
 
 
@@ -82,7 +83,7 @@ def test_every_table_has_a_caption_and_charts_name_its_columns(name: str) -> Non
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_over_the_same_scores_are_byte_identical(name: str) -> None:
-    again = made(name, make_study(turns_scores()))
+    again = made(name, score_table(turns_scores()))
     assert render([of_turns(name)], "json") == render([again], "json")
 
 
@@ -102,7 +103,7 @@ def test_one_or_two_conversations_support_no_claim(name: str, count: int) -> Non
 
 
 @cache
-def one_person() -> Study:
+def one_person() -> ScoreTable:
     def same(scores: Any) -> None:
         for entry in (*scores["ground_truth"], *scores["conversations"]):
             entry["participant_id"] = "same"
@@ -165,7 +166,7 @@ ODD = (nothing_defined, nothing_answered, nothing_labelled, nothing_felt, nothin
 
 
 @cache
-def odd_study(odd: Callable[[Any], None]) -> Study:
+def odd_study(odd: Callable[[Any], None]) -> ScoreTable:
     """Two models over a few conversations, with scores that are odd in this way."""
     atomic_write: Any = level_scores()
     few = {truth["conversationId"] for truth in atomic_write["ground_truth"][:6]}
@@ -188,8 +189,8 @@ def test_odd_data_is_no_error(name: str, odd: Callable[[Any], None]) -> None:
 
 
 @cache
-def older_study() -> Study:
-    return make_study(older(turns_scores()))
+def older_study() -> ScoreTable:
+    return score_table(older(turns_scores()))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -211,7 +212,7 @@ def test_every_correction_and_participants_as_clusters_work(name: str, correctio
 
 
 @cache
-def twice() -> Study:
+def twice() -> ScoreTable:
     """Every result given once more."""
 
     def doubled(scores: Any) -> None:

@@ -12,7 +12,8 @@ from planted_studies import cell_of, covers, level, made, older, table_of
 
 from attunebench.constants import BRANCHES
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 MOVED = "understanding"
 
@@ -36,8 +37,8 @@ def exact() -> Scores:
 
 
 @cache
-def planted() -> Study:
-    return make_study(exact())
+def planted() -> ScoreTable:
+    return score_table(exact())
 
 
 @pytest.mark.parametrize("model", ["one", "two"])
@@ -65,7 +66,7 @@ def test_the_interval_covers_the_error_of_rounded_noise() -> None:
     """The planted error is |round(N(0, 1.25))|, at most 3 from the middle of the scale: Σ P(at least k) over k."""
     expected = sum(2 * (1 - NormalDist(0, 1.25).cdf(k - 0.5)) for k in (1, 2, 3))
     scores = planted_scores({"one": Skill(branch_error=1.0)}, Plan(conversations=40, turns=3, seed=8, shape=middle))
-    table = table_of(made("branch-errors", make_study(scores)), "errors")
+    table = table_of(made("branch-errors", score_table(scores)), "errors")
     assert covers(cell_of(table, "one", "all"), expected)
 
 
@@ -76,7 +77,7 @@ def test_no_branch_is_called_worse_where_nothing_was_planted() -> None:
 
 
 def test_older_scores_give_errors_and_no_bias() -> None:
-    analysis = made("branch-errors", make_study(older(exact())))
+    analysis = made("branch-errors", score_table(older(exact())))
     assert ["errors", "branches"] == [table.id for table in analysis.tables]
 
 
@@ -84,5 +85,5 @@ def test_an_answer_that_is_lacking_counts_six_points() -> None:
     scores = planted_scores({"one": Skill(branch_error=0.0)}, Plan(conversations=3, turns=3, seed=4, shape=middle))
     entry = scores["conversations"][0]
     entry["metrics"]["four_branch_managing"] = 0.0
-    values = table_of(made("branch-errors", make_study(scores)), "errors")
+    values = table_of(made("branch-errors", score_table(scores)), "errors")
     assert pytest.approx(2.0) == cell_of(values, "one", "managing").value

@@ -13,35 +13,36 @@ from planted_studies import QUICK, cell_of, made, ranked, table_of
 
 from attunebench.analyses import Settings
 from attunebench.comparison import compare, pairs
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 FEW, MANY = Settings(resamples=100), Settings(resamples=2000)
 MODELS = 11
 
 
 @cache
-def spread(seed: int = 3) -> Study:
+def spread(seed: int = 3) -> ScoreTable:
     """Eleven models over 120 conversations, in steps that a part of the 55 pairs can show."""
     rng = np.random.default_rng(seed)
     hard = rng.normal(60, 12, 120)
     values = {f"m{i:02}": {"composite": hard + 0.7 * i + rng.normal(0, 8, 120)} for i in range(MODELS)}
-    return make_study(plain_scores(values))
+    return score_table(plain_scores(values))
 
 
 @cache
-def alike(seed: int) -> Study:
+def alike(seed: int) -> ScoreTable:
     """As many models that are all the same, on skewed values."""
     rng = np.random.default_rng(seed)
     hard = rng.normal(60, 12, 60)
-    return make_study(plain_scores({f"m{i:02}": {"composite": hard + rng.exponential(6, 60)} for i in range(MODELS)}))
+    return score_table(plain_scores({f"m{i:02}": {"composite": hard + rng.exponential(6, 60)} for i in range(MODELS)}))
 
 
 @cache
-def few_people() -> Study:
+def few_people() -> ScoreTable:
     """Two models far apart on 40 conversations of five people."""
     models = {"good": {"default": Skill(pairwise=0.95)}, "bad": {"default": Skill(pairwise=0.3)}}
     models |= {"fair": {"default": Skill(pairwise=0.6)}}
-    return make_study(planted_scores(models, Plan(conversations=40, turns=3, people=5, seed=4)))
+    return score_table(planted_scores(models, Plan(conversations=40, turns=3, people=5, seed=4)))
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh", "maxt"])

@@ -14,15 +14,16 @@ from planted_studies import QUICK, cell_of, made, ranked, table_of
 from attunebench.analyses import ANALYSES
 from attunebench.analyses.composite_variants import VARIANTS, variant_values
 from attunebench.reports.analyses import FORMATS, render
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 NAME = "composite-variants"
 
 
 @cache
-def planted() -> Study:
+def planted() -> ScoreTable:
     skills = {"a": {"default": Skill(judge=0.9, wide=0.4)}, "b": {"default": Skill(judge=0.2, wide=0.8)}}
-    return make_study(planted_scores(skills, Plan(conversations=24, turns=3, seed=11)))
+    return score_table(planted_scores(skills, Plan(conversations=24, turns=3, seed=11)))
 
 
 def mean(*values: float) -> float:
@@ -30,7 +31,7 @@ def mean(*values: float) -> float:
     return sum(known) / len(known) if known else np.nan
 
 
-def by_hand(study: Study, row: int, model: int) -> dict[str, float]:
+def by_hand(study: ScoreTable, row: int, model: int) -> dict[str, float]:
     """The variants of one conversation from its metrics, each term of which is defined or left out."""
     m = {name: study.values(name)[row, model] for name in
          ("emotion_f1", "emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy", "q1_goals",
@@ -67,7 +68,7 @@ def test_the_first_variant_is_the_stored_composite() -> None:
     assert np.array_equal(variant_values(study)["published"], study.values("composite"), equal_nan=True)
 
 
-def plain(judges: dict[str, float], count: int = 30) -> Study:
+def plain(judges: dict[str, float], count: int = 30) -> ScoreTable:
     """Models whose pillars tie but for the judge: b is a little ahead of a without it."""
     rng = np.random.default_rng(2)
     models: dict[str, Any] = {}
@@ -76,7 +77,7 @@ def plain(judges: dict[str, float], count: int = 30) -> Study:
         pillars = {"emotion_tracking": base, "evaluation_quality": base, "holistic_comprehension": base}
         parts = {"binary_om_accuracy": base, "binary_hp_accuracy": base, "pairwise_accuracy": base}
         models[name] = {**pillars, **parts, "composite": 100 * base, "draft_judge": np.full(count, judge)}
-    return make_study(plain_scores(models))
+    return score_table(plain_scores(models))
 
 
 def test_a_rank_that_the_judge_turns_is_named_with_its_shift() -> None:
@@ -119,5 +120,5 @@ def test_models_without_a_conversation_in_common_are_no_error() -> None:
     base = [0.5] * 10
     pillars = ("emotion_tracking", "evaluation_quality", "holistic_comprehension", "composite")
     models = {"a": dict.fromkeys(pillars, base + gap), "b": dict.fromkeys(pillars, gap + base)}
-    analysis = made(NAME, make_study(plain_scores(models)))
+    analysis = made(NAME, score_table(plain_scores(models)))
     assert "no conversation has a value for all of 2 models" in analysis.shows

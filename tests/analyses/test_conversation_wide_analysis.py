@@ -14,7 +14,8 @@ from attunebench.analyses.model import NOT_ESTIMABLE
 from attunebench.constants import FOLLOW_UP_OPTIONS, Q3_NEGATIVE, Q3_OPTIONS
 from attunebench.reports import build_report
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 
 def felt_off(conversation: dict[str, Any], _index: int) -> dict[str, Any]:
@@ -32,8 +33,8 @@ def scores() -> Scores:
 
 
 @cache
-def planted() -> Study:
-    return make_study(scores())
+def planted() -> ScoreTable:
+    return score_table(scores())
 
 
 def test_the_interval_covers_the_planted_chance() -> None:
@@ -58,7 +59,7 @@ def test_who_is_above_blind_guessing_is_counted() -> None:
 def test_blind_choices_are_not_called_better_than_chance() -> None:
     """A model that is right with a chance of 1/4 on each of Q2 and Q3."""
     blind = planted_scores(dict.fromkeys("abcd", Skill(wide=0.25)), Plan(conversations=24, turns=3, seed=21))
-    shows = made("conversation-wide", make_study(blind)).shows
+    shows = made("conversation-wide", score_table(blind)).shows
     assert "On Q2 clarity 0 of 4 models are shown" in shows
     assert "On Q3 fit 0 of 4 models are shown" in shows
 
@@ -73,7 +74,7 @@ def half_felt_off(conversation: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 @cache
-def silent() -> Study:
+def silent() -> ScoreTable:
     """A model that never names anything is right wherever nothing felt off, and wrong wherever something did."""
     plan = Plan(conversations=48, turns=3, seed=8, shape=half_felt_off)
     made_scores: Any = planted_scores({"good": Skill(wide=0.9), "silent": Skill(wide=0.0)}, plan)
@@ -81,7 +82,7 @@ def silent() -> Study:
         asked = entry["metrics"]["q3_follow_up_asked"] is not None
         if entry["em_model"] == "silent":
             entry["metrics"] |= {"q3_follow_up": 0.0 if asked else 1.0, "q3_follow_up_asked": 0.0 if asked else None}
-    return make_study(made_scores)
+    return score_table(made_scores)
 
 
 def test_near_zero_is_judged_where_something_felt_off_and_not_by_the_canonical_value() -> None:
@@ -135,5 +136,5 @@ def test_the_base_rate_is_a_reference_row() -> None:
 
 
 def test_older_scores_have_no_table_of_people() -> None:
-    analysis = made("conversation-wide", make_study(older(scores())))
+    analysis = made("conversation-wide", score_table(older(scores())))
     assert ["questions"] == [table.id for table in analysis.tables]

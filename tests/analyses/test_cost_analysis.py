@@ -12,7 +12,8 @@ from planted_studies import PAIRWISE, cell_of, covers, level, made, ranked_score
 
 from attunebench.analyses.cost import FRONTIER
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 
 @cache
@@ -26,8 +27,8 @@ def entries(model: str) -> list[Any]:
 
 
 @cache
-def planted() -> Study:
-    return make_study(scores())
+def planted() -> ScoreTable:
+    return score_table(scores())
 
 
 @pytest.mark.parametrize(("model", "price"), [("cheap", 0.01), ("dear", 0.05)])
@@ -63,7 +64,7 @@ def test_every_epoch_is_paid_for_and_a_conversation_costs_their_mean() -> None:
     for entry in twice["conversations"]:
         entry["epoch"] = 1
     twice["conversations"] += again
-    table = table_of(made("cost", make_study(twice)), "money")
+    table = table_of(made("cost", score_table(twice)), "money")
     once = sum(entry["api_cost"] for entry in entries("cheap"))
     assert pytest.approx(4 * once) == cell_of(table, "cheap", "total").value
     assert pytest.approx(2 * once / 24) == cell_of(table, "cheap", "cost").value
@@ -86,7 +87,7 @@ def test_a_model_is_on_the_frontier_unless_one_that_costs_no_more_scores_as_high
     points = {"cheap": 50.0, "dear": 70.0, "free": 60.0}
     for entry in priced["conversations"]:
         entry["api_cost"], entry["metrics"]["composite"] = costs[entry["em_model"]], points[entry["em_model"]]
-    table = table_of(made("cost", make_study(priced)), "money")
+    table = table_of(made("cost", score_table(priced)), "money")
     assert {"cheap": FRONTIER, "dear": FRONTIER, "free": ""} == {row[0].value: row[0].mark for row in table.rows}
 
 
@@ -96,11 +97,11 @@ def test_five_models_whose_order_of_cost_is_their_order_of_score_are_tested() ->
         for entry in priced["conversations"]:
             if entry["em_model"] == name:
                 entry["api_cost"], entry["metrics"]["composite"] = 0.01 * (place + 1), 50.0 + place
-    assert "over 5 models cost and Composite correlate at ρ 1.00 (p 0.017)." in made("cost", make_study(priced)).shows
+    assert "over 5 models cost and Composite correlate at ρ 1.00 (p 0.017)." in made("cost", score_table(priced)).shows
 
 
 def test_what_cost_nothing_is_said_to() -> None:
     free: Any = copy.deepcopy(scores())
     for entry in free["conversations"]:
         entry["api_cost"] = 0.0
-    assert "No result cost anything." == made("cost", make_study(free)).shows
+    assert "No result cost anything." == made("cost", score_table(free)).shows

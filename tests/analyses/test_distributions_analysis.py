@@ -11,7 +11,8 @@ from planted import Place, Plan, Skill, planted_scores
 from planted_studies import QUICK, cell_of, made, ranked, table_of
 from scipy import stats
 
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 ONLY_PAIRWISE = replace(QUICK, metrics=("pairwise_accuracy",))
 
@@ -22,10 +23,10 @@ def hard_or_easy(place: Place) -> float:
 
 
 @cache
-def uneven() -> Study:
+def uneven() -> ScoreTable:
     """Four equal models; conversations differ by 0.4 in pairwise."""
     skill = Skill(pairwise=hard_or_easy)
-    return make_study(planted_scores(dict.fromkeys("abcd", skill), Plan(conversations=30, turns=4, seed=6)))
+    return score_table(planted_scores(dict.fromkeys("abcd", skill), Plan(conversations=30, turns=4, seed=6)))
 
 
 def test_planted_difficulty_shows_as_the_conversations_share() -> None:

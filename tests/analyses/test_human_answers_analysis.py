@@ -13,7 +13,8 @@ from planted_studies import QUICK, cell_of, covers, made, ranked, table_of
 
 from attunebench.analyses.human_answers import RETEST
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 NAMES = ("human/ann", "human/person-0", "one", "two", "three")
 
@@ -26,8 +27,8 @@ def scores() -> Scores:
 
 
 @cache
-def study(conversations: int = 24) -> Study:
-    whole = make_study(scores())
+def study(conversations: int = 24) -> ScoreTable:
+    whole = score_table(scores())
     return whole.with_conversations(whole.ids[:conversations])
 
 
@@ -68,7 +69,7 @@ def test_settings_can_say_that_answers_are_a_retest() -> None:
     for entry in stated["metadata"]["settings"]:
         if entry["em_model"] == "ann":
             entry["variants"][0]["parameters"] = {"retest": True}
-    table = table_of(made("human-answers", make_study(stated)), "people")
+    table = table_of(made("human-answers", score_table(stated)), "people")
     assert RETEST == cell_of(table, "ann", "annotator").mark
 
 
@@ -102,7 +103,7 @@ def test_people_without_a_mode_of_models_are_found() -> None:
         for entry in elsewhere[key]:
             if entry["provider"] == "human":
                 entry["mode"] = "by hand"
-    assert "2 people answered 24 conversations" in made("human-answers", make_study(elsewhere)).shows
+    assert "2 people answered 24 conversations" in made("human-answers", score_table(elsewhere)).shows
 
 
 def test_without_people_it_says_what_is_needed() -> None:

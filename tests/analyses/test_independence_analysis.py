@@ -11,7 +11,8 @@ from planted import Plan, Skill, planted_scores
 from planted_studies import QUICK, cell_of, made, ranked, table_of
 from scipy import stats
 
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 STEPS = (0, 1, 2, 3, 4, 5, 6, 7)
 SHUFFLED = (5, 2, 7, 0, 3, 6, 1, 4)
@@ -19,22 +20,22 @@ SHUFFLED = (5, 2, 7, 0, 3, 6, 1, 4)
 PAIRS = "capabilities"
 
 
-def study(behaviour: tuple[int, ...], preference: tuple[int, ...]) -> Study:
+def study(behaviour: tuple[int, ...], preference: tuple[int, ...]) -> ScoreTable:
     """Eight models whose Binary OM and Pairwise rise by these steps."""
     models = {
         f"m{i}": Skill(om=0.6 + 0.05 * om, pairwise=0.45 + 0.07 * better, judge=0.5)
         for i, (om, better) in enumerate(zip(behaviour, preference, strict=True))
     }
-    return make_study(planted_scores(models, Plan(conversations=24, turns=3, people=20, seed=3)))
+    return score_table(planted_scores(models, Plan(conversations=24, turns=3, people=20, seed=3)))
 
 
 @cache
-def together() -> Study:
+def together() -> ScoreTable:
     return study(STEPS, STEPS)
 
 
 @cache
-def apart() -> Study:
+def apart() -> ScoreTable:
     return study(STEPS, SHUFFLED)
 
 

@@ -12,7 +12,8 @@ from planted_studies import QUICK, cell_of, covers, made, older, table_of
 from result_factory import FLIP
 
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 CHANCES = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6, "e": 0.5}
 PLAN = Plan(conversations=24, turns=3, people=20, seed=13)
@@ -49,13 +50,13 @@ def first_scores() -> Scores:
 
 
 @cache
-def first() -> Study:
-    return make_study(first_scores())
+def first() -> ScoreTable:
+    return score_table(first_scores())
 
 
 @cache
-def other(kind: str) -> Study:
-    return make_study(planted_scores(models(), PLAN, relabel={"flipped": flipped, "reversed": reversed_winners}[kind]))
+def other(kind: str) -> ScoreTable:
+    return score_table(planted_scores(models(), PLAN, relabel={"flipped": flipped, "reversed": reversed_winners}[kind]))
 
 
 def test_agreement_covers_the_planted_share_of_flips() -> None:
@@ -120,19 +121,19 @@ def test_several_sets_each_get_their_rows() -> None:
 def test_the_same_labels_twice_are_warned_of() -> None:
     scores: Any = {**first_scores()}
     scores["metadata"] = {**scores["metadata"], "ground_truth_sha256": "same"}
-    one, two = make_study(scores), make_study(scores)
+    one, two = score_table(scores), score_table(scores)
     assert any("the same labels" in warning for warning in made("label-sets", one, others=(two,)).warnings)
 
 
 def test_sets_are_called_by_their_folders() -> None:
     scores: Any = {**first_scores()}
     scores["metadata"] = {**scores["metadata"], "ground_truth": "data/annotators"}
-    table = table_of(made("label-sets", first(), others=(make_study(scores),)), "rankings")
+    table = table_of(made("label-sets", first(), others=(score_table(scores),)), "rankings")
     assert "annotators" == table.rows[0][0].value
 
 
 def test_older_scores_give_rankings_and_no_agreement() -> None:
-    old = make_study(older(first_scores()))
+    old = score_table(older(first_scores()))
     assert "agreement" not in [table.id for table in made("label-sets", old, others=(other("flipped"),)).tables]
 
 
@@ -148,5 +149,5 @@ def test_one_label_set_says_what_is_needed() -> None:
 
 
 def test_sets_without_a_common_conversation_say_so() -> None:
-    elsewhere = make_study(planted_scores({"a": Skill()}, Plan(conversations=2, turns=3, seed=99)))
+    elsewhere = score_table(planted_scores({"a": Skill()}, Plan(conversations=2, turns=3, seed=99)))
     assert "no model and conversation in common" in made("label-sets", first(), others=(elsewhere,)).missing

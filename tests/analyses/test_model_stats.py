@@ -22,7 +22,7 @@ from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.reports.analyses import render
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 COUNT = 26
 
@@ -54,7 +54,7 @@ def scores() -> Any:
 
 
 def looked_up(content: Any, model: str = "noisy", **settings: Any) -> Analysis:
-    return model_stats(make_study(content), Settings(**settings), [model])[1]
+    return model_stats(score_table(content), Settings(**settings), [model])[1]
 
 
 @cache
@@ -163,7 +163,7 @@ def test_the_file_of_a_conversation_is_asked_for_by_its_name_and_further_runs_ar
         asked.append((source, name))
         return Files(f"here/{name}", f"file:///here/{name}")
 
-    table = table_of(model_stats(make_study(scores()), Settings(), ["noisy"], locate)[1], "extremes")
+    table = table_of(model_stats(score_table(scores()), Settings(), ["noisy"], locate)[1], "extremes")
     files = {row[4].value: row[6] for row in table.rows}
     names = {entry["conversationId"]: entry["source_file"] for entry in reversed(entries())}
     assert {f"here/{names[talk]}" for talk in files} == {cell.value for cell in files.values()}
@@ -256,13 +256,13 @@ def test_a_model_of_which_nothing_was_scored_is_there_and_says_so() -> None:
     }
     empty["metrics"] = {name: {"mean": None, "n": 0, "se": None, "ci_low": None, "ci_high": None} for name in REGISTRY}
     content["aggregates"].append(empty)
-    overview, failed = model_stats(make_study(content), Settings(), ["failed"])
+    overview, failed = model_stats(score_table(content), Settings(), ["failed"])
     assert f"Nothing of it was scored: {COUNT} skipped." == failed.missing
     assert (0, None) == (overview.tables[0].rows[0][2].value, overview.tables[0].rows[0][4].value)
 
 
 def test_models_are_found_as_in_other_commands_and_unknown_ones_get_those_there_are() -> None:
-    study = make_study(scores())
+    study = score_table(scores())
     assert 3 == len(model_stats(study, Settings()))
     for name in ("noisy", "NOISY", "test/noisy"):
         assert ["noisy (default)"] == [analysis.title for analysis in model_stats(study, Settings(), [name])[1:]]
@@ -273,7 +273,7 @@ def test_models_are_found_as_in_other_commands_and_unknown_ones_get_those_there_
 
 
 def test_the_overview_has_a_line_for_each_model_with_the_means_of_its_own_table() -> None:
-    overview, *each = model_stats(make_study(scores()), Settings())
+    overview, *each = model_stats(score_table(scores()), Settings())
     for row, analysis in zip(overview.tables[0].rows, each, strict=True):
         assert metric_rows(analysis)["composite"]["mean"] == row[4]
 

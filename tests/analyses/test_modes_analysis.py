@@ -8,7 +8,7 @@ import pytest
 from planted import Plan, Skill, planted_scores
 from planted_studies import QUICK, cell_of, covers, level, made, ranked, table_of
 
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 DIFFERENCES, RANKS = "verbose_minus_default", "verbose_ranks"
 
@@ -68,7 +68,7 @@ def test_a_planted_fall_of_ranks_is_named_and_small_coverage_makes_no_claim() ->
         "second": {"default": skill(0.75), "omniscient": skill(0.75)},
         "third": {"default": skill(0.6), "omniscient": skill(0.6)},
     }
-    study = make_study(planted_scores(models, Plan(conversations=40, turns=3, seed=9)))
+    study = score_table(planted_scores(models, Plan(conversations=40, turns=3, seed=9)))
     settings = replace(QUICK, metrics=("pairwise_accuracy",))
     analysis = made("modes", study, settings)
     assert "first down 2 on Pairwise" in analysis.shows

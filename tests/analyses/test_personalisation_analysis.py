@@ -12,7 +12,8 @@ from planted_studies import QUICK, cell_of, covers, made, older, table_of
 
 from attunebench.analyses.personalisation import _base_right
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 SETTINGS = replace(QUICK, resamples=2000)
 
@@ -25,8 +26,8 @@ def scores() -> Scores:
 
 
 @cache
-def study() -> Study:
-    return make_study(scores())
+def study() -> ScoreTable:
+    return score_table(scores())
 
 
 def base(metric_id: str) -> float:
@@ -110,7 +111,7 @@ def test_few_conversations_make_no_claim() -> None:
 
 
 def test_scores_without_a_base_rate_say_what_is_needed() -> None:
-    assert "score the results again" in made("personalisation", make_study(older(scores()))).missing
+    assert "score the results again" in made("personalisation", score_table(older(scores()))).missing
 
 
 def test_a_perfect_base_rate_leaves_no_skill() -> None:

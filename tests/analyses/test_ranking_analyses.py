@@ -11,7 +11,7 @@ import pytest
 from planted_studies import PAIRWISE, QUICK, cell_of, covers, level, made, ranked, ranked_scores, table_of
 
 from attunebench.analyses.common import label_of
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 ORDER = sorted(PAIRWISE, key=lambda name: -PAIRWISE[name])
 
@@ -96,7 +96,7 @@ def test_models_that_were_asked_otherwise_are_warned_of() -> None:
     scores = copy.deepcopy(ranked_scores())
     for entry in scores["metadata"]["settings"]:
         entry["variants"][0]["prompt_set_sha256"] = entry["em_model"]
-    study = make_study(scores)
+    study = score_table(scores)
     for name in ("leaderboard", "discrimination", "group-tiers", "leaders", "win-rates", "independence", "modes"):
         assert any("PROMPT SETS" in warning for warning in made(name, study).warnings)
 
@@ -105,7 +105,7 @@ def test_a_conversation_that_a_model_lacks_is_in_no_ranking() -> None:
     scores = ranked_scores()
     first = scores["conversations"][0]
     lacking = [entry for entry in scores["conversations"] if entry is not first]
-    analysis = made("leaderboard", make_study({**scores, "conversations": lacking}))
+    analysis = made("leaderboard", score_table({**scores, "conversations": lacking}))
     assert {29} == {row[2].value for row in table_of(analysis, "composite").rows}
     assert any("1 conversation not scored for every model" in note for note in analysis.notes)
 

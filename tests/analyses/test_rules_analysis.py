@@ -10,7 +10,7 @@ from plain_scores import plain_scores
 
 from attunebench.analyses import Analysis, Settings, Subject, analyse
 from attunebench.reports.html.charts import picture
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 BASE = np.linspace(40, 60, 25)
 
@@ -20,7 +20,7 @@ def study(rules: str, **composites: Any) -> Any:
         name: {"composite": composite, "q1_goals": composite / 200 + (0.1 if rules == "released" else 0)}
         for name, composite in composites.items()
     }
-    return make_study(plain_scores(values, rules=rules))
+    return score_table(plain_scores(values, rules=rules))
 
 
 OURS = study("attunebench", a=BASE + 2, b=BASE, c=BASE - 5)

@@ -11,7 +11,7 @@ from planted_studies import cell_of, made, table_of
 
 from attunebench.analyses import coverage
 from attunebench.scores import Scores
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 TABLES = st.integers(0, 10**6).map(lambda seed: np.random.default_rng(seed).normal(size=(9, 4)))
 
@@ -64,7 +64,7 @@ def _scores() -> Scores:
 
 
 def test_a_good_model_that_lacks_a_group_makes_no_gap_of_all_models() -> None:
-    study = make_study(_scores())
+    study = score_table(_scores())
     gap = made("affect-gap", study)
     assert "is lower" not in gap.shows
     table = table_of(gap, "gap-emotion_va")
@@ -74,6 +74,6 @@ def test_a_good_model_that_lacks_a_group_makes_no_gap_of_all_models() -> None:
 
 
 def test_nor_does_it_make_a_subgroup_differ() -> None:
-    found = made("for-whom", make_study(_scores()))
+    found = made("for-whom", score_table(_scores()))
     assert "Over all models no subgroup" in found.shows
     assert any("adjusted for who was" in note for note in found.notes)

@@ -10,16 +10,17 @@ from planted_studies import QUICK, made
 
 from attunebench.analyses.units import shared_people_text
 from attunebench.comparison import compare
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 BY_PEOPLE = replace(QUICK, by_participant=True)
 
 
-def study(each: int) -> Study:
+def study(each: int) -> ScoreTable:
     """Two equal models on 40 conversations, `each` of a participant."""
     chance = np.random.default_rng(3)
     models = {name: {"composite": chance.normal(60, 5, size=40)} for name in ("one", "two")}
-    return make_study(plain_scores(models, people=[f"p{row // each}" for row in range(40)]))
+    return score_table(plain_scores(models, people=[f"p{row // each}" for row in range(40)]))
 
 
 def test_several_conversations_of_people_are_told_unless_people_are_the_unit() -> None:

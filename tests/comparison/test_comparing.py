@@ -13,7 +13,8 @@ from attunebench.comparison import Comparison, compare
 from attunebench.errors import DataError, UsageError
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.reports.analyses import FORMATS, render
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 QUICK = Settings(resamples=500)
 
@@ -31,16 +32,16 @@ def document(skills: dict[str, float], *, seed: int = 0, modes: tuple[str, ...] 
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> ScoreTable:
     made = document({"best": 0.8, "near": 0.8, "last": 0.4, "baseline/random": 0.2}, modes=("default", "verbose"))
     base = {"id": "base-rate", "label": "Base rate", "meaning": "Most frequent answers.", "metrics": {"composite": {}}}
     rows = [{"conversationId": f"c{row:03}", "metrics": {"composite": 50.0 + row % 2}} for row in range(40)]
     made["references"] = [{**base, "conversations": rows, "n_conversations": 40}]
-    return make_study(made)
+    return score_table(made)
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> Comparison:
+def found(study: ScoreTable) -> Comparison:
     return compare(study, QUICK)
 
 
@@ -95,34 +96,34 @@ def test_captions_say_what_was_corrected_over_what(found: Comparison) -> None:
     assert "(Holm) over 3 pairs of this metric and mode" in caption
 
 
-def test_baselines_are_compared_where_they_are_asked_for(study: Study) -> None:
+def test_baselines_are_compared_where_they_are_asked_for(study: ScoreTable) -> None:
     with_them = compare(study, Settings(resamples=500, baselines=True, mode="default"))
     assert 6 == with_them.rankings["composite", "default"].pairs.of
 
 
-def test_named_models_alone_are_compared(study: Study) -> None:
+def test_named_models_alone_are_compared(study: ScoreTable) -> None:
     found = compare(study, QUICK, models=("LAST", "baseline/random"))
     assert {"last", "random"} == {group.label for group in found.rankings["composite", "default"].groups}
 
 
-def test_a_name_that_is_nobody_s_is_answered_with_the_nearest(study: Study) -> None:
+def test_a_name_that_is_nobody_s_is_answered_with_the_nearest(study: ScoreTable) -> None:
     with pytest.raises(UsageError, match=r"'bets'\. Did you mean best"):
         compare(study, QUICK, models=("bets", "last"))
 
 
-def test_one_mode_alone_is_not_held_against_others(study: Study) -> None:
+def test_one_mode_alone_is_not_held_against_others(study: ScoreTable) -> None:
     names = [analysis.name for analysis in compare(study, Settings(resamples=500, mode="verbose")).analyses]
     assert "compare-modes" not in names
     assert "compare-composite-default" not in names
 
 
-def test_a_single_model_in_two_modes_is_compared_with_itself(study: Study) -> None:
+def test_a_single_model_in_two_modes_is_compared_with_itself(study: ScoreTable) -> None:
     found = compare(study, QUICK, models=("best",))
     assert ["compare-modes"] == [analysis.name for analysis in found.analyses]
     assert 2 == len(found.modes)
 
 
-def test_a_single_model_is_not_enough(study: Study) -> None:
+def test_a_single_model_is_not_enough(study: ScoreTable) -> None:
     with pytest.raises(UsageError, match=r"best \(default\).*takes two"):
         compare(study, Settings(mode="default"), models=("best",))
 
@@ -131,32 +132,32 @@ def test_under_two_conversations_in_common_are_refused() -> None:
     rng = np.random.default_rng(0)
     scores = plain_scores({"a": values(rng, 0.5, 1), "b": values(rng, 0.5, 1)})
     with pytest.raises(DataError, match="have 2 conversations in common"):
-        compare(make_study(scores), QUICK)
+        compare(score_table(scores), QUICK)
 
 
 def test_under_twenty_are_warned_of_and_nothing_is_claimed() -> None:
     rng = np.random.default_rng(0)
-    found = compare(make_study(plain_scores({"a": values(rng, 0.9, 12), "b": values(rng, 0.1, 12)})), QUICK)
+    found = compare(score_table(plain_scores({"a": values(rng, 0.9, 12), "b": values(rng, 0.1, 12)})), QUICK)
     assert any("Only 12 conversations in common" in warning for warning in found.warnings)
     assert ["too few"] == column(table_of(found, "compare-composite-default", "pairs"), "told_apart")
     assert ["–", "–"] == column(table_of(found, "compare-composite-default", "tiers"), "tier")
 
 
-def test_a_metric_that_was_not_measured_is_said_to_be_missing(study: Study) -> None:
+def test_a_metric_that_was_not_measured_is_said_to_be_missing(study: ScoreTable) -> None:
     found = compare(study, Settings(resamples=500, metrics=("draft_judge",), mode="default"))
     assert "Draft" in found.analyses[1].missing
 
 
 def test_models_of_several_files_are_compared() -> None:
     parts = [document({name: skill}, seed=seed) for seed, (name, skill) in enumerate((("a", 0.8), ("b", 0.3)))]
-    found = compare(make_study(parts, files=["a.json", "b.json"]), QUICK)
+    found = compare(score_table(parts, files=["a.json", "b.json"]), QUICK)
     assert 1 == found.rankings["composite", "default"].pairs.apart
     assert () == found.warnings
 
 
 def test_files_on_other_labels_are_refused_by_name() -> None:
     parts = [document({"a": 0.8}), document({"b": 0.3}, labels={"c007": "Clear"}, ground_truth_sha256="b" * 64)]
-    study = make_study(parts, files=["a.json", "b.json"])
+    study = score_table(parts, files=["a.json", "b.json"])
     with pytest.raises(DataError, match=r"b\.json was scored on other labels .* 1 of 40 conversations differ, c007"):
         compare(study, QUICK)
     forced = compare(study, QUICK, force=True)
@@ -164,11 +165,11 @@ def test_files_on_other_labels_are_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_same_comparison_twice_is_the_same_text(study: Study, found: Comparison, format: str) -> None:
+def test_the_same_comparison_twice_is_the_same_text(study: ScoreTable, found: Comparison, format: str) -> None:
     assert render(found.analyses, format) == render(compare(study, QUICK).analyses, format)
 
 
-def test_another_seed_moves_intervals_and_no_difference(study: Study, found: Comparison) -> None:
+def test_another_seed_moves_intervals_and_no_difference(study: ScoreTable, found: Comparison) -> None:
     other = compare(study, Settings(resamples=500, seed=1)).rankings["composite", "default"].pairs
     one = found.rankings["composite", "default"].pairs
     assert np.array_equal(one.difference, other.difference, equal_nan=True)

@@ -9,8 +9,9 @@ import pytest
 from plain_scores import plain_scores
 
 from attunebench.errors import DataError
-from attunebench.study import Study, make_study
-from attunebench.study.compatibility import findings, warnings_or_refusal
+from attunebench.scores.compatibility import findings, warnings_or_refusal
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 STRATEGIES = {"a": {"panas_strategy": "absolute"}, "b": {"panas_strategy": "delta"}}
 
@@ -22,11 +23,11 @@ def part(*names: str, metric: str = "composite", count: int = 30, gaps: int = 0,
     return plain_scores({name: {metric: column} for name, column in columns.items()}, **more)
 
 
-def study_of(*parts: dict[str, Any]) -> Study:
-    return make_study(list(parts), files=[f"{place}.json" for place in ("one", "two", "three")[: len(parts)]])
+def study_of(*parts: dict[str, Any]) -> ScoreTable:
+    return score_table(list(parts), files=[f"{place}.json" for place in ("one", "two", "three")[: len(parts)]])
 
 
-def said(study: Study, *metrics: str) -> str:
+def said(study: ScoreTable, *metrics: str) -> str:
     return " ".join(finding.sentence for finding in findings(study, metrics))
 
 

@@ -11,17 +11,18 @@ from plain_scores import plain_scores
 from attunebench.analyses.model import Settings
 from attunebench.comparison import PairTable, pairs
 from attunebench.errors import UsageError
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 from attunebench.statistics.multiple import adjust
-from attunebench.study import Study, make_study
 
 QUICK = Settings(resamples=1_000)
 METRIC = "pairwise_accuracy"
 
 
-def study_of(*columns: np.ndarray, people: list[str] | None = None) -> Study:
+def study_of(*columns: np.ndarray, people: list[str] | None = None) -> ScoreTable:
     """Models a, b, c … with these values."""
     named = {name: {METRIC: column} for name, column in zip("abcdefghij", columns, strict=False)}
-    return make_study(plain_scores(named, people=people))
+    return score_table(plain_scores(named, people=people))
 
 
 def noisy(rng: np.random.Generator, count: int, mean: float, sd: float = 0.1) -> np.ndarray:
@@ -29,7 +30,7 @@ def noisy(rng: np.random.Generator, count: int, mean: float, sd: float = 0.1) ->
 
 
 @pytest.fixture(scope="module")
-def five() -> tuple[Study, PairTable]:
+def five() -> tuple[ScoreTable, PairTable]:
     """Two equal good models, two equal middling ones, a poor one; they find the same conversations hard."""
     rng = np.random.default_rng(1)
     hard = noisy(rng, 80, 0.0, 0.2)
@@ -37,14 +38,14 @@ def five() -> tuple[Study, PairTable]:
     return study, pairs(study, METRIC, QUICK)
 
 
-def test_the_difference_is_that_of_the_means_and_has_n_and_participants(five: tuple[Study, PairTable]) -> None:
+def test_the_difference_is_that_of_the_means_and_has_n_and_participants(five: tuple[ScoreTable, PairTable]) -> None:
     study, table = five
     values = study.values(METRIC)
     assert pytest.approx(values[:, 0].mean() - values[:, 2].mean()) == table.difference[0, 2]
     assert (80, 80) == (table.n[0, 2], table.participants[0, 2])
 
 
-def test_planted_differences_are_told_apart_and_equal_models_are_not(five: tuple[Study, PairTable]) -> None:
+def test_planted_differences_are_told_apart_and_equal_models_are_not(five: tuple[ScoreTable, PairTable]) -> None:
     _, table = five
     expected = np.ones((5, 5), dtype=bool)
     expected[[0, 1, 2, 3], [1, 0, 3, 2]] = False
@@ -53,7 +54,7 @@ def test_planted_differences_are_told_apart_and_equal_models_are_not(five: tuple
     assert (8, 10) == (table.apart, table.of)
 
 
-def test_a_table_is_antisymmetric(five: tuple[Study, PairTable]) -> None:
+def test_a_table_is_antisymmetric(five: tuple[ScoreTable, PairTable]) -> None:
     _, table = five
     off = ~np.eye(5, dtype=bool)
     assert np.array_equal(-table.difference.T[off], table.difference[off])
@@ -62,7 +63,7 @@ def test_a_table_is_antisymmetric(five: tuple[Study, PairTable]) -> None:
         assert np.array_equal(part.T[off], part[off])
 
 
-def test_swapping_models_negates(five: tuple[Study, PairTable]) -> None:
+def test_swapping_models_negates(five: tuple[ScoreTable, PairTable]) -> None:
     study, table = five
     swapped = pairs(study.with_groups(study.groups[::-1]), METRIC, QUICK)
     back = np.ix_(range(4, -1, -1), range(4, -1, -1))
@@ -71,12 +72,12 @@ def test_swapping_models_negates(five: tuple[Study, PairTable]) -> None:
     assert np.array_equal(table.p, swapped.p[back], equal_nan=True)
 
 
-def test_the_same_twice_is_the_same(five: tuple[Study, PairTable]) -> None:
+def test_the_same_twice_is_the_same(five: tuple[ScoreTable, PairTable]) -> None:
     study, table = five
     assert np.array_equal(table.low, pairs(study, METRIC, QUICK).low, equal_nan=True)
 
 
-def test_holm_and_bh_are_over_all_pairs_of_the_table(five: tuple[Study, PairTable]) -> None:
+def test_holm_and_bh_are_over_all_pairs_of_the_table(five: tuple[ScoreTable, PairTable]) -> None:
     study, table = five
     above = np.triu_indices(5, 1)
     assert np.array_equal(adjust(table.p[above], "holm"), table.p_corrected[above])
@@ -84,7 +85,7 @@ def test_holm_and_bh_are_over_all_pairs_of_the_table(five: tuple[Study, PairTabl
     assert np.array_equal(adjust(table.p[above], "bh"), bh.p_corrected[above])
 
 
-def test_max_t_is_never_much_weaker_than_holm_and_never_below_the_plain_p(five: tuple[Study, PairTable]) -> None:
+def test_max_t_is_never_much_weaker_than_holm_and_never_below_the_plain_p(five: tuple[ScoreTable, PairTable]) -> None:
     study, table = five
     maxt = pairs(study, METRIC, Settings(resamples=1_000, correction="maxt"))
     above = np.triu_indices(5, 1)
@@ -93,7 +94,7 @@ def test_max_t_is_never_much_weaker_than_holm_and_never_below_the_plain_p(five: 
 
 
 def test_the_corrected_detectable_effect_is_that_of_alpha_over_the_number_of_pairs(
-    five: tuple[Study, PairTable],
+    five: tuple[ScoreTable, PairTable],
 ) -> None:
     """Spec 7: sd 0.10, n 200 is 0.020 alone and 0.029 at α/55; the ratio does not depend on sd and n."""
     _, table = five
@@ -156,7 +157,7 @@ def test_one_model_has_no_pair() -> None:
 
 def test_ahead_heeds_which_way_is_better() -> None:
     rng = np.random.default_rng(4)
-    study = make_study(
+    study = score_table(
         plain_scores({name: {"neutral_false_alarm": noisy(rng, 30, mean)} for name, mean in (("a", 0.2), ("b", 0.6))})
     )
     table = pairs(study, "neutral_false_alarm", QUICK)

@@ -10,16 +10,19 @@ from planted import Plan, Skill, planted_scores
 from attunebench.analyses.model import Settings
 from attunebench.comparison import Ranking, mode_effects, pairs, tiers_of, weight_effects
 from attunebench.metrics.composite import PILLAR_WEIGHTS
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 QUICK = Settings(resamples=1_000)
 METRIC = "pairwise_accuracy"
 
 
-def graded(means: dict[str, float], *, count: int = 60, seed: int = 0, metric: str = METRIC, sd: float = 0.1) -> Study:
+def graded(
+    means: dict[str, float], *, count: int = 60, seed: int = 0, metric: str = METRIC, sd: float = 0.1
+) -> ScoreTable:
     rng = np.random.default_rng(seed)
     hard = 0.2 * rng.standard_normal(count)
-    return make_study(
+    return score_table(
         plain_scores({name: {metric: mean + hard + sd * rng.standard_normal(count)} for name, mean in means.items()})
     )
 
@@ -42,7 +45,7 @@ def test_models_without_a_difference_are_one_tier() -> None:
 
 def test_a_real_pipeline_finds_the_order_in_which_skills_were_planted() -> None:
     skills = {name: Skill(om=x, hp=x, pairwise=x) for name, x in (("good", 0.95), ("fair", 0.8), ("poor", 0.6))}
-    study = make_study(planted_scores(skills, Plan(conversations=25, turns=2), resamples=10))
+    study = score_table(planted_scores(skills, Plan(conversations=25, turns=2), resamples=10))
     assert [["good"], ["fair"], ["poor"]] == labels(tiers_of(study, "evaluation_quality", QUICK))
 
 
@@ -58,7 +61,7 @@ def test_places_are_over_the_conversations_that_all_have() -> None:
     hard = np.repeat([0.0, 0.5], 30)
     jitter = np.random.default_rng(5).normal(0, 0.05, (60, 2))
     whole, picky = hard + 0.05 + jitter[:, 0], np.where(hard > 0, hard + jitter[:, 1], np.nan)
-    ranking = tiers_of(make_study(plain_scores({"whole": {METRIC: whole}, "picky": {METRIC: picky}})), METRIC, QUICK)
+    ranking = tiers_of(score_table(plain_scores({"whole": {METRIC: whole}, "picky": {METRIC: picky}})), METRIC, QUICK)
     first = ranking.groups[ranking.order[0]].label
     assert ("whole", 30) == (first, len(ranking.conversations))
     assert [30, 30] == ranking.n.tolist()
@@ -67,7 +70,7 @@ def test_places_are_over_the_conversations_that_all_have() -> None:
 def test_without_a_shared_conversation_nobody_has_a_place() -> None:
     half = np.arange(60) < 30
     one, other = np.where(half, 0.5, np.nan), np.where(half, np.nan, 0.5)
-    ranking = tiers_of(make_study(plain_scores({"a": {METRIC: one}, "b": {METRIC: other}})), METRIC, QUICK)
+    ranking = tiers_of(score_table(plain_scores({"a": {METRIC: one}, "b": {METRIC: other}})), METRIC, QUICK)
     assert () == ranking.tiers
     assert np.isnan(ranking.stability.rank).all()
 
@@ -75,7 +78,7 @@ def test_without_a_shared_conversation_nobody_has_a_place() -> None:
 def test_a_model_without_the_metric_is_in_no_tier() -> None:
     rng = np.random.default_rng(6)
     values = {"a": {METRIC: rng.random(30)}, "b": {METRIC: rng.random(30)}, "c": {"emotion_f1": rng.random(30)}}
-    ranking = tiers_of(make_study(plain_scores(values)), METRIC, QUICK)
+    ranking = tiers_of(score_table(plain_scores(values)), METRIC, QUICK)
     assert [["a", "b"]] == labels(ranking)
     assert np.isnan(ranking.tier[2])
 
@@ -101,7 +104,7 @@ def test_chances_of_places_sum_to_one() -> None:
 # Modes
 
 
-def moded(change: float, *, lost: int = 0) -> Study:
+def moded(change: float, *, lost: int = 0) -> ScoreTable:
     """Three models in two modes; `b` changes, and `a` was not asked about the first `lost` in the second mode."""
     rng = np.random.default_rng(7)
     given = {}
@@ -110,7 +113,7 @@ def moded(change: float, *, lost: int = 0) -> Study:
         other = base + (change if name == "b" else 0) + 0.05 * rng.standard_normal(60)
         other[: lost if name == "a" else 0] = np.nan
         given[name] = {"verbose": {METRIC: other}, "default": {METRIC: base}}
-    return make_study(plain_scores(given))
+    return score_table(plain_scores(given))
 
 
 def test_a_planted_change_of_mode_is_found_with_its_shift() -> None:
@@ -144,7 +147,7 @@ def test_a_model_that_leads_in_every_pillar_leads_under_any_weights() -> None:
     rng = np.random.default_rng(8)
     noise = [{pillar: 0.01 * rng.standard_normal(30) for pillar in PILLAR_WEIGHTS} for _ in range(2)]
     better, worse = ({k: base + v for k, v in n.items()} for n, base in zip(noise, (0.8, 0.4), strict=True))
-    found = weight_effects(make_study(plain_scores({"better": better, "worse": worse})), QUICK)
+    found = weight_effects(score_table(plain_scores({"better": better, "worse": worse})), QUICK)
     assert [1.0, 0.0] == found.uniform.p_best.tolist()
     assert [1.0, 2.0] == found.rank.tolist()
 
@@ -152,5 +155,5 @@ def test_a_model_that_leads_in_every_pillar_leads_under_any_weights() -> None:
 def test_a_model_that_leads_in_one_pillar_alone_leads_under_some_weights() -> None:
     flat = {pillar: np.full(30, 0.5) for pillar in PILLAR_WEIGHTS}
     keen = flat | {"emotion_tracking": np.full(30, 0.8), "evaluation_quality": np.full(30, 0.4)}
-    found = weight_effects(make_study(plain_scores({"flat": flat, "keen": keen})), QUICK)
+    found = weight_effects(score_table(plain_scores({"flat": flat, "keen": keen})), QUICK)
     assert 0.5 < found.uniform.p_best[1] < 0.9

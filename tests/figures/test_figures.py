@@ -21,7 +21,8 @@ from attunebench.errors import DataError, UsageError
 from attunebench.figures.canvas import drawing
 from attunebench.figures.source import Points, Source, means, short_names
 from attunebench.scores import write_scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 SETTINGS = Settings(resamples=200, small=4)
 LOOK = figures.Look("double", 60)
@@ -38,8 +39,8 @@ def scores() -> object:
 
 
 @cache
-def study() -> Study:
-    return make_study([scores()])
+def study() -> ScoreTable:
+    return score_table([scores()])
 
 
 @cache
@@ -130,7 +131,7 @@ def test_nothing_is_cut_off_at_the_edge(name: str) -> None:
 
 def test_fifteen_long_names_fit_into_one_column() -> None:
     names = [f"provider{i}/some-very-long-model-name-of-generation-{i}-instruct-preview" for i in range(15)]
-    many = make_study([planted_scores({name: Skill() for name in names}, Plan(conversations=2), resamples=100)])
+    many = score_table([planted_scores({name: Skill() for name in names}, Plan(conversations=2), resamples=100)])
     pictures, _ = figures.draw(
         many, SETTINGS, figures.Look("single", 72), ["leaderboard", "win-rates", "branch-errors"]
     )
@@ -189,7 +190,7 @@ def test_chance_lies_where_the_metric_has_it() -> None:
 
 
 def test_a_figure_that_scores_cannot_give_is_skipped_with_the_reason() -> None:
-    alone = make_study([planted_scores({"solo": Skill()}, Plan(conversations=3, turns=2), resamples=100)])
+    alone = score_table([planted_scores({"solo": Skill()}, Plan(conversations=3, turns=2), resamples=100)])
     names = ["top-three", "mode-ranks", "mode-differences", "win-rates", "turn-drift", "draft-metrics", "cost"]
     pictures, skipped = figures.draw(alone, SETTINGS, LOOK, names)
     assert [] == pictures
@@ -199,7 +200,7 @@ def test_a_figure_that_scores_cannot_give_is_skipped_with_the_reason() -> None:
 
 def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None:
     models = {"silent": Skill(unanswered=1.0, tag=0, false_tag=0), "$\\frac{1}$ <b>": Skill(), "模型\u202e": Skill()}
-    odd = make_study([planted_scores(models, Plan(conversations=1), resamples=100)])
+    odd = score_table([planted_scores(models, Plan(conversations=1), resamples=100)])
     names = ["leaderboard", "turn-metrics", "perspective-gap", "diagnosis-groups", "distributions", "win-rates"]
     pictures, skipped = figures.draw(odd, SETTINGS, LOOK, names)
     assert [] == skipped
@@ -211,7 +212,7 @@ def test_one_conversation_and_answers_that_are_lacking_break_no_figure() -> None
 
 def test_names_are_no_markup_in_captions() -> None:
     name = "![i](http://127.0.0.1:9/p.png) [click](http://127.0.0.1:9) <a> `x` | *b*"
-    hostile = make_study([planted_scores({name: Skill(), "other": Skill()}, Plan(conversations=4), resamples=100)])
+    hostile = score_table([planted_scores({name: Skill(), "other": Skill()}, Plan(conversations=4), resamples=100)])
     pictures, _ = figures.draw(hostile, SETTINGS, LOOK, ["leaderboard", "win-rates", "turn-drift"])
     text = figures.captions(pictures, [figures.Skipped("cost", f"because {name}.")], [f"Beware of {name}."])
     assert "click" in text

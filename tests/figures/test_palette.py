@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attunebench.analyses.palette import COLOURS, OUTLINES, palette, style_at
-from attunebench.study import Group
+from attunebench.scores.table import Group
 
 PAPER, SCREEN = "#FFFFFF", "#1B1D21"
 SIGHTS = {

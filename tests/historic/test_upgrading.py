@@ -26,8 +26,8 @@ from attunebench.reports import build_report
 from attunebench.reports.merging import merged_scores
 from attunebench.results.schema import BINARY_BY_JUDGE, SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.scores import read_scores
-from attunebench.study import read_study
-from attunebench.study.compatibility import findings
+from attunebench.scores.compatibility import findings
+from attunebench.scores.loading import load_scores
 
 HERE = Path(__file__).parent / "upgrade_741c220"
 KILLED = [name for name, made in FOLDERS.items() if made.killed_after is not None]
@@ -181,7 +181,7 @@ def test_earlier_results_compare_with_those_of_today(
     for folder in (before, Path("today")):
         files.append(tmp_path / f"{folder.name}.json")
         assert 0 == do("score", "--results", str(folder), "--ground-truth", "data", "--output", str(files[-1]))
-    told = " ".join(finding.sentence for finding in findings(read_study(files)))
+    told = " ".join(finding.sentence for finding in findings(load_scores(files)))
     assert "PROMPT" not in told
     assert not [sentence for sentence in warnings_of_files(files) if "PROMPT" in sentence]
 

@@ -24,9 +24,9 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.reports import build_report, render
 from attunebench.reports.analyses import FORMATS
 from attunebench.reports.analyses import render as render_analyses
+from attunebench.scores.loading import score_table
+from attunebench.scores.references import standing
 from attunebench.statistics.intervals import wilson_interval
-from attunebench.study import make_study
-from attunebench.study.references import standing
 
 QUICK = Settings(resamples=200)
 THREE = (0.4385, 1.0)
@@ -83,7 +83,7 @@ def test_the_default_report_shows_no_interval_of_one_value(form: str) -> None:
 
 @pytest.mark.parametrize("name", ["leaderboard", "leaders", "perspective-gap", "conversation-wide", "distributions"])
 def test_no_cell_of_an_analysis_has_an_interval_of_one_value(name: str) -> None:
-    analysis = analyse(name, Subject(make_study(perfect()), QUICK))
+    analysis = analyse(name, Subject(score_table(perfect()), QUICK))
     cells = [
         (cell, column)
         for table in analysis.tables
@@ -100,7 +100,7 @@ def test_no_cell_of_an_analysis_has_an_interval_of_one_value(name: str) -> None:
 
 def test_a_value_without_an_estimable_interval_is_marked_in_every_format() -> None:
     models = {"a": {"composite": [50.0] * 25}, "b": {"composite": np.linspace(10, 40, 25)}}
-    study = make_study(plain_scores(models))
+    study = score_table(plain_scores(models))
     analysis = analyse("leaderboard", Subject(study, QUICK))
     for form in FORMATS:
         text = " ".join(render_analyses([analysis], form, width=200).split())
@@ -111,7 +111,7 @@ def test_a_value_without_an_estimable_interval_is_marked_in_every_format() -> No
 
 @given(st.integers(2, 40), st.floats(0, 1))
 def test_a_constant_share_is_as_doubtful_as_so_many_answers(n: int, share: float) -> None:
-    study = make_study(plain_scores({"a": {"pairwise_accuracy": [share] * n}, "b": {"composite": [1.0] * n}}))
+    study = score_table(plain_scores({"a": {"pairwise_accuracy": [share] * n}, "b": {"composite": [1.0] * n}}))
     table = analyse("distributions", Subject(study, Settings(resamples=100, metrics=("pairwise_accuracy",)))).tables[0]
     cell = next(cell for row in table.rows for cell in row if isinstance(cell.value, float) and cell.low is not None)
     low, high = wilson_interval(share * n, n)
@@ -140,7 +140,7 @@ def test_a_base_rate_below_chance_is_no_reference_in_the_report() -> None:
 
 
 def test_a_base_rate_below_chance_is_no_reference_of_an_analysis() -> None:
-    study = make_study(below_chance(perfect()))
+    study = score_table(below_chance(perfect()))
     base = next(r for r in study.references if r.id == "base-rate")
     assert "pairwise_accuracy" not in standing(base).values
     analysis = analyse("leaderboard", Subject(study, QUICK))
@@ -155,7 +155,7 @@ def test_a_base_rate_below_chance_is_no_reference_of_an_analysis() -> None:
 
 
 def test_a_base_rate_at_or_above_chance_stays() -> None:
-    study = make_study(perfect())
+    study = score_table(perfect())
     base = next(r for r in study.references if r.id == "base-rate")
     for metric, values in standing(base).values.items():
         chance = REGISTRY[metric].chance

@@ -14,7 +14,7 @@ from plain_scores import plain_scores
 from attunebench.analyses.model import SMALL
 from attunebench.comparison import tiers_of
 from attunebench.reports import build_report, render, standings
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 
 def document(means: dict[str, float], *, count: int = 40, **more: Any) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def test_models_stand_in_tiers_with_their_places_and_baselines_do_not(scores: di
 
 
 def test_the_tiers_are_those_of_a_comparison(scores: dict[str, Any]) -> None:
-    ranking = tiers_of(make_study(scores).models(), "composite")
+    ranking = tiers_of(score_table(scores).models(), "composite")
     found = {group.model: group.standing.tier for group in build_report(scores).groups if group.standing}
     assert {group.model: int(tier) for group, tier in zip(ranking.groups, ranking.tier, strict=True)} == found
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attunebench.reports.text import csv_cell
-from attunebench.text import clean, encodable, markdown_text, printable
+from attunebench.text import clean, csv_cell, encodable, markdown_text, printable
 
 
 @pytest.mark.parametrize(

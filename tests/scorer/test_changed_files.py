@@ -33,7 +33,7 @@ from attunebench.scorer.alignment import MismatchError
 from attunebench.scorer.conversation import score_prepared
 from attunebench.scorer.truth import prepare
 from attunebench.scores import read_scores
-from attunebench.study import make_study, read_study
+from attunebench.scores.loading import load_scores, score_table
 
 CHANGES = int(os.environ.get("ATTUNEBENCH_CHANGES", "2000"))
 Place = tuple[Any, ...]
@@ -183,7 +183,7 @@ def test_what_was_scored_can_be_read_again(tmp_path: Path, part: int) -> None:
             path.write_bytes(changed(content, place, new))
             with suppress(AttuneBenchError):
                 score_to_file(tmp_path / "results", tmp_path / "truth", tmp_path / "s.json", resamples=2)
-                assert read_study(tmp_path / "s.json").groups
+                assert load_scores(tmp_path / "s.json").groups
 
 
 @cache
@@ -199,7 +199,7 @@ def test_scores_with_a_changed_field_are_refused_or_shown(tmp_path: Path, part: 
         with suppress(AttuneBenchError):
             content = read_scores(tmp_path / "scores.json")
             assert reports.render(content, format=FORMATS[len(place) % len(FORMATS)])
-            make_study(content).models()
+            score_table(content).models()
 
 
 def test_a_codebook_with_a_changed_field_is_refused_or_shown(tmp_path: Path) -> None:

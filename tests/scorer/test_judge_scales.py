@@ -22,7 +22,7 @@ from attunebench.reports import FORMATS, build_report, render
 from attunebench.reports.html import render_html
 from attunebench.results.schema import SCALE_BY_JUDGE, SCORES_BY_JUDGE
 from attunebench.scores import Scores
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 MARKS = {"one": 7, "two": 1}
 Votes = dict[str, JudgeScale | None]
@@ -109,7 +109,7 @@ def test_models_on_two_scales_stand_apart_and_are_not_compared(tmp_path: Path, t
     judged = next(s for s in build_report(scores).sections if {row.id for row in s.rows} <= JUDGED)
     assert all(f"one ({scale} scale)" in judged.notes[0] for scale in ("quality", "relative"))
     with pytest.raises(DataError, match="draft_judge"):
-        compare(make_study(scores), Settings(metrics=("draft_judge",)))
+        compare(score_table(scores), Settings(metrics=("draft_judge",)))
 
 
 @pytest.mark.parametrize("name", ["leaders", "discrimination", "independence", "distributions"])
@@ -117,7 +117,7 @@ def test_analyses_over_models_leave_out_what_was_judged_on_two_scales(tmp_path: 
     written(tmp_path / "r", {"one": "quality"}, {"one": "quality"}, model="a")
     written(tmp_path / "r", {"one": "quality"}, {"one": "quality"}, model="c")
     scores = scored(written(tmp_path / "r", {"one": None}, {"one": None}, model="b"), truth)
-    analysis = analyse(name, Subject(make_study(scores), Settings(resamples=50, baselines=True)))
+    analysis = analyse(name, Subject(score_table(scores), Settings(resamples=50, baselines=True)))
     assert any("draft_judge" in warning for warning in analysis.warnings)
     words = {str(cell.value) for table in analysis.tables for row in table.rows for cell in row}
     assert not {"Draft judge", "quality"} & words

@@ -28,7 +28,7 @@ from attunebench.scorer.groups import Resampling
 from attunebench.scorer.truth import prepare
 from attunebench.scores import entry_text, read_scores, write_scores
 from attunebench.scores.checks import read_before_written
-from attunebench.study import read_study
+from attunebench.scores.loading import load_scores
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=timezone.utc)
 CONVERSATIONS = 24
@@ -172,7 +172,7 @@ def test_scores_of_conversations_without_truth_on_one_side_are_read_again(tmp_pa
     (tmp_path / "truth" / "conversation_1.json").write_text(json.dumps(raw))
     write_result(tmp_path / "results", noisy_result(raw, 1))
     score_to_file(tmp_path / "results", tmp_path / "truth", tmp_path / "scores.json", resamples=50, now=NOW)
-    assert 1 == len(read_study(tmp_path / "scores.json").groups)
+    assert 1 == len(load_scores(tmp_path / "scores.json").groups)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from planted_studies import older
 from planted_within import people_scores, people_study
 
 from attunebench.errors import DataError, UsageError
+from attunebench.scores.loading import score_table
 from attunebench.selection.facts import facts_of
-from attunebench.study import make_study
 
 FOLDER = "data"
 
@@ -27,7 +27,7 @@ def test_the_facts_that_the_scores_hold_are_taken_where_none_are_given() -> None
 
 
 def test_scores_of_an_older_version_want_the_conversations() -> None:
-    study = make_study(older(people_scores()))
+    study = score_table(older(people_scores()))
     with pytest.raises(UsageError, match="give the conversations with -d DIR"):
         facts_of(study)
     assert tuple(entries()) == facts_of(study, entries(), folder=FOLDER).entries

@@ -15,15 +15,16 @@ from planted_within import TOPIC_LOSS, WORRY, changed, people_scores, people_stu
 from attunebench.analyses import Analysis, Settings, Table
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import FORMATS, render
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 from attunebench.selection import EVERYTHING, choose, fields_of, parse_where
 from attunebench.selection.report import FAMILIES, subset_report
-from attunebench.study import Study, make_study
 
 QUICK = Settings(resamples=300)
 SURE = Settings(resamples=2000, metrics=("pairwise_accuracy",))
 
 
-def reported(study: Study, where: str, settings: Settings = QUICK, **more: Any) -> tuple[Analysis, ...]:
+def reported(study: ScoreTable, where: str, settings: Settings = QUICK, **more: Any) -> tuple[Analysis, ...]:
     entries = [study.ground_truth[one] for one in study.ids]
     condition = parse_where(where, fields_of(entries)) if where else EVERYTHING
     return subset_report(study, choose(entries, condition), settings, **more)
@@ -45,7 +46,7 @@ def test_everything_chosen_gives_the_aggregates_of_the_scores() -> None:
     """Means, intervals and n: the same resamples as those of `score`."""
     scores = ranked_scores()
     settings = Settings(resamples=200)
-    made = reported(make_study(scores), "", settings)
+    made = reported(score_table(scores), "", settings)
     assert [f"subset-{mode}" for mode in ("default", "verbose")] == [one.name for one in made[1:]]
     for aggregate in scores["aggregates"]:
         analysis = next(one for one in made if one.name == f"subset-{aggregate['mode']}")
@@ -221,7 +222,7 @@ def test_one_model_has_no_difference_in_differences() -> None:
 
 
 def test_a_mode_that_has_none_of_the_subset_says_so() -> None:
-    study = make_study(ranked_scores())
+    study = score_table(ranked_scores())
     gone = {key: found for key, found in study.entries.items() if key[0][2] == "default" or key[1] != study.ids[0]}
     made = reported(replace(study, entries=gone), f"conversation = {study.ids[0]}", QUICK)
     assert "no conversation of the subset was scored in mode verbose." == made[2].missing

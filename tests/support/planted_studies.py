@@ -10,7 +10,8 @@ from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses import Analysis, Cell, Settings, Subject, Table, analyse
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 QUICK = Settings(resamples=300)
 PAIRWISE = {"alpha": 0.85, "beta": 0.75, "gamma": 0.65, "delta": 0.65, "omega": 0.35}
@@ -41,19 +42,19 @@ def level_scores() -> Scores:
 
 
 @cache
-def ranked() -> Study:
-    return make_study(ranked_scores())
+def ranked() -> ScoreTable:
+    return score_table(ranked_scores())
 
 
 @cache
-def level() -> Study:
-    return make_study(level_scores())
+def level() -> ScoreTable:
+    return score_table(level_scores())
 
 
-_MADE: dict[Any, tuple[Analysis, Study, tuple[Study, ...]]] = {}
+_MADE: dict[Any, tuple[Analysis, ScoreTable, tuple[ScoreTable, ...]]] = {}
 
 
-def made(name: str, study: Study, settings: Settings = QUICK, others: tuple[Study, ...] = ()) -> Analysis:
+def made(name: str, study: ScoreTable, settings: Settings = QUICK, others: tuple[ScoreTable, ...] = ()) -> Analysis:
     """An analysis of a study, made once for the same objects (which are kept, so that their ids stay theirs)."""
     key = (name, id(study), settings, tuple(map(id, others)))
     if key not in _MADE:

@@ -10,7 +10,8 @@ from typing import Any
 from planted import Place, Plan, Skill, planted_scores
 
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 
 GAP = 0.25
 """`wide_eyed` is so much better at what a reply did than at what was wanted."""
@@ -109,12 +110,12 @@ def people_scores(relabelled: bool = False) -> Scores:
     )
 
 
-def turns_study() -> Study:
-    return make_study(turns_scores())
+def turns_study() -> ScoreTable:
+    return score_table(turns_scores())
 
 
-def people_study(*, relabelled: bool = False) -> Study:
-    return make_study(people_scores(relabelled))
+def people_study(*, relabelled: bool = False) -> ScoreTable:
+    return score_table(people_scores(relabelled))
 
 
 def entries_of(scores: Scores, model: str) -> list[Any]:
@@ -123,8 +124,8 @@ def entries_of(scores: Scores, model: str) -> list[Any]:
     return [(entry, truth[entry["conversationId"]]) for entry in scores["conversations"] if entry["em_model"] == model]
 
 
-def changed(scores: Scores, change: Any) -> Study:
+def changed(scores: Scores, change: Any) -> ScoreTable:
     """The study of a copy of the scores that `change` has altered."""
     copied: Scores = pickle.loads(pickle.dumps(scores))  # several times as quick as a deep copy
     change(copied)
-    return make_study(copied)
+    return score_table(copied)

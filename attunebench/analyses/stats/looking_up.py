@@ -13,7 +13,7 @@ from attunebench.analyses.stats.one import One
 from attunebench.comparison.choosing import chosen_groups
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY
-from attunebench.study import Group, Study
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.text import printable
 
 _LONGEST = 100
@@ -33,7 +33,7 @@ def as_named(_source: int, name: str) -> Files:
 
 
 def model_stats(
-    study: Study, settings: Settings, models: Sequence[str] = (), locate: Locate = as_named
+    study: ScoreTable, settings: Settings, models: Sequence[str] = (), locate: Locate = as_named
 ) -> tuple[Analysis, ...]:
     """An overview with a line for each model and mode, then an analysis for each of them.
 
@@ -47,7 +47,7 @@ def model_stats(
     return (_overview(chosen, ones, metric_ids), *(_of_one(one, metric_ids, locate) for one in ones))
 
 
-def _chosen(study: Study, settings: Settings, models: Sequence[str]) -> Study:
+def _chosen(study: ScoreTable, settings: Settings, models: Sequence[str]) -> ScoreTable:
     study = _with_unscored(study)
     if models:
         study = chosen_groups(study, replace(settings, mode=None), models)
@@ -56,7 +56,7 @@ def _chosen(study: Study, settings: Settings, models: Sequence[str]) -> Study:
     return study if settings.mode is None else study.of_mode(settings.mode)
 
 
-def _with_unscored(study: Study) -> Study:
+def _with_unscored(study: ScoreTable) -> ScoreTable:
     """The study with the groups of which the scores know, and of which nothing was scored."""
     labels = {group.model_key: group.label for group in study.groups}
     scored = {group.key for group in study.groups}
@@ -68,7 +68,7 @@ def _with_unscored(study: Study) -> Study:
     return study.with_groups([*study.groups, *lacking])
 
 
-def _overview(study: Study, ones: Sequence[One], metric_ids: Sequence[str]) -> Analysis:
+def _overview(study: ScoreTable, ones: Sequence[One], metric_ids: Sequence[str]) -> Analysis:
     shown = [m for m in metric_ids if m in _FIRST] or list(metric_ids[: len(_FIRST)])
     rows = tuple(_overview_row(one, shown) for one in ones)
     columns = (

@@ -15,22 +15,22 @@ from attunebench.analyses import common
 from attunebench.analyses.model import NOT_ESTIMABLE, Cell, Settings
 from attunebench.scores import ConversationEntry
 from attunebench.scores.checks import group_key
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.intervals import zero_inflated
-from attunebench.study import Group, Study
 
 
 @dataclass(frozen=True)
 class One:
     """A group; `study` holds it alone, with its conversations in the order of the scores."""
 
-    study: Study
+    study: ScoreTable
     group: Group
     settings: Settings
     _values: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, study: Study, group: Group, settings: Settings) -> One:
+    def of(cls, study: ScoreTable, group: Group, settings: Settings) -> One:
         """The group with the conversations that it has."""
         alone = study.with_groups([group])
         scored = [conversation for conversation in alone.ids if (group.key, conversation) in alone.entries]

@@ -13,7 +13,7 @@ from typing import Any
 
 from attunebench.analyses.model import Analysis, Cell, Column, Table
 from attunebench.reports.analyses.words import leading_keys
-from attunebench.reports.text import csv_cell
+from attunebench.text import csv_cell
 
 SCHEMA_VERSION = 1
 _DOUBT = ("low", "high", "n", "p", "p_corrected")

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from attunebench.evidence import Evidence, RawReply
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
@@ -53,7 +53,7 @@ def chunk(name: str, content: Any) -> Chunk:
 
 
 def pack(
-    study: Study, metrics: Sequence[str], evidence: Evidence | None, *, budget: int, first: Sequence[int] = ()
+    study: ScoreTable, metrics: Sequence[str], evidence: Evidence | None, *, budget: int, first: Sequence[int] = ()
 ) -> Packed:
     """The chunks of all conversations that fit into `budget` bytes, layer after layer; rows of `first` before others.
 
@@ -82,7 +82,7 @@ def pack(
 
 
 def _contents(
-    study: Study, metrics: Sequence[str], evidence: Evidence | None
+    study: ScoreTable, metrics: Sequence[str], evidence: Evidence | None
 ) -> Mapping[Layer, Callable[[int], dict[str, Any] | None]]:
     """How each layer's content is had, row by row; None where a row has none."""
     return {
@@ -93,7 +93,7 @@ def _contents(
     }
 
 
-def _labels(study: Study, row: int, metrics: Sequence[str]) -> dict[str, Any]:
+def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, Any]:
     """The person's labels under `truth`, every group's answers and values under `given`."""
     conversation = study.ids[row]
     truth = study.ground_truth.get(conversation)
@@ -117,7 +117,7 @@ def _labels(study: Study, row: int, metrics: Sequence[str]) -> dict[str, Any]:
     return kept
 
 
-def _drafts(study: Study, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _drafts(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
     """Group → epochs → turn number → text and the judges' ratings."""
     kept: dict[str, Any] = {}
     for place, entries in _entries(study, study.ids[row]):
@@ -137,12 +137,12 @@ def _drafts(study: Study, row: int, evidence: Evidence) -> dict[str, Any] | None
     return kept or None
 
 
-def _talk(study: Study, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _talk(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
     turns = evidence.talk(study.ids[row])
     return {str(t.number): [t.user, t.reply, t.alternate, t.human] for t in turns} or None
 
 
-def _replies(study: Study, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _replies(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
     """Turn number → kind → group → replies in the order of asking. Like stands beside like, which packs well."""
     places = {group.key: place for place, group in enumerate(study.groups)}
 
@@ -159,7 +159,7 @@ def _replies(study: Study, row: int, evidence: Evidence) -> dict[str, Any] | Non
     return kept or None
 
 
-def _entries(study: Study, conversation: str) -> Iterator[tuple[int, tuple[ConversationEntry, ...]]]:
+def _entries(study: ScoreTable, conversation: str) -> Iterator[tuple[int, tuple[ConversationEntry, ...]]]:
     for place, group in enumerate(study.groups):
         if found := study.entries.get((group.key, conversation)):
             yield place, found

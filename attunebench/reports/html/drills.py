@@ -10,13 +10,13 @@ from typing import Any
 
 from attunebench.analyses.model import Drill
 from attunebench.metrics.registry import REGISTRY
-from attunebench.study import Study
+from attunebench.scores.table import ScoreTable
 
 
 class Drills:
     """Collects drills over a study; `metrics` are those that any of them asks for."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: ScoreTable) -> None:
         self._groups: Mapping[tuple[str, str, str], int] = {g.key: i for i, g in enumerate(study.groups)}
         self._rows: Mapping[str, int] = {conversation: row for row, conversation in enumerate(study.ids)}
         self._questions = frozenset(study.questions)

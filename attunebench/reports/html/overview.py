@@ -19,8 +19,8 @@ from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.analyses.words import Words, words_of
 from attunebench.reports.html.charts import Axis, axis_over
 from attunebench.reports.html.drills import Drills
-from attunebench.study import Group, Study
-from attunebench.study.references import standing
+from attunebench.scores.references import standing
+from attunebench.scores.table import Group, ScoreTable
 
 MAIN, BESIDE = "composite", ("pairwise_accuracy", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _COUNTED = "answered_rate"
@@ -69,7 +69,7 @@ class Board:
     remarks: tuple[str, ...]
 
 
-def boards(study: Study, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
+def boards(study: ScoreTable, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
     """A board for each mode, the primary one first; modes without any model are left out."""
     first = common.primary_mode(study)
     modes = [first, *(mode for mode in study.modes if mode != first)]
@@ -77,7 +77,7 @@ def boards(study: Study, settings: Settings, drills: Drills, looks: Mapping[str,
     return tuple(board for board in found if board is not None)
 
 
-def _board(study: Study, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board | None:
+def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board | None:
     models = common.in_mode(study, mode, settings)
     if not models.groups:
         return None
@@ -105,7 +105,7 @@ def _board(study: Study, mode: str, settings: Settings, drills: Drills, looks: M
     )
 
 
-def _cells(shared: Study, settings: Settings) -> dict[str, list[Cell]]:
+def _cells(shared: ScoreTable, settings: Settings) -> dict[str, list[Cell]]:
     """Metric → a cell for each group, over the conversations that all of them have."""
     metrics = (MAIN, *BESIDE, _COUNTED)
     if not shared.ids:
@@ -167,7 +167,7 @@ def _track(cell: Cell, axis: Axis | None) -> tuple[float, float, float] | None:
     return (axis.at(cell.value), axis.at(low), axis.at(high))
 
 
-def _groups_beside(others: Study, settings: Settings, drills: Drills) -> list[Line]:
+def _groups_beside(others: ScoreTable, settings: Settings, drills: Drills) -> list[Line]:
     """People and baselines over the conversations that each of them has."""
     if not others.groups:
         return []
@@ -179,7 +179,7 @@ def _groups_beside(others: Study, settings: Settings, drills: Drills) -> list[Li
     ]
 
 
-def _references(shared: Study, settings: Settings) -> list[Line]:
+def _references(shared: ScoreTable, settings: Settings) -> list[Line]:
     """What the references made from the labels alone score on the same conversations."""
     if not shared.ids:
         return []

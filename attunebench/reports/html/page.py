@@ -28,7 +28,8 @@ from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.judged import judged_table
 from attunebench.scores import Scores
-from attunebench.study import Study, make_study
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
 from attunebench.text import clean, visible
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def render_html(
     resampling that the scores were made with. What does not fit into `budget` bytes is left out from the details, raw
     replies first, and the page says so. Raises DataError for scores that cannot be shown.
     """
-    study = make_study(scores)
+    study = score_table(scores)
     settings = settings or settings_of(study)
     report = build_report(scores)
     looks = _looks(study)
@@ -115,7 +116,7 @@ def _minute(stamp: object) -> str:
     return f"{found[1]} {found[2]} UTC" if found else clean(stamp)
 
 
-def settings_of(study: Study) -> Settings:
+def settings_of(study: ScoreTable) -> Settings:
     """Settings with the seed, resamples and unit of resampling of the first scores file, as far as it says them."""
     made = study.metadata[0].get("intervals")
     said: Mapping[str, Any] = made if isinstance(made, Mapping) else {}
@@ -125,7 +126,7 @@ def settings_of(study: Study) -> Settings:
 
 def _assemble(
     context: dict[str, Any],
-    study: Study,
+    study: ScoreTable,
     about: chunks.Chunk,
     metrics: Sequence[str],
     evidence: Evidence | None,
@@ -152,7 +153,7 @@ def _shown(analysis: Analysis, drills: Drills, looks: Mapping[str, str]) -> Show
     return ShownAnalysis(analysis, tuple(tables.shown_table(t, drills, looks, prefix) for t in analysis.tables))
 
 
-def _looks(study: Study) -> dict[str, tuple[str, Style]]:
+def _looks(study: ScoreTable) -> dict[str, tuple[str, Style]]:
     """Label of a model → the name of its looks in the style sheet, and the looks."""
     styles = palette(study.groups)
     names = {key: f"k{place}" for place, key in enumerate(styles)}
@@ -176,7 +177,7 @@ def _metrics(drills: Drills) -> tuple[str, ...]:
 
 
 def _about(
-    study: Study,
+    study: ScoreTable,
     looks: Mapping[str, tuple[str, Style]],
     drills: Drills,
     stops: Sequence[tour.Stop],
@@ -218,20 +219,20 @@ def _card(metric_id: str) -> dict[str, Any]:
     }
 
 
-def _talk_names(study: Study) -> list[dict[str, Any]]:
+def _talk_names(study: ScoreTable) -> list[dict[str, Any]]:
     numbers: list[list[int]] = [[] for _ in study.ids]
     for turn in study.turns:
         numbers[turn.conversation].append(turn.number)
     return [{"name": _name(study, row), "turns": found} for row, found in enumerate(numbers)]
 
 
-def _name(study: Study, row: int) -> str:
+def _name(study: ScoreTable, row: int) -> str:
     """What people call a conversation: the name of its file without ending, else its id."""
     truth = study.ground_truth.get(study.ids[row])
     return (truth["source_file"].removesuffix(".json") if truth else "") or study.ids[row]
 
 
-def _talks(study: Study, settings: Settings) -> list[dict[str, Any]]:
+def _talks(study: ScoreTable, settings: Settings) -> list[dict[str, Any]]:
     """A line for each conversation: its name, what it is about, and the models' mean Composite."""
     models = study.models(baselines=settings.baselines)
     primary = [group for group in models.groups if group.mode == primary_mode(study)]

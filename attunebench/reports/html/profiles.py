@@ -20,8 +20,7 @@ from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.analyses.words import Words, words_of
 from attunebench.reports.html.charts import axis_over
 from attunebench.reports.html.drills import Drills
-from attunebench.study import Group, Study
-from attunebench.study.schema import Block
+from attunebench.scores.table import Block, Group, ScoreTable
 
 _QUESTIONS = 3
 _BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "would the person have wanted it to"}
@@ -71,7 +70,7 @@ class Profile:
 _HEADS = {"pillar": "Overall", "turn": "Turn by turn", "conversation": "About the whole talk", "draft": "Own replies"}
 
 
-def profiles(study: Study, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Profile, ...]:
+def profiles(study: ScoreTable, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Profile, ...]:
     """A profile for each model of the study, models before people before baselines."""
     primary = common.primary_mode(study)
     models: dict[tuple[str, str], list[Group]] = {}
@@ -86,7 +85,7 @@ def profiles(study: Study, settings: Settings, drills: Drills, looks: Mapping[st
 
 
 def _profile(
-    study: Study,
+    study: ScoreTable,
     groups: Sequence[Group],
     ranked: Sequence[Group],
     strands: tuple[Strand, ...],
@@ -120,7 +119,9 @@ def _profile(
     )
 
 
-def _measure(study: Study, card: Metric, groups: Sequence[Group], ranked: Sequence[Group], drills: Drills) -> Measure:
+def _measure(
+    study: ScoreTable, card: Metric, groups: Sequence[Group], ranked: Sequence[Group], drills: Drills
+) -> Measure:
     column = Column(card.id, card.label, common.unit_of(card.id), digits=common.digits_of(card.id))
     by_mode = []
     for group in groups:
@@ -145,7 +146,7 @@ def _measure(study: Study, card: Metric, groups: Sequence[Group], ranked: Sequen
     )
 
 
-def _aggregate(study: Study, group: Group, metric_id: str) -> Cell:
+def _aggregate(study: ScoreTable, group: Group, metric_id: str) -> Cell:
     given: Mapping[str, Any] = study.aggregates.get(group.key, {}).get("metrics", {}).get(metric_id) or {}
     return Cell(_float(given.get("mean")), _float(given.get("ci_low")), _float(given.get("ci_high")), n=given.get("n"))
 
@@ -162,7 +163,7 @@ def _place(own: Any, known: Sequence[float], *, lower: bool) -> str:
     return f"{ahead + 1} of {len(known)}"
 
 
-def _strands(models: Study, settings: Settings, drills: Drills) -> dict[tuple[str, str], tuple[Strand, ...]]:
+def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tuple[str, str], tuple[Strand, ...]]:
     """Model → the questions on which it is farthest above, and below, the mean of the other models.
 
     Only questions that were compared in at least `settings.small` conversations.
@@ -202,19 +203,19 @@ def _farthest(listed: Sequence[tuple[float, Strand]]) -> tuple[Strand, ...]:
     return (*above, *below)
 
 
-def _variants(study: Study, group: Group) -> Iterator[Mapping[str, Any]]:
+def _variants(study: ScoreTable, group: Group) -> Iterator[Mapping[str, Any]]:
     """The distinct settings of a group's results."""
     for settings in study.metadata[group.source].get("settings") or ():
         if (settings.get("provider"), settings.get("em_model"), settings.get("mode")) == group.key:
             yield from settings.get("variants") or ()
 
 
-def _judges(study: Study, groups: Iterable[Group]) -> str:
+def _judges(study: ScoreTable, groups: Iterable[Group]) -> str:
     named = (judge for group in groups for variant in _variants(study, group) for judge in judges_named(variant))
     return ", ".join(dict.fromkeys(named)) or "nobody named"
 
 
-def _facts(study: Study, group: Group, *, several: bool) -> Iterable[tuple[str, str]]:
+def _facts(study: ScoreTable, group: Group, *, several: bool) -> Iterable[tuple[str, str]]:
     """Coverage, answers, and how the results were made, as far as the scores say."""
     entry = study.aggregates.get(group.key, {})
     coverage = entry.get("coverage") or {}

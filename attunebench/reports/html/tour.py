@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench.constants import BINARY_QUESTION_TEXT
-from attunebench.study import Study
-from attunebench.study.schema import TRUTH_OF_BLOCK, Block
+from attunebench.scores.table import TRUTH_OF_BLOCK, Block, ScoreTable
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +62,7 @@ class Stop:
     items: tuple[Item, ...]
 
 
-def tour(study: Study) -> tuple[Stop, ...]:
+def tour(study: ScoreTable) -> tuple[Stop, ...]:
     """The stops over the groups of a study (one mode's models), first those against the person; () without turns."""
     if not study.turns or not study.groups:
         return ()
@@ -89,7 +88,7 @@ def _split(yes: Floats) -> Floats:
     return values
 
 
-def _chosen(study: Study, values: Floats) -> list[int]:
+def _chosen(study: ScoreTable, values: Floats) -> list[int]:
     """Turns with the lowest values, few of each conversation; equal ones as they stand."""
     taken: dict[int, int] = {}
     chosen: list[int] = []
@@ -103,7 +102,7 @@ def _chosen(study: Study, values: Floats) -> list[int]:
     return chosen
 
 
-def _stop(study: Study, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
+def _stop(study: ScoreTable, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
     where = study.turns[turn]
     telling = _telling(yes[:, turn], right[:, turn], why)
     items = []

@@ -18,7 +18,7 @@ from attunebench.conversations.reading import read_conversation
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 TRUTH = {
     "binary_om": "observed",
@@ -43,7 +43,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def study(scores):
-    return make_study(scores)
+    return score_table(scores)
 
 
 def entries(scores, model, conversation):
@@ -130,10 +130,10 @@ def test_a_cut_study_has_the_same_values_in_its_rows_and_columns(study, rows, co
 def test_several_files_stand_beside_each_other():
     one = planted_scores({"a": Skill()}, Plan(conversations=4))
     other = planted_scores({"b": Skill(om=0.5)}, Plan(conversations=4))
-    both = make_study([one, other])
+    both = score_table([one, other])
     assert ["a", "b"] == [group.model for group in both.groups]
-    np.testing.assert_array_equal(make_study(one).values("composite")[:, 0], both.values("composite")[:, 0])
-    np.testing.assert_array_equal(make_study(other).right("binary_om")[:, :, 0], both.right("binary_om")[:, :, 1])
+    np.testing.assert_array_equal(score_table(one).values("composite")[:, 0], both.values("composite")[:, 0])
+    np.testing.assert_array_equal(score_table(other).right("binary_om")[:, :, 0], both.right("binary_om")[:, :, 1])
 
 
 def test_a_file_of_version_1_0_gives_what_it_holds_and_nothing_else(scores):
@@ -145,7 +145,7 @@ def test_a_file_of_version_1_0_gives_what_it_holds_and_nothing_else(scores):
             del entry[key]
         for turn in entry["turns"]:
             del turn["answers"]
-    found, new = make_study({**old, "schema_version": "1.0"}), make_study(scores)
+    found, new = score_table({**old, "schema_version": "1.0"}), score_table(scores)
     assert ((), {}, ()) == (found.questions, found.ground_truth, found.references)
     rows = [new.ids.index(i) for i in found.ids]
     np.testing.assert_array_equal(new.values("composite")[rows], found.values("composite"))

@@ -20,7 +20,7 @@ from attunebench.metrics.rates import ANSWERED_ENOUGH, percent, rate
 from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
 from attunebench.scores import ConversationEntry
-from attunebench.study.schema import Group, Study
+from attunebench.scores.table import Group, ScoreTable
 from attunebench.text import printable
 
 _BERTSCORES = frozenset(card.id for card in bertscore.CARDS)
@@ -47,7 +47,7 @@ class Finding:
     sentence: str
 
 
-def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...]:
+def findings(study: ScoreTable, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...]:
     """What stands against comparing the groups of the study in these metrics, the gravest first."""
     found = [
         *_labels(study),
@@ -65,7 +65,7 @@ def findings(study: Study, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...
     return tuple(sorted(found, key=lambda finding: finding.severity != "refuse"))
 
 
-def warnings_or_refusal(study: Study, metric_ids: Iterable[str] = (), *, force: bool = False) -> tuple[str, ...]:
+def warnings_or_refusal(study: ScoreTable, metric_ids: Iterable[str] = (), *, force: bool = False) -> tuple[str, ...]:
     """The sentences to read before a comparison. DataError where there must be none, unless it is forced."""
     found = findings(study, metric_ids)
     against = [finding.sentence for finding in found if finding.severity == "refuse"]
@@ -82,7 +82,7 @@ def warnings_or_refusal(study: Study, metric_ids: Iterable[str] = (), *, force: 
 # Labels and definitions: of the files
 
 
-def _labels(study: Study) -> list[Finding]:
+def _labels(study: ScoreTable) -> list[Finding]:
     used = sorted({group.source for group in study.groups if "published" not in study.metadata[group.source]})
     if len(used) < 2:
         return []
@@ -112,7 +112,7 @@ def _labels(study: Study) -> list[Finding]:
     return []
 
 
-def _published(study: Study) -> list[Finding]:
+def _published(study: ScoreTable) -> list[Finding]:
     """Of models whose scores the released scorer made, nothing tells on which labels; some are known by aggregates."""
     files = [metadata for metadata in study.metadata if "published" in metadata]
     found = [Finding("warn", remark) for metadata in files for remark in published_remarks(metadata)]
@@ -128,7 +128,7 @@ def _published(study: Study) -> list[Finding]:
     return found
 
 
-def _definitions(study: Study) -> list[Finding]:
+def _definitions(study: ScoreTable) -> list[Finding]:
     versions: dict[str, dict[str, None]] = {"registry_version": {}, "attunebench_version": {}}
     for source in sorted({group.source for group in study.groups}):
         for key, known in versions.items():
@@ -151,13 +151,13 @@ def _definitions(study: Study) -> list[Finding]:
 # Settings: of the groups
 
 
-def several_scales(study: Study) -> bool:
+def several_scales(study: ScoreTable) -> bool:
     """Whether judges rated the drafts of the groups on several scales, so that these scores are not to be compared."""
     found = (scales_named(variant) for group in study.groups for variant in _variants(study, group))
     return len(set[str]().union(*found)) > 1
 
 
-def judges_differ(study: Study, metric_id: str) -> list[Finding]:
+def judges_differ(study: ScoreTable, metric_id: str) -> list[Finding]:
     """That a judged metric comes from different judges, or from different scales, where it does."""
     judged = [not np.isnan(column).all() for column in study.values(metric_id).T]
     groups = [group for group, known in zip(study.groups, judged, strict=True) if known]
@@ -174,7 +174,7 @@ def judges_differ(study: Study, metric_id: str) -> list[Finding]:
     ]
 
 
-def _comparers(study: Study, metric_id: str) -> list[Finding]:
+def _comparers(study: ScoreTable, metric_id: str) -> list[Finding]:
     measured = [not np.isnan(column).all() for column in study.values(metric_id).T]
     groups = [group for group, known in zip(study.groups, measured, strict=True) if known]
     by_model = _gathered(groups, lambda group: [_comparer(_compared(study, group))])
@@ -186,7 +186,7 @@ def _comparers(study: Study, metric_id: str) -> list[Finding]:
     return [Finding("refuse", sentence)]
 
 
-def _compared(study: Study, group: Group) -> Mapping[str, Any]:
+def _compared(study: ScoreTable, group: Group) -> Mapping[str, Any]:
     return study.metadata[group.source].get("bertscore") or {}
 
 
@@ -197,7 +197,7 @@ def _comparer(facts: Mapping[str, Any]) -> str:
     return f"{printable(which)}, layer {facts.get('layer')}{', rescaled' if facts.get('rescaled') else ''}"
 
 
-def _setting(study: Study, key: str, what: str) -> list[Finding]:
+def _setting(study: ScoreTable, key: str, what: str) -> list[Finding]:
     """Groups that differ from each other; a group that differs within itself is told by `_mixed`."""
     by_value = _gathered(_asked(study), lambda group: _values_of(study, group, key))
     if len(by_value) < 2:
@@ -207,7 +207,7 @@ def _setting(study: Study, key: str, what: str) -> list[Finding]:
     return [Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")]
 
 
-def _mixed(study: Study) -> list[Finding]:
+def _mixed(study: ScoreTable) -> list[Finding]:
     """A setting may change in the middle of a group's results."""
     by_what = {
         what: [group for group in _asked(study) if len(_values_of(study, group, key)) > 1]
@@ -219,7 +219,7 @@ def _mixed(study: Study) -> list[Finding]:
     return [Finding("warn", f"Results of one model that were made in different ways: {'; '.join(parts)}.")]
 
 
-def _served(study: Study) -> list[Finding]:
+def _served(study: ScoreTable) -> list[Finding]:
     """A name may stand for another model tomorrow: what servers called themselves tells."""
     found = []
     names = {group: _reported(study, group) for group in _asked(study)}
@@ -253,7 +253,7 @@ def _gathered_models(names: Mapping[Group, tuple[str, ...]]) -> list[str]:
 # Coverage: of the groups
 
 
-def _coverage(study: Study) -> list[Finding]:
+def _coverage(study: ScoreTable) -> list[Finding]:
     found = []
     scored = study.scored()
     for mode in study.modes:
@@ -283,7 +283,7 @@ def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group]
     )
 
 
-def _unanswered(study: Study) -> list[Finding]:
+def _unanswered(study: ScoreTable) -> list[Finding]:
     low = []
     for group in study.groups:
         entries = [entry for place in study.ids for entry in study.entries.get((group.key, place), ())]
@@ -306,7 +306,7 @@ def _answered(entry: ConversationEntry) -> tuple[float | None, float | None]:
     return calls.get("answered"), calls["expected"]
 
 
-def _demonstration(study: Study) -> list[Finding]:
+def _demonstration(study: ScoreTable) -> list[Finding]:
     if not any("synthetic-demo" in (metadata.get("sources") or ()) for metadata in study.metadata):
         return []
     return [Finding("warn", "These are demonstration conversations that the project wrote: no human data.")]
@@ -315,23 +315,23 @@ def _demonstration(study: Study) -> list[Finding]:
 # Reading metadata
 
 
-def _asked(study: Study) -> list[Group]:
+def _asked(study: ScoreTable) -> list[Group]:
     """Groups that a server answered for: to a baseline or a person no prompt and no temperature applies."""
     return [group for group in study.groups if group.kind == "model"]
 
 
-def _entry(study: Study, group: Group) -> Mapping[str, Any]:
+def _entry(study: ScoreTable, group: Group) -> Mapping[str, Any]:
     for entry in study.metadata[group.source].get("settings") or ():
         if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
             return dict(entry)
     return {}
 
 
-def _variants(study: Study, group: Group) -> Sequence[Mapping[str, Any]]:
+def _variants(study: ScoreTable, group: Group) -> Sequence[Mapping[str, Any]]:
     return tuple(_entry(study, group).get("variants") or ())
 
 
-def _values_of(study: Study, group: Group, key: str) -> tuple[str, ...]:
+def _values_of(study: ScoreTable, group: Group, key: str) -> tuple[str, ...]:
     found = []
     for variant in _variants(study, group):
         parameters = variant.get("parameters") or {}
@@ -341,11 +341,11 @@ def _values_of(study: Study, group: Group, key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _judges_of(study: Study, group: Group) -> tuple[str, ...]:
+def _judges_of(study: ScoreTable, group: Group) -> tuple[str, ...]:
     return tuple(dict.fromkeys(judge for variant in _variants(study, group) for judge in judges_named(variant)))
 
 
-def _reported(study: Study, group: Group) -> tuple[str, ...]:
+def _reported(study: ScoreTable, group: Group) -> tuple[str, ...]:
     observed = _entry(study, group).get("observed") or {}
     return tuple(sorted(observed.get("models_reported") or ()))
 
@@ -362,11 +362,11 @@ def _gathered(groups: Iterable[Group], values: Callable[[Group], Iterable[str]])
 # Words
 
 
-def _name(study: Study, group: Group) -> str:
+def _name(study: ScoreTable, group: Group) -> str:
     return f"{group.label}, {group.mode}" if len(study.modes) > 1 else group.label
 
 
-def _names(study: Study, groups: Sequence[Group]) -> str:
+def _names(study: ScoreTable, groups: Sequence[Group]) -> str:
     """Models by name; a model with all its modes once."""
     modes = {group.mode for group in groups}
     if modes == set(study.modes) and len(groups) == len(modes) * len({group.model_key for group in groups}):
@@ -374,7 +374,7 @@ def _names(study: Study, groups: Sequence[Group]) -> str:
     return _listed([_name(study, group) for group in groups])
 
 
-def _file(study: Study, source: int) -> str:
+def _file(study: ScoreTable, source: int) -> str:
     return study.files[source] if source < len(study.files) else f"Scores file {source + 1}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from attunebench.errors import UsageError
 from attunebench.metrics.registry import Rules
 from attunebench.published import rules_of
 from attunebench.scores import ConversationEntry, GroundTruthEntry
-from attunebench.study.tables import Tables, averaged
+from attunebench.scores.columns import Tables, averaged
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -95,7 +98,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceValues:
     """A score made from the ground truth alone: metric id → value per conversation (NaN where it has none)."""
 
     id: str
@@ -105,7 +108,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Study:
+class ScoreTable:
     """One or more scores files over one ground truth, as arrays.
 
     `ground_truth` has an entry for each conversation of `ids`; it is empty for scores of an older version, which did
@@ -118,7 +121,7 @@ class Study:
     entries: Mapping[tuple[tuple[str, str, str], str], tuple[ConversationEntry, ...]]
     ground_truth: Mapping[str, GroundTruthEntry]
     questions: tuple[str, ...]
-    references: tuple[Reference, ...]
+    references: tuple[ReferenceValues, ...]
     metadata: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...] = ()
     aggregates: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -137,20 +140,43 @@ class Study:
         if self._tables.entries is not self.entries:  # else a study that was cut from another, whose tables it shares
             object.__setattr__(self, "_tables", Tables(self.entries))
 
+    # Data frames (extra `data`); docs/data-frames.md describes the columns
+
+    def models_df(self) -> pd.DataFrame:
+        """One row for each model, mode and metric: mean, n, standard error and interval."""
+        return self._frame("models")
+
+    def conversations_df(self) -> pd.DataFrame:
+        """One row for each result, with a column for each metric."""
+        return self._frame("conversations")
+
+    def turns_df(self) -> pd.DataFrame:
+        """One row for each turn of a result, with a column for each metric of turns."""
+        return self._frame("turns")
+
+    def answers_df(self) -> pd.DataFrame:
+        """One row for each item that was asked, with the answer and the person's label."""
+        return self._frame("answers")
+
+    def _frame(self, name: str) -> pd.DataFrame:
+        from attunebench.scores.frames import data_frame
+
+        return data_frame(self, name)
+
     # Choosing groups
 
-    def of_mode(self, mode: str) -> Study:
+    def of_mode(self, mode: str) -> ScoreTable:
         """The same study with the groups of one mode; UsageError names the modes there are."""
         groups = tuple(group for group in self.groups if group.mode == mode)
         if not groups:
             raise UsageError(f"Nothing was scored in mode {mode!r}; there is {', '.join(self.modes)}.")
         return replace(self, groups=groups)
 
-    def with_groups(self, groups: Sequence[Group]) -> Study:
+    def with_groups(self, groups: Sequence[Group]) -> ScoreTable:
         """The same study with these groups, in this order."""
         return replace(self, groups=tuple(groups))
 
-    def with_conversations(self, ids: Sequence[str]) -> Study:
+    def with_conversations(self, ids: Sequence[str]) -> ScoreTable:
         """The same study over these conversations, in the study's order."""
         chosen = frozenset(ids)
         kept = np.array([conversation in chosen for conversation in self.ids], dtype=bool)
@@ -164,7 +190,7 @@ class Study:
     def modes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(group.mode for group in self.groups))
 
-    def models(self, *, baselines: bool = False, humans: bool = False) -> Study:
+    def models(self, *, baselines: bool = False, humans: bool = False) -> ScoreTable:
         """The study with its models alone, and with baselines (the oracle among them) or people where asked for.
 
         Where there is no model at all, baselines stand in for models, so that the demonstration shows everything.

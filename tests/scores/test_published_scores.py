@@ -15,8 +15,8 @@ from attunebench.published import BY_SE, published_remarks, published_scores, ru
 from attunebench.reports import build_report
 from attunebench.reports.merging import merged_scores
 from attunebench.scores import read_scores
-from attunebench.study import make_study, read_studies_by_rules
-from attunebench.study.compatibility import findings
+from attunebench.scores.compatibility import findings
+from attunebench.scores.loading import load_by_rules, score_table
 
 ENTRIES = [
     {
@@ -92,7 +92,7 @@ def test_of_aggregates_the_interval_is_by_standard_errors_and_marked(content):
     (group,) = build_report(scores).groups
     assert group.by_se
     with pytest.raises(DataError):
-        make_study(scores)
+        score_table(scores)
 
 
 def test_a_model_with_conversations_is_taken_from_these():
@@ -163,7 +163,7 @@ def test_whatever_stands_in_a_field_is_read_or_refused(row, key, value):
     except DataError:
         return
     build_report(scores)
-    make_study(scores)
+    score_table(scores)
 
 
 # Beside ours
@@ -197,19 +197,19 @@ def test_what_cannot_stand_side_by_side_is_refused(others):
 
 def test_a_study_never_mixes_rules():
     with pytest.raises(DataError, match="--rules"):
-        make_study([ours(), ours(rules="released")])
-    assert make_study(ours()).rules == "attunebench"
-    assert make_study(ours(rules="released")).rules == "released"
+        score_table([ours(), ours(rules="released")])
+    assert score_table(ours()).rules == "attunebench"
+    assert score_table(ours(rules="released")).rules == "released"
 
 
 def test_studies_are_made_of_the_files_of_each_rules(tmp_path):
     for name, rules in (("a", "attunebench"), ("b", "released")):
         (tmp_path / name).write_text(json.dumps(ours(rules=rules)), encoding="utf-8")
-    assert list(read_studies_by_rules([tmp_path / "b", tmp_path / "a"])) == ["released", "attunebench"]
+    assert list(load_by_rules([tmp_path / "b", tmp_path / "a"])) == ["released", "attunebench"]
 
 
 def test_published_models_are_compared_over_the_conversations_that_both_have():
-    study = make_study([ours(rules="released", registry_version="1.1"), read([*ENTRIES, AGGREGATE])])
+    study = score_table([ours(rules="released", registry_version="1.1"), read([*ENTRIES, AGGREGATE])])
     assert [group.model for group in study.groups] == ["alpha", "beta", "own"]
     found = findings(study)
     assert not [finding for finding in found if finding.severity == "refuse"]

@@ -8,13 +8,13 @@ import numpy as np
 
 from attunebench.reports import render
 from attunebench.scores import read_scores
-from attunebench.study import read_study
+from attunebench.scores.loading import load_scores
 
 HISTORIC = Path(__file__).parents[1] / "historic"
 
 
 def test_version_1_0_has_values_and_neither_labels_nor_answers():
-    study = read_study(HISTORIC / "scores-1.0.json")
+    study = load_scores(HISTORIC / "scores-1.0.json")
     assert ["noisy", "oracle"] == sorted(group.model for group in study.groups)
     values = study.values("emotion_va")
     assert (3, 2) == values.shape

@@ -19,7 +19,7 @@ from attunebench.metrics.registry import Rules
 from attunebench.published import mixed_rules, rules_of
 from attunebench.scores import ConversationEntry, GroundTruthEntry, Scores, read_scores
 from attunebench.scores.checks import group_key, require_shape
-from attunebench.study.schema import Group, Reference, Study
+from attunebench.scores.table import Group, ReferenceValues, ScoreTable
 from attunebench.text import levelled, printable
 
 _Key = tuple[str, str, str]
@@ -27,32 +27,32 @@ _LONGEST_LABEL = 100
 _KINDS = ("model", "human", "baseline", "oracle")
 
 
-def read_study(paths: str | Path | Sequence[str | Path]) -> Study:
+def load_scores(paths: str | Path | Sequence[str | Path]) -> ScoreTable:
     """One study of one or more scores files. DataError: unreadable, two files that hold the same model and mode."""
     listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    return make_study([read_scores(path) for path in listed], files=[str(path) for path in listed])
+    return score_table([read_scores(path) for path in listed], files=[str(path) for path in listed])
 
 
-def read_studies(paths: Sequence[str | Path]) -> tuple[Study, ...]:
+def load_each(paths: Sequence[str | Path]) -> tuple[ScoreTable, ...]:
     """A study for each file: several label sets of the same results, say."""
-    return tuple(read_study(path) for path in paths)
+    return tuple(load_scores(path) for path in paths)
 
 
-def read_studies_by_rules(paths: Sequence[str | Path]) -> dict[Rules, Study]:
+def load_by_rules(paths: Sequence[str | Path]) -> dict[Rules, ScoreTable]:
     """One study of the scores files of each rules among them, in the order of their first file."""
     parts: dict[Rules, list[tuple[Scores, str]]] = {}
     for path in paths:
         scores = read_scores(path)
         parts.setdefault(rules_of(scores["metadata"]), []).append((scores, str(path)))
     return {
-        rules: make_study([scores for scores, _ in listed], files=[file for _, file in listed])
+        rules: score_table([scores for scores, _ in listed], files=[file for _, file in listed])
         for rules, listed in parts.items()
     }
 
 
-def make_study(
+def score_table(
     scores: Scores | Mapping[str, Any] | Sequence[Scores | Mapping[str, Any]], *, files: Sequence[str] = ()
-) -> Study:
+) -> ScoreTable:
     """One study of the content of scores files.
 
     Conversations are the union of all files, in the order of the first that has them. DataError where a file holds what
@@ -93,7 +93,7 @@ def make_study(
             "The scores hold no conversation, so there is nothing to compute; run `attune-bench score` again."
         )
     order = tuple(ids)
-    return Study(
+    return ScoreTable(
         ids=order,
         groups=_groups(owner, entries),
         entries={key: tuple(found) for key, found in entries.items()},
@@ -154,7 +154,7 @@ def _questions(parts: Sequence[Scores], files: Sequence[str]) -> tuple[str, ...]
     return next(iter(known), ())
 
 
-def _references(parts: Sequence[Scores], ids: Sequence[str]) -> tuple[Reference, ...]:
+def _references(parts: Sequence[Scores], ids: Sequence[str]) -> tuple[ReferenceValues, ...]:
     """Those of the first file that has some: they come from the ground truth, which the files share."""
     rows = {conversation: row for row, conversation in enumerate(ids)}
     found = []
@@ -166,7 +166,7 @@ def _references(parts: Sequence[Scores], ids: Sequence[str]) -> tuple[Reference,
             for name, value in entry["metrics"].items():
                 if name in values and value is not None:
                     values[name][rows[entry["conversationId"]]] = value
-        found.append(Reference(reference["id"], reference["label"], reference["meaning"], values))
+        found.append(ReferenceValues(reference["id"], reference["label"], reference["meaning"], values))
     return tuple(found)
 
 

@@ -13,7 +13,7 @@ from planted import Plan, Skill, planted_scores
 from planted_studies import older
 
 from attunebench.errors import DataError
-from attunebench.study import make_study
+from attunebench.scores.loading import score_table
 
 Content = dict[str, Any]
 Place = tuple[str | int, ...]
@@ -82,7 +82,7 @@ def test_a_value_that_cannot_be_there_is_refused_at_its_place(place: Place, valu
     content = whole()
     at(content, place[:-1])[place[-1]] = value
     with pytest.raises(DataError) as refused:
-        make_study(content, files=["odd.json"])
+        score_table(content, files=["odd.json"])
     assert str(refused.value).startswith("odd.json ")
     assert str(place[-1]).removesuffix("0") in str(refused.value)
     assert "attune-bench score" in str(refused.value)
@@ -111,7 +111,7 @@ def test_a_key_that_a_study_needs_is_missed_by_its_name(place: Place) -> None:
     content = whole()
     del at(content, place[:-1])[place[-1]]
     with pytest.raises(DataError, match=f"{place[-1]}: it is missing"):
-        make_study(content)
+        score_table(content)
 
 
 @pytest.mark.parametrize("block", ["binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp"])
@@ -121,7 +121,7 @@ def test_answers_must_have_a_known_letter_for_each_question(block: str, change: 
     answers = at(content, TURN)["answers"]
     answers[block] = change(answers[block])
     with pytest.raises(DataError, match=block):
-        make_study(content)
+        score_table(content)
 
 
 def test_labels_must_have_a_letter_for_each_question() -> None:
@@ -131,7 +131,7 @@ def test_labels_must_have_a_letter_for_each_question() -> None:
         for turn in entry["turns"]:
             turn["answers"] = {}
     with pytest.raises(DataError, match=r"observed in ground_truth\[0\].* letters for"):
-        make_study(content)
+        score_table(content)
 
 
 @pytest.mark.parametrize("epoch", [None, 2])
@@ -140,7 +140,7 @@ def test_a_result_that_stands_there_twice_is_refused_and_not_averaged(epoch: int
     content["conversations"][0]["epoch"] = epoch
     content["conversations"].append(copy.deepcopy(content["conversations"][0]))
     with pytest.raises(DataError, match=r"2 results of a for conversation .*\(mode default"):
-        make_study(content)
+        score_table(content)
 
 
 @pytest.mark.parametrize("part", ["ground_truth", "conversations"])
@@ -149,14 +149,14 @@ def test_a_turn_that_stands_there_twice_is_refused(part: str) -> None:
     turns = content[part][0]["turns"]
     turns[1]["turnNumber"] = turns[0]["turnNumber"]
     with pytest.raises(DataError, match=r"a turn of conversation .* more than once"):
-        make_study(content)
+        score_table(content)
 
 
 def test_a_conversation_with_labels_twice_is_refused() -> None:
     content = whole()
     content["ground_truth"].append(content["ground_truth"][0])
     with pytest.raises(DataError, match="2 times in ground_truth"):
-        make_study(content)
+        score_table(content)
 
 
 def test_epochs_with_and_without_a_number_are_averaged() -> None:
@@ -166,7 +166,7 @@ def test_epochs_with_and_without_a_number_are_averaged() -> None:
     again = {**copy.deepcopy(entry), "epoch": 3}
     again["metrics"]["composite"] = 60.0
     content["conversations"].append(again)
-    study = make_study(content)
+    study = score_table(content)
     row = study.ids.index(entry["conversationId"])
     column = [group.model for group in study.groups].index("b")
     assert 50.0 == study.values("composite")[row, column]
@@ -176,17 +176,17 @@ def test_keys_of_a_newer_version_are_passed_over() -> None:
     content = whole()
     for place in ((), ("conversations", 0), TURN, TRUTH, ("metadata",), ("ground_truth", 0), ("aggregates", 0)):
         at(content, place)["new"] = {"a": [1]}
-    assert make_study(whole()).ids == make_study(content).ids
+    assert score_table(whole()).ids == score_table(content).ids
 
 
 def test_scores_of_the_first_version_need_no_labels_and_answers() -> None:
-    assert 3 == len(make_study(older(_whole())).groups)
+    assert 3 == len(score_table(older(_whole())).groups)
 
 
 def test_references_to_conversations_that_are_not_there_are_passed_over() -> None:
     content = whole()
     content["references"][0]["conversations"][0]["conversationId"] = "elsewhere"
-    values = make_study(content).references[0].values["composite"]
+    values = score_table(content).references[0].values["composite"]
     assert [True, False, False] == list(np.isnan(values))
 
 
@@ -194,12 +194,12 @@ def test_references_come_from_the_file_that_has_some() -> None:
     mine, old = whole(), older(_whole())
     for part in ("conversations", "aggregates"):
         old[part] = [{**entry, "em_model": "older"} for entry in old[part] if entry["em_model"] == "b"]  # type: ignore[literal-required]
-    assert ("base-rate", "always-empty-tags") == tuple(r.id for r in make_study([old, mine]).references)
+    assert ("base-rate", "always-empty-tags") == tuple(r.id for r in score_table([old, mine]).references)
 
 
 def test_one_model_in_two_files_is_refused_also_where_they_list_no_groups() -> None:
     with pytest.raises(DataError, match=r"one\.json and two\.json"):
-        make_study([{**whole(), "aggregates": []}] * 2, files=["one.json", "two.json"])
+        score_table([{**whole(), "aggregates": []}] * 2, files=["one.json", "two.json"])
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,6 @@ def test_labels_are_short_unique_and_harmless_whatever_models_are_called(names: 
     renamed = dict(zip("ab", names, strict=True))
     for entry in (*content["conversations"], *content["aggregates"]):
         entry["em_model"] = renamed[entry["em_model"]]
-    study = make_study(content)
+    study = score_table(content)
     assert expected == sorted({group.label for group in study.groups})
     assert set(names) == {group.model for group in study.groups}

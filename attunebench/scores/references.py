@@ -11,10 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from attunebench.metrics.registry import below_chance, no_reference
-from attunebench.study.schema import Reference
+from attunebench.scores.table import ReferenceValues
 
 
-def standing(reference: Reference) -> Reference:
+def standing(reference: ReferenceValues) -> ReferenceValues:
     """The reference without the metrics on which it is below chance over its conversations; its meaning says why."""
     means = {m: float(np.nanmean(v)) for m, v in reference.values.items() if not np.isnan(v).all()}
     below = [metric_id for metric_id, mean in means.items() if below_chance(metric_id, mean)]

@@ -1,0 +1,48 @@
+"""`attune-bench export`: scores as tidy tables for data frames and spreadsheets."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attunebench.cli.arguments import ScoresFilesOption, scores_files
+
+
+class ExportFormat(str, Enum):
+    """The kinds of files."""
+
+    parquet = "parquet"
+    csv = "csv"
+    jsonl = "jsonl"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the app."""
+    app.command("export", short_help="Write scores as Parquet, CSV or JSON lines.")(export)
+
+
+def export(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    ] = None,
+    scores: ScoresFilesOption = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the files.")] = Path(
+        "export"
+    ),
+    format: Annotated[ExportFormat, typer.Option("--format", help="Kind of the files.")] = ExportFormat.parquet,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files of an earlier export.")] = False,
+) -> None:
+    """Write what scores hold as four tidy tables: models, conversations, turns and answers.
+
+    docs/data-frames.md describes their columns. Parquet requires the extra `data`.
+    """
+    from attunebench.scores.export import export_scores
+    from attunebench.scores.loading import load_scores
+
+    table = load_scores(scores_files(files, scores))
+    for path in export_scores(table, output, format.value, overwrite=overwrite):
+        typer.echo(path)
