@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from pydantic import TypeAdapter
 
 from attunebench._version import __version__
-from attunebench.backends.base import Request
 from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.wire import encoded
 from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
@@ -230,16 +229,7 @@ class Plan:
         assert hasher is not None, "its replies are kept"
         entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
         row = self._with_terms(Row(f"attune-{self.tag}-{self.requests + 1:06d}", entry, Terms()))
-        request = Request(
-            call=asked.call,
-            messages=asked.ask.messages,
-            max_tokens=asked.ask.max_tokens,
-            temperature=settings.temperature,
-            seed=settings.seed,
-            timeout=settings.call_timeout,
-            reask=asked.ask.number,
-        )
-        model, body = entry.model, {"model": entry.model, **row.terms.body(request)}
+        model, body = entry.model, {"model": entry.model, **row.terms.body(asked.request(settings))}
         line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
             raise DataError(

@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attunebench.backends.base import Request
 from attunebench.protocol.plan import with_draft
 from attunebench.runner.exchange import Ask, Exchange, Rules
 
 if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Record
+    from attunebench.runner.settings import RunSettings
 
 Known = Callable[["Call", Ask], "Entry | None"]
 """The reply to an ask that is there already: `Journal.find` behind a hash, say."""
@@ -38,6 +40,19 @@ class Open:
     def who(self) -> int:
         """0 for the evaluated model; judges count from 1."""
         return self.call.who
+
+    def request(self, settings: RunSettings, context: Any = None) -> Request:
+        """What goes over the wire for it; `context` as `Job` has it."""
+        return Request(
+            call=self.call,
+            messages=self.ask.messages,
+            max_tokens=self.ask.max_tokens,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            timeout=settings.call_timeout,
+            reask=self.ask.number,
+            conversation=context,
+        )
 
 
 class Job:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from attunebench.backends.base import Request
 from attunebench.backends.waits import wait_in_words
 from attunebench.errors import (
     UNBILLED,
@@ -31,7 +30,7 @@ from attunebench.runner.limits import START_UP
 from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED
 
 if TYPE_CHECKING:
-    from attunebench.backends.base import Backend, Reply
+    from attunebench.backends.base import Backend, Reply, Request
     from attunebench.journal import Entry, Hasher, Journal
     from attunebench.protocol.calls import Call
     from attunebench.runner.budget import Budget, Ticket
@@ -99,18 +98,7 @@ class ModelClient:
         Raises TransientError where the line did not heal in time, RejectedError and ConfigurationError at once,
         DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent.
         """
-        ask, settings = asked.ask, self.settings
-        request = Request(
-            call=asked.call,
-            messages=ask.messages,
-            max_tokens=ask.max_tokens,
-            temperature=settings.temperature,
-            seed=settings.seed,
-            timeout=settings.call_timeout,
-            reask=ask.number,
-            conversation=context,
-        )
-        return await _Fetch(self, asked, request, effort, replace(effort)).entry()
+        return await _Fetch(self, asked, asked.request(self.settings, context), effort, replace(effort)).entry()
 
     def waiting_for(self) -> str:
         """What is under way and what is held back, in words; "" where there is nothing."""

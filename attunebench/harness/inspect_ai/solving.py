@@ -186,18 +186,17 @@ class _Asking:
 async def _generate(
     model: Model, asked: Open, settings: RunSettings, context: Any, *, constrained: bool
 ) -> ModelOutput:
-    call, ask, temperature, seed = asked.call, asked.ask, settings.temperature, settings.seed
-    limit, timeout = ask.max_tokens, settings.call_timeout
-    _REQUEST.set(Request(call, ask.messages, limit, temperature, seed, timeout, ask.number, context))
-    config = GenerateConfig(max_tokens=limit)
+    call, request = asked.call, asked.request(settings, context)
+    _REQUEST.set(request)
+    config = GenerateConfig(max_tokens=request.max_tokens)
     if asked.who:  # a role does not inherit how the evaluated model is sampled
         own = model.config
-        config.temperature = temperature if own.temperature is None else own.temperature
-        config.seed = seed if own.seed is None else own.seed
+        config.temperature = request.temperature if own.temperature is None else own.temperature
+        config.seed = request.seed if own.seed is None else own.seed
     if constrained:
         schema = JSONSchema.model_validate(call.schema)
         config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
-    messages = [_MESSAGES[message.role](content=message.content) for message in ask.messages]
+    messages = [_MESSAGES[message.role](content=message.content) for message in request.messages]
     return await model.generate(messages, config=config)
 
 
