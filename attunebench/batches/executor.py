@@ -193,7 +193,7 @@ class BatchExecutor(Clients):
                 job.owe(asked, given_up[0])
             else:
                 job.fail(*given_up)
-        there = (job.failed, len(job.owed), len(job.records), sum(each.reasks for each in job.records.values()))
+        there = (job.failed, {**job.owed, **{name: record.reasks for name, record in job.records.items()}})
         news = job.failed is not None or (job.answered and run.work.is_news(job))
         if news and there != self._written.get(job.key):
             self._written[job.key] = there

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from batch_runs import predictions, run_by_batches, settings_at
-from batch_server import BatchServer, Said, varied
+from batch_server import BatchServer, Made, Said, varied
 from factory import write_conversations
 
 import attunebench
@@ -91,6 +91,19 @@ def test_judges_that_are_added_later_vote_by_batches(data: Path, tmp_path: Path)
         attunebench.run(data, settings_at(server.url, tmp_path / "live", judges=JUDGES))
     assert predictions(tmp_path / "live") == predictions(tmp_path / "results")
     assert 0 == run.summary.votes_owed
+
+
+def test_judges_whose_batches_end_one_after_the_other_have_all_voted(data: Path, tmp_path: Path) -> None:
+    def course(made: Made) -> list[str]:
+        return [*(["in_progress"] * 3 if made.model == "judge-b" else []), "completed"]
+
+    with BatchServer(course=course) as server:
+        run_by_batches(data, settings_at(server.url, tmp_path / "r"))
+        both = settings_at(server.url, tmp_path / "r", judges=("judge-a", "judge-b"))
+        added = run_by_batches(data, both)
+        assert (0, 2) == (added.summary.votes_owed, len(predictions(tmp_path / "r")))
+        run_by_batches(data, settings_at(server.url, tmp_path / "whole", judges=("judge-a", "judge-b")))
+    assert predictions(tmp_path / "whole") == predictions(tmp_path / "r")
 
 
 def test_unanswered_calls_are_asked_once_more_on_demand(data: Path, tmp_path: Path) -> None:
