@@ -117,9 +117,12 @@ def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
     Where a loop is running already (in a notebook), ours runs in a thread, and the caller waits for it. `owner` keeps
     its connections from one run to the next, so all its runs are in one loop, which is closed with it.
     """
+    inside = True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        inside = False
+    if not inside:  # outside of `except`, whose error would become the innermost cause of all that fails in the run
         return _run_here(main, owner)
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
