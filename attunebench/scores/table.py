@@ -107,7 +107,7 @@ class ReferenceValues:
     values: Mapping[str, Floats]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreTable:
     """One or more scores files over one ground truth, as arrays.
 
@@ -139,6 +139,11 @@ class ScoreTable:
     def __post_init__(self) -> None:
         if self._tables.entries is not self.entries:  # else a study that was cut from another, whose tables it shares
             object.__setattr__(self, "_tables", Tables(self.entries))
+
+    def __repr__(self) -> str:
+        names = [f"{group.label} ({group.mode})" for group in self.groups[:6]]
+        more = [f"{len(self.groups) - 6} more"] if len(self.groups) > 6 else []
+        return f"<ScoreTable of {len(self.ids)} conversations: {', '.join([*names, *more])}>"
 
     # Data frames (extra `data`); docs/data-frames.md describes the columns
 

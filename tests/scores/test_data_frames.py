@@ -57,6 +57,11 @@ def test_the_oracle_gives_every_rating_and_choice_of_the_person(table: ScoreTabl
     assert (rated["rating"] == rated["label_rating"]).all()
 
 
+def test_a_table_is_shown_in_a_line(table: ScoreTable) -> None:
+    assert len(repr(table)) < 200
+    assert "majority" in repr(table)
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
 def test_an_export_holds_the_data_frames(table: ScoreTable, tmp_path: Path, format: Any) -> None:
     paths = export_scores(table, tmp_path / "out", format)
