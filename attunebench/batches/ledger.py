@@ -2,7 +2,7 @@
 
 A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
 in the journal; so a process that is killed at any moment leaves word of all that may cost money. Lines are only ever
-added, and a last line that was cut is as good as not written. Knows no network and no journal.
+added, by one process at a time, and a last line that was cut is as good as not written. Knows no network and no reply.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from attunebench.errors import DataError
+from attunebench.journal.locks import try_lock
 from attunebench.text import printable
+
+PATIENCE = 30.0
+"""Seconds that are waited for other processes' lines, each a matter of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,13 @@ class Ledger:
         self._add({"step": "ended", "mark": submission.mark, "how": how})
 
     def _add(self, data: dict[str, Any]) -> None:
+        # Runs of other models share the folder, and what one takes for a cut line may be another one's new one.
+        release = try_lock(self.path.with_name(".attunebench-batches.lock"), PATIENCE)
+        if release is None:
+            raise DataError(
+                f"{self.path} cannot be written, since another process has locked it for {PATIENCE:.0f} s; repeat the "
+                "command: what was sent is known."
+            )
         try:
             with self.path.open("a+b") as file:
                 file.seek(0)
@@ -115,3 +126,5 @@ class Ledger:
                 f"{self.path} cannot be written ({error.strerror}); make room and repeat the command: what was sent is "
                 "known."
             ) from error
+        finally:
+            release()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +26,7 @@ FIRST = Submission(
     at="2026-01-01T00:00:00+00:00",
 )
 SECOND = replace(FIRST, part=2, start=5, stop=9)
+LINES = 300
 
 
 @pytest.fixture
@@ -73,3 +76,19 @@ def test_a_damaged_ledger_stops_before_anything_is_sent_twice(ledger: Ledger) ->
     ledger.path.write_bytes(b"{broken\n" + ledger.path.read_bytes())
     with pytest.raises(DataError, match=r"Line 1 of .*paid twice"):
         open_now(ledger)
+
+
+def add_lines(folder: Path, who: str) -> None:
+    for number in range(LINES):
+        Ledger(folder).ended(replace(FIRST, tag=f"{who}{number}"), "completed")
+
+
+def test_processes_of_several_models_lose_none_of_each_other_s_lines(ledger: Ledger, tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    processes = [spawn.Process(target=add_lines, args=(tmp_path, who)) for who in "abc"]
+    for each in processes:
+        each.start()
+    for each in processes:
+        each.join()
+    marks = [json.loads(line)["mark"] for line in ledger.path.read_bytes().splitlines()]
+    assert sorted(f"{who}{number}.1" for who in "abc" for number in range(LINES)) == sorted(marks)
