@@ -65,6 +65,8 @@ class Live(Clients):
                 while self._fill():
                     self._take(await self._ended.get())
         finally:
+            for client in self._clients.values():
+                client.halted = True  # a reply that comes in the moment of its cancellation is kept, and asks no more
             self._cancel()
             minding.cancel()
             await asyncio.gather(minding, *self._tasks, return_exceptions=True)

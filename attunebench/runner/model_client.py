@@ -176,6 +176,8 @@ class _Fetch:
             except _Asleep:
                 continue
             except TransientError as error:
+                if client.halted:
+                    raise Halted from error
                 wait = self._wait(error)
                 client.observer.retrying(request.call, str(error), max(wait, client.limiter.paused_for))
             await asyncio.sleep(wait)
@@ -190,7 +192,7 @@ class _Fetch:
         while (left := self._left) > _MOMENT:
             # The line may have been open in the meantime, and then there is time left.
             with contextlib.suppress(asyncio.TimeoutError):
-                return await asyncio.wait_for(limiter.slot(tokens, again=True), left)
+                return await limiter.slot(tokens, again=True, within=left)
         raise TransientError(f"no turn came within {self.client.settings.total_timeout:.0f} s in all")
 
     @property

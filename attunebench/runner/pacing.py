@@ -79,20 +79,24 @@ class RateLimiter:
         self._failing: tuple[float, float] | None = None
         self._warned = False
 
-    async def slot(self, tokens: float = 0, *, again: bool = False) -> Slot:
+    async def slot(self, tokens: float = 0, *, again: bool = False, within: float | None = None) -> Slot:
         """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
 
         `tokens`: prompt and reply, estimated. `again`: a call that has been sent before goes before fresh ones, since
         its time is running; but a fresh one probes, so that no prompt that breaks the server keeps the line open.
+        Raises asyncio.TimeoutError where no turn comes `within` so many seconds.
         """
-        slot = Slot(self, tokens, tokens, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        slot = Slot(self, tokens, tokens, loop.create_future())
         queue = self._again if again else self._fresh
         queue.append(slot)
         self._release()
+        # No `asyncio.wait_for`: before Python 3.12 it loses a cancellation that comes in the moment of the turn.
+        timer = loop.call_later(within, _give_up, slot.turn) if within is not None else None
         try:
             await slot.turn
-        except asyncio.CancelledError:
-            if slot.turn.cancelled():
+        except (asyncio.CancelledError, asyncio.TimeoutError):
+            if slot.turn.cancelled() or slot.turn.exception() is not None:
                 with contextlib.suppress(ValueError):
                     queue.remove(slot)
             else:  # its turn came in the same moment, and nothing was sent in it
@@ -101,6 +105,9 @@ class RateLimiter:
                 self._leave(slot)
             self._release()
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
         return slot
 
     @property
@@ -292,6 +299,11 @@ class Slot:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._limiter._end(self, error)
+
+
+def _give_up(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_exception(asyncio.TimeoutError())
 
 
 def _now() -> float:
