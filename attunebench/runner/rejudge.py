@@ -22,7 +22,7 @@ from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.jsonfile import parse_json
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy, Record
+from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.results.folder import Findings, find_duplicates, read_content, result_files
@@ -303,12 +303,17 @@ class VoteWork(Work):
         vote that stands already, is not counted as spent again.
         """
         summary, scale = self.summary, self._settings.scale
-        new: list[Record] = []
+        pairs = [(record, self._vote(sheet, record.call), vote_of(record)) for record in job.records.values()]
+        new = [record for record, before, vote in pairs if before != vote or record.call.id in job.fetched]
+        content = with_votes(sheet.content, new, self._judges, spare=True)
+        changes = (job.records or not job.calls) and content != sheet.content
+        if changes and read_content(candidate.path, candidate.name) != sheet.content:
+            summary.left[candidate.name] = (
+                "it was changed while its drafts were judged; the same command puts the votes in"
+            )
+            return None
         replaced = anew = 0
-        for record in job.records.values():
-            before, vote = self._vote(sheet, record.call), vote_of(record)
-            if before != vote or record.call.id in job.fetched:
-                new.append(record)
+        for _, before, vote in pairs:
             if before is None:
                 summary.added += 1
             elif before and not vote:
@@ -318,13 +323,7 @@ class VoteWork(Work):
                 summary.changed += (before.ratings, before.answers) != (vote.ratings, vote.answers)
                 summary.rescaled += before.scale != scale
         summary.replaced += replaced
-        content = with_votes(sheet.content, new, self._judges, spare=True)
-        if (job.calls and not job.records) or content == sheet.content:
-            return None
-        if read_content(candidate.path, candidate.name) != sheet.content:
-            summary.left[candidate.name] = (
-                "it was changed while its drafts were judged; the same command puts the votes in"
-            )
+        if not changes:
             return None
         key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
         if digest is not None and sheet.content.get(key) != digest:

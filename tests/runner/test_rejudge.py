@@ -451,6 +451,7 @@ def test_a_file_that_somebody_edits_meanwhile_is_left_and_its_votes_are_not_boug
     assert {
         path.name: "it was changed while its drafts were judged; the same command puts the votes in"
     } == summary.left
+    assert T == summary.added  # those of the other file
     server.script = None
     server.asked.clear()
     assert T == rejudge("judge").added
