@@ -255,7 +255,7 @@ class _Writer:
             with self._lock, self._connection:
                 for sql, row, _ in items:
                     self._connection.execute(sql, row)
-        except (sqlite3.Error, OverflowError) as error:
+        except Exception as error:  # whatever it is: without this thread every later call would wait for ever
             return DataError(
                 f"The call journal {self.path} cannot be written ({error}); make room or use another results folder, "
                 "and repeat the command: what was written before is kept."

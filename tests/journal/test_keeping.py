@@ -119,3 +119,16 @@ def test_a_row_that_the_disk_has_changed_is_never_taken_for_a_reply(tmp_path: Pa
     path.write_bytes(data.replace(b"reply 0 word", b"reply 0 wort"))
     with pytest.raises(DataError, match=r"_calls\.sqlite3.*c0/default/1/draft.*move it away"):
         found(tmp_path, an_entry())
+
+
+def test_what_no_file_can_hold_is_said_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+    async def story(journal: Journal) -> None:
+        journal.learn("local", "http://localhost/v1", "half a pair: \ud800", {})
+        with pytest.raises(DataError, match="cannot be written"):
+            await asyncio.wait_for(journal.flush(), 10.0)
+        await asyncio.wait_for(journal.keep(entry), 10.0)
+
+    entry = an_entry()
+    with Journal.open(tmp_path) as journal:
+        asyncio.run(story(journal))
+    assert entry == found(tmp_path, entry)
