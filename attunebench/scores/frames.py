@@ -123,7 +123,8 @@ def data_frame(table: ScoreTable, name: str) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise UsageError('Data frames need pandas: pip install ".[data]" in the checkout of attunebench.') from error
-    types = {"text": "str", "whole": "Int64", "number": "float64", "truth": "boolean"}
+    # "string", since "str" makes the word "None" of None before pandas 3.
+    types = {"text": "string", "whole": "Int64", "number": "float64", "truth": "boolean"}
     frame = pd.DataFrame(list(ROWS[name](table)), columns=pd.Index(columns_of(table, name)))
     return frame.astype({column: types[COLUMNS.get(column, "number")] for column in frame})
 

@@ -62,6 +62,12 @@ def test_a_table_is_shown_in_a_line(table: ScoreTable) -> None:
     assert "majority" in repr(table)
 
 
+def test_what_was_not_answered_is_missing_and_no_word(table: ScoreTable) -> None:
+    answers = table.answers_df()
+    assert answers["answer"].isna().any()
+    assert "None" not in set(answers["answer"].dropna())
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
 def test_an_export_holds_the_data_frames(table: ScoreTable, tmp_path: Path, format: Any) -> None:
     paths = export_scores(table, tmp_path / "out", format)
