@@ -31,6 +31,7 @@ _MOST = 1e12
 """Beyond it no score, price or count is one, and sums of squares leave the range of floats."""
 Number = Annotated[float, Field(ge=-_MOST, le=_MOST)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
+Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
 _Nullable = GetPydanticSchema(lambda source, handler: core_schema.nullable_schema(handler(source)))
 """Null is read too, which nothing writes any more."""
 MetricValues = dict[str, "Number | None"]
@@ -108,7 +109,7 @@ class ConversationAnswers(TypedDict):
 class TurnEntry(TypedDict):
     """One turn. `metrics` holds every id of the registry that is computed per turn."""
 
-    turnNumber: int
+    turnNumber: Whole
     metrics: MetricValues
     answers: NotRequired[TurnAnswers]
 
@@ -123,7 +124,7 @@ class ConversationEntry(_OfGroup):
     """One result. `metrics` holds every id of the registry; `calls` the counts behind the three rates."""
 
     conversationId: str
-    epoch: NotRequired[int | None]
+    epoch: NotRequired[Whole | None]
     source_file: NotRequired[str]
     participant_id: str | None
     n_turns: NotRequired[int]
@@ -146,7 +147,7 @@ class TurnTruth(TypedDict):
     were asked and those that were not alike, so that their index is that of `TurnAnswers.pairwise`.
     """
 
-    turnNumber: int
+    turnNumber: Whole
     tags: MetricValues | None
     observed: Labelled
     preferred: Labelled
