@@ -136,7 +136,8 @@ def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
             return result.result()
         except KeyboardInterrupt:
             for loop, task in begun:
-                loop.call_soon_threadsafe(task.cancel) if task is not None else None
+                with suppress(RuntimeError):  # it has ended in this moment
+                    loop.call_soon_threadsafe(task.cancel) if task is not None else None
             raise
 
 
