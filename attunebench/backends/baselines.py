@@ -1,7 +1,7 @@
 """Built-in models that need no network: floors, simple rules, and the ceiling.
 
-They alone look at `Request.conversation`; their replies go the rest of the way like any model's text. The shape of an
-answer is `Majority`'s; the others put what they know better in its place.
+Only they read `Request.conversation`; their replies are processed like any model's text. `Majority` defines the shape
+of an answer; the others override what they know better.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter, Panas
     from attunebench.protocol.calls import YesNo
 
-# The constants of `Majority` are judgements about talks between a person and a chat model, written down before any data
-# was looked at, and are not fitted to data at hand: usual replies acknowledge, validate, mirror and ask; people mostly
-# want that, and do not want to be judged, alarmed, lectured or led elsewhere.
+# The constants of `Majority` are judgements about conversations between a person and a chat model, written down before
+# any data was seen and not fitted to any: usual replies acknowledge, validate, mirror and ask; people mostly want that,
+# and do not want to be judged, alarmed, lectured or led elsewhere.
 
 OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
 """What usual replies do; all else they do not."""
@@ -50,7 +50,7 @@ TRAITS: dict[str, str | list[str] | int] = {
     "english_proficiency": traits.ENGLISH[0],
 }  # fmt: skip
 """Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
-rest is who takes part in studies on the web most often."""
+rest is the most frequent participant of web studies."""
 DRAFT = (
     "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
     "What has been the hardest part of it for you?"
@@ -340,14 +340,14 @@ BASELINES: Mapping[str, type[Majority]] = {
 
 
 def open_baseline(name: str) -> BaselineBackend:
-    """The baseline of that name as a backend. Raises UsageError that names those there are."""
+    """The baseline of that name as a backend. Raises UsageError that lists them."""
     if name not in BASELINES:
         raise UsageError(f"There is no baseline {name!r}; choose one of {', '.join(BASELINES)}.")
     return BaselineBackend(name)
 
 
 class BaselineBackend(Backend):
-    """A baseline behind the seam for I/O. It is free, and known to be."""
+    """A baseline as a backend. It is free."""
 
     provider, base_url, payer = "baseline", "", None
 

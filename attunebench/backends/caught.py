@@ -1,6 +1,6 @@
-"""From what was caught on the wire to a `Fault`; and no part of the key in what is names or kept of a response.
+"""From a client's exceptions to a `Fault`; and removes the key from what is shown or kept of a response.
 
-Only describes; what a fault means stands in `faults`.
+Only describes; `faults` says what a fault means.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
 SHORTEST_SECRET = 16
-"""Characters: a shorter key may be an ordinary word, which is only taken out of errors."""
+"""Characters: a shorter key may be an ordinary word, and is removed from errors only."""
 LONGEST_HEADER = 200
 """Characters of a header's value that are kept with a reply."""
 _KEPT = frozenset((
@@ -34,8 +34,8 @@ _KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
 
 def fault_of_exception(error: Exception) -> Fault:
     """A fault from what a client raised, by the nearest class that `EXCEPTIONS` knows. Anything else is raised."""
-    # The SDK has one class for all trouble of the line, and its transport over aiohttp one for every connection that
-    # broke: what they were made from says more.
+    # The SDK has one class for all network errors, and its transport over aiohttp one for every broken connection:
+    # their causes say more.
     order = {"aiohttp": 0, "openai": 2}
     for cause in sorted(_causes(error), key=lambda each: order.get(type(each).__module__.partition(".")[0], 1)):
         for cls in type(cause).__mro__:
@@ -53,15 +53,15 @@ _ROWS: tuple[tuple[Line, str | None, str], ...] = (
     ("connection", None, "ClientConnectionError ClientPayloadError UploadAbortedError ClientError NetworkError OSError "
      "EOFError APIConnectionError"),
     ("timeout", "", "ServerTimeoutError TimeoutError TimeoutException APITimeoutError"),
-    ("timeout", "nothing came for too long", "SocketTimeoutError"),
+    ("timeout", "no data arrived for too long", "SocketTimeoutError"),
     ("body", None, "ClientResponseError HttpProcessingError RemoteProtocolError TooLargeError"),
-    ("encoding", "the body was not compressed as it said", "DecodingError"),
+    ("encoding", "the body was not compressed as declared", "DecodingError"),
     ("address", None, "InvalidURL NonHttpUrlClientError RedirectClientError TooManyRedirects UnsupportedProtocol"),
     ("client", None, "LocalProtocolError WSServerHandshakeError WSMessageTypeError ValueError"),
 )  # fmt: skip
 EXCEPTIONS = {name: (line, says) for line, says, names in _ROWS for name in names.split()}
 """Exception class of aiohttp, its SOCKS companion, httpx or the system, by name since releases differ in which they
-have → what the line did, and how that is said where the exception's own words do not."""
+have → the kind of network error, and a message in place of the exception's own."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 """What the TLS library says where the other side speaks plain HTTP."""
 
@@ -81,7 +81,7 @@ def _fault_of(error: BaseException, line: Line, says: str | None) -> Fault:
     elif line == "body" and ("disconnected" in texts or "closed connection" in texts):
         line = "connection"
     if line in ("unreachable", "connection"):
-        # The most telling cause decides.
+        # The most specific cause decides.
         for cause in causes:
             if isinstance(cause, ssl.SSLCertVerificationError):
                 line = "certificate"
@@ -98,12 +98,12 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        # The client keeps some causes to itself.
+        # The client hides some causes.
         current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
 
 
 def _innermost_words(causes: list[BaseException]) -> str:
-    """What the innermost cause says that says something; else its kind."""
+    """The message of the innermost cause that has one; else its class."""
     for cause in reversed(causes):
         message = getattr(cause, "message", None) or str(cause)
         # Of a half-read response the client would print its own objects.
@@ -133,7 +133,7 @@ def kept_headers(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, st
 
 
 def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
-    """The reply as it may be written to a file: servers that repeat a request's head repeat its key."""
+    """The reply as it may be written to a file: servers that repeat request headers repeat the key."""
     key, changed = endpoint.key.get_secret_value(), dict[str, Any]()
     if endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET:
         texts = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
@@ -145,7 +145,7 @@ def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
 
 
 def scrubbed(text: str, endpoint: Endpoint) -> str:
-    """Servers like to repeat the key in their errors, whole or with stars in its middle."""
+    """Without the key, which servers may repeat in errors, whole or masked in the middle."""
     key = endpoint.key.get_secret_value()
     if endpoint.key_source != "none":
         text = text.replace(key, "***")

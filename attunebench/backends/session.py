@@ -1,6 +1,6 @@
 """HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
 
-Owns what the environment says about the network; what is sent is `transport`'s business. aiohttp is heavy to load.
+Owns the environment's network settings; `transport` sends. aiohttp is slow to import.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ LONGEST_CONNECT = 30.0
 IDLE = 60.0
 """Seconds without a byte, once the answer has begun."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one body, decompressed: no answer is larger, and none may fill the memory."""
+"""Of one decompressed body, to bound memory; no answer is larger."""
 _KEPT_ALIVE = 4.0
-"""Seconds that an idle connection is kept: many servers close theirs after 5, and a request that crosses it is lost."""
+"""Seconds that an idle connection is kept: many servers close theirs after 5, and a request sent meanwhile is lost."""
 _LONGEST_HEADER = 64 * 1024
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
 
@@ -58,12 +58,12 @@ CATCHABLE: tuple[type[Exception], ...] = (
     *((aiohttp_socks.ProxyError, aiohttp_socks.ProxyConnectionError, aiohttp_socks.ProxyTimeoutError)
       if aiohttp_socks else ()),
 )  # fmt: skip
-"""What a request may end in for reasons of the line's: see `caught.fault_of_exception`."""
+"""Exceptions of a request for network errors: see `caught.fault_of_exception`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to a host: what every request to it is given beside its content. No redirect is followed."""
+    """The route to a host: the options of every request to it. No redirect is followed."""
 
     certificates: ssl.SSLContext | None = None
     socks: str | None = field(default=None, repr=False)
@@ -72,7 +72,7 @@ class Route:
 
 
 def route_to(endpoint: Endpoint) -> Route:
-    """How the endpoint is reached, by this process's environment. Loopback never goes through a proxy.
+    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy.
 
     Raises ConfigurationError that names the variable which cannot be used, and shows no value.
     """

@@ -1,4 +1,4 @@
-"""The client for one address: the openai SDK over httpx2 over aiohttp, all of which are heavy to load.
+"""The client for one address: the openai SDK over httpx2 over aiohttp, all slow to import.
 
 Owns which headers leave, how long a response may take and how much of it is read. Errors are read by `caught`.
 """
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
 CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *session.CATCHABLE)
-"""What a request of the SDK's may end in without a response; anything else is a bug of ours."""
+"""Exceptions of an SDK request without a response; any other is a bug of ours."""
 _LEFT_OUT: Any = {
     name: Omit()
     for name in ("Accept", "User-Agent", "X-Stainless-Arch", "X-Stainless-Async", "X-Stainless-Lang", "X-Stainless-OS",
                  "X-Stainless-Package-Version", "X-Stainless-Runtime", "X-Stainless-Runtime-Version")
 }  # fmt: skip
-"""Headers that the SDK need not make, since none of its own leaves: a sixth of its time."""
+"""Headers that the SDK need not build, since none of its own are sent: saves a sixth of its time."""
 _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
     """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet.
 
-    Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not read).
+    Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not accept).
     """
     http_client = HttpClient(endpoint, connections)
     try:
@@ -48,11 +48,11 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
             http_client=http_client,
         )
     except (OpenAIError, httpx2.InvalidURL) as error:
-        raise ConfigurationError(f"The openai SDK takes no such base URL as {endpoint.base_url!r}: {error}") from None
+        raise ConfigurationError(f"The openai SDK rejects the base URL {endpoint.base_url!r}: {error}") from None
 
 
 async def response_of(call: Awaitable[httpx2.Response]) -> httpx2.Response:
-    """What a request of the client ends in, whatever its status. Raises what the client does otherwise."""
+    """The response to a request, whatever its status. Raises what the client raises."""
     try:
         return await call
     except APIStatusError as error:
@@ -60,7 +60,7 @@ async def response_of(call: Awaitable[httpx2.Response]) -> httpx2.Response:
 
 
 async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
-    """What the client's server says at /models within so many seconds. Raises what the client does."""
+    """The server's response at /models within so many seconds. Raises what the client raises."""
     call = client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds, "max_retries": 0})
     return await asyncio.wait_for(response_of(call), seconds)
 
@@ -99,7 +99,7 @@ class HttpClient(httpx2.AsyncClient):
         is_file = total is None and answer.status < 300
         response = httpx2.Response(
             answer.status,
-            # aiohttp has unpacked the body, so httpx2 is not told that it was packed.
+            # aiohttp has decompressed the body, so httpx2 must not see that it was compressed.
             headers=[(name, value) for name, value in answer.raw_headers if name.lower() != b"content-encoding"],
             stream=_Body(answer, most=None if is_file else session.MOST_BYTES),
             extensions={"encoding": answer.headers.get("Content-Encoding")},
@@ -138,7 +138,7 @@ class _Body(httpx2.AsyncByteStream):
 
 
 def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
-    """What aiohttp is given as the request's content, and the headers that say what that is."""
+    """The request's content for aiohttp, and the headers that describe it."""
     try:
         body = request.content
     except httpx2.RequestNotRead:

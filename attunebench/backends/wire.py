@@ -31,7 +31,7 @@ _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
 _SHOWN = 120
 """Bytes or characters of an unreadable body that the user is shown."""
 _MOST_TOKENS = 1e12 - 1
-"""A count beyond this measures nothing and would swamp every sum that it goes into."""
+"""A larger count is no measurement and would swamp every sum."""
 _DEAREST = 1e9
 _MESSAGE_KEYS = (
     "message", "Message", "msg", "status_msg", "error_msg", "error_message", "errorMessage", "errmsg", "detail",
@@ -40,13 +40,13 @@ _MESSAGE_KEYS = (
 _CODE_KEYS = ("code", "Code", "type", "status", "status_code", "error_code", "errcode")
 _ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "done_reason")
 _TEXTS = ("response", "text", "generated_text", "output_text")
-"""Under which servers without choices give an answer."""
+"""Keys of answers from servers without choices."""
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """The body as JSON in UTF-8; halves of surrogate pairs are mended, since no request can carry them."""
+    """The body as JSON in UTF-8; lone surrogates are repaired, since no request can carry them."""
     try:
         return to_json(body)
     except (PydanticSerializationError, UnicodeError):
@@ -71,7 +71,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
-    """As `outcome_of`, for the parsed body of a response whose status is one of success."""
+    """As `outcome_of`, for the parsed body of a successful response."""
     body = completion_in(body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
@@ -85,21 +85,21 @@ def outcome_of_body(body: Any) -> Reply | Fault:
 
 
 def fault_of_response(status: int, content: bytes) -> Fault:
-    """A fault from a response whose status is none of success."""
-    # A gateway's page or a plain "404 page not found" is not the API speaking about its models.
+    """A fault from a response with an error status."""
+    # A gateway's page or a plain "404 page not found" says nothing about the API's models.
     return fault_of_error(error_in_text(content), status=status, parsed=content.lstrip()[:1] in (b"{", b"[", b'"'))
 
 
 def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
-    """What an error body says, under this status; the status inside the body counts under one of success."""
+    """What an error body says, under this status; the status inside the body counts where this one means success."""
     if 200 <= status < 300:
         return replace(error, line="error body", parsed=parsed)
     return replace(error, status=status, parsed=parsed)
 
 
 def parse_body(content: bytes, *, streamed: bool = False) -> Any:
-    """The JSON value in a body, in any Unicode encoding, behind a BOM or not; where it may be `streamed`, also what an
-    event stream comes to. Raises ValueError (cut, HTML …)."""
+    """The JSON value in a body, in any Unicode encoding, with or without a BOM; where it may be `streamed`, also that
+    of an event stream. Raises ValueError (cut, HTML …)."""
     encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
     text = content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     try:
@@ -147,7 +147,7 @@ def read_completion(body: Any) -> Reply | None:
     usage = body["usage"] if isinstance(body.get("usage"), Mapping) else {}
     cost, details = amount(usage.get("cost"), _DEAREST), usage.get("cost_details")
     if usage.get("is_byok") is True and isinstance(details, Mapping):
-        # With a key of the user's own behind a router, its fee and what the provider behind it charges.
+        # With the user's own key behind a router: the router's fee and the provider's charge.
         upstream = amount(details.get("upstream_inference_cost"), _DEAREST)
         cost = cost if upstream is None else (cost or 0.0) + upstream
     return Reply(
@@ -214,7 +214,7 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
         metadata = {str(key): value for entry in mappings_in(details, 10) for key, value in entry.items()}
     quotas = [each.get("quotaId") for each in mappings_in(metadata.get("violations"), 10)]
     message = _sentence(error)
-    # OpenRouter puts the words of the provider behind it here; its own say only that there was an error.
+    # OpenRouter puts the provider's message here; its own says only that there was an error.
     if raw := _text(metadata.get("raw")):
         message = f"{message}: {error_in_text(raw.encode('utf-8', 'replace')).message or raw}"
     return Fault(

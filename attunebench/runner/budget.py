@@ -1,5 +1,5 @@
-"""The money of a run: what may still be spent, and what was, split by what it bought. A request is let out only if the
-run would stay within --max-cost even if this one and all that are under way took all that they may."""
+"""The budget of a run: what may still be spent, and what was spent on what. A request is sent only if the run stays
+within --max-cost even if it and all requests in flight cost their worst case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A request that is under way: to whom, and what it may cost at worst in USD."""
+    """A request in flight: to whom, and its worst-case cost in USD."""
 
     who: int
     worst: float
@@ -54,18 +54,18 @@ class Cost:
 
     @property
     def total(self) -> float | None:
-        """USD, or None where a part is unknown: a sum with a gap would look like a price."""
+        """USD, or None where a part is unknown: a partial sum would look like a total."""
         return None if self.unpriced or not self.replies else self.cost
 
 
 class Budget:
-    """The money of one run. `max_cost`: USD, None for no bound; `prices`: of the evaluated model (`who` 0), then of the
-    judges. Where a price is unknown a request is taken to cost nothing, so a bound needs all of them (`check_bound`).
+    """A run's budget. `max_cost`: USD, None for no bound; `prices`: of the evaluated model (`who` 0), then of the
+    judges. An unknown price counts as zero, so a bound requires all of them (`check_bound`).
 
     `model` and `judges` sum up the replies of this run by who gave them; `wasted` is the part of them that was asked
     for again (cut at the limit, or items missing). `lost` counts requests without a usable reply that the provider may
-    bill all the same, `replayed` the replies out of the journal, which an earlier run has paid. `spent` is what counts
-    against the bound.
+    still bill, `replayed` the replies from the journal, which an earlier run has paid. `spent` is what counts against
+    the bound.
     """
 
     def __init__(self, max_cost: float | None = None, prices: Sequence[Prices | None] = ()) -> None:
@@ -100,8 +100,8 @@ class Budget:
         return Ticket(who, worst)
 
     async def reserve(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
-        """As `cover`, but what does not fit now may fit when requests under way have ended cheaper. Raises BudgetSpent
-        when nothing is under way that could make room."""
+        """As `cover`, but waits for requests in flight that may end cheaper. Raises BudgetSpent if none is in
+        flight."""
         while True:
             try:
                 return self.cover(who, messages, max_tokens)
@@ -114,7 +114,7 @@ class Budget:
     def settle(self, ticket: Ticket, reply: Reply | None, *, maybe_billed: bool = True) -> float | None:
         """The request is over: its cost in USD, as the provider states it or by the prices; None where it is unknown.
 
-        What is unknown, and what may be billed though there is no reply, counts at its worst case for the bound.
+        An unknown cost, and a request that may be billed without a reply, count against the bound at the worst case.
         """
         self._open -= 1
         self._under_way = self._under_way - ticket.worst if self._open else 0.0
@@ -128,7 +128,7 @@ class Budget:
         return cost
 
     def take(self, who: int, reply: Reply) -> float | None:
-        """Count a reply that needs no cover any more; its cost in USD, None where it is unknown."""
+        """Count a reply; its cost in USD, None where it is unknown."""
         cost = reply.cost
         if cost is None and (prices := self._price(who)) is not None:
             cost = prices.cost(reply.usage)
@@ -136,8 +136,8 @@ class Budget:
         return cost
 
     def may_open(self, calls_left: int) -> bool:
-        """Whether a job may be begun beside those that have `calls_left` calls to make, by the mean cost so far: money
-        is better spent on ending what is begun."""
+        """Whether the budget allows another job beside the `calls_left` calls of started ones, at the mean cost so far:
+        finishing started jobs comes first."""
         replies = self.model.replies + self.judges.replies
         if self.max_cost is None or not replies:
             return True

@@ -1,5 +1,5 @@
-"""Those who are asked in a run: the evaluated model and the judges, opened, remembered and priced, with one limiter for
-each address. Knows no conversation, and not what is asked for what."""
+"""The models that a run calls, the evaluated one and the judges: backends, prices, what the journal knows of their
+servers, rate limiters. Knows no conversation and no prompt."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
 
-_RESERVE = 64  # descriptors for what is no connection: files being written, name look-ups, second tries to connect
+_RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 
 
 class Clients:
-    """The evaluated model and the judges of `settings`; with `judges_only` the evaluated model is not asked.
+    """The evaluated model and the judges of `settings`; with `judges_only` the evaluated model is not called.
 
-    Opening tells of keys and addresses that are missing (ConfigurationError) before anything else is done. `enter` is
-    called once the journal is there, `model_clients` when the work begins.
+    The constructor raises ConfigurationError for missing keys and addresses. `enter` is called once the journal is
+    open, `model_clients` when the work begins.
     """
 
     def __init__(self, settings: RunSettings, observer: Observer, *, judges_only: bool = False) -> None:
@@ -50,12 +50,12 @@ class Clients:
         return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
 
     def hashers(self) -> list[Hasher | None]:
-        """What the journal tells requests by, for each model; None for one that is not asked or not kept."""
+        """The hasher of each model's requests; None for a model that is not called or not kept."""
         kept = {who: hasher for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
         return [kept.get(who) for who in range(1 + len(self.settings.judges))]
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
-        """Open the backends anew with what the journal remembers of their servers; `stack` closes them."""
+        """Reopen the backends with what the journal knows of their servers; `stack` closes them."""
         self._journal = journal
         if journal is not None:
             self._fit_descriptors()
@@ -68,14 +68,14 @@ class Clients:
             stack.push_async_callback(self.backends[who].aclose)
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What those who are asked cost; `to_show`: for a sum that is only shown, so a server of the user's own, which
-        bills nobody, is not asked. Raises what `prices_of` raises."""
+        """What the models cost; `to_show`: for a sum that is only shown, so a local server, which is free, is not
+        asked. Raises what `prices_of` raises."""
         asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
         known = await prices_of(self.settings, [asked.get(who) for who in range(1 + len(self.settings.judges))])
         return known if 0 in self.backends else replace(known, prices=[FREE, *known.prices[1:]])
 
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
-        """By who is asked; models that are the same one behind the same address share one rate limiter."""
+        """By `who`; entries for the same model at the same address share one rate limiter."""
         settings, observer = self.settings, self._observer
         limiters: dict[tuple[str, str, str], RateLimiter] = {}
         clients = {}
@@ -96,8 +96,8 @@ class Clients:
         return clients
 
     def _fit_descriptors(self) -> None:
-        """Have no more calls under way than leave room to keep their replies: where connections use up the descriptors,
-        replies that are paid for cannot be written. The journal is open by now."""
+        """Lower the concurrency until file descriptors are left for keeping replies: paid replies must be written. The
+        journal is open by now."""
         try:
             import resource
         except ImportError:  # Windows has no such limit
@@ -105,7 +105,7 @@ class Clients:
         wanted = self.settings.concurrency
         models = max(1, sum(each.provider != "baseline" for each in self._models.values()))
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
-        taken = _RESERVE + 32  # where the system does not tell how many are open
+        taken = _RESERVE + 32  # where the system does not say how many are open
         with suppress(OSError):
             taken = _RESERVE + sum(1 for _ in Path("/dev/fd").iterdir())
         needed = taken + wanted * models

@@ -1,8 +1,8 @@
-"""The live executor: many jobs, every free ask of a job at once, memory for a few jobs only.
+"""The live executor: streams many jobs, sends all ready asks of a job at once, holds only a few jobs in memory.
 
-Ready asks are made in order; when none is ready the next job is begun. So the calls of one conversation leave close
-together (prefix caches like that), and jobs stream through however many there are. How many calls go over the wire at
-once is the business of each model's `RateLimiter`; here are only tasks enough to make use of it.
+Ready asks are sent in order; when none is ready, the next job is started. So the calls of one conversation are sent
+close together, which helps prefix caches. Each model's `RateLimiter` decides how many calls are in flight; this module
+only keeps enough tasks for it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from attunebench.runner.run import Run
     from attunebench.runner.settings import RunSettings
 
-GRACE = 10.0  # seconds that calls under way get to finish after an interruption
-GRACE_AFTER_REFUSAL = 5.0  # the same when one call finds that nothing can be had: answers to others are paid for
-OUTAGE_CHECK = 1.0  # seconds between two looks at how long nothing but failures, or nothing at all, has come
-NEVER_ANSWERED = 0.2  # of the patience: what a server gets that is down from the start, most often not running at all
+GRACE = 10.0  # seconds for calls in flight to finish after an interruption
+GRACE_AFTER_REFUSAL = 5.0  # the same after a fatal error of one call: answers to others are paid for
+OUTAGE_CHECK = 1.0  # seconds between checks for an outage or a stall
+NEVER_ANSWERED = 0.2  # share of `total_timeout` for a server that is down from the start, most often not running
 NEVER_REACHED = 8.0  # seconds after which a server counts as not running, if no connection to it was ever made
-QUIET = 60.0  # seconds in which no request ends, after which, and when they have doubled, the observer hears of it
+QUIET = 60.0  # seconds without a finished request before `stalled` is reported; doubled for each further report
 
 
 class Live(Clients):
-    """Has one run's jobs done by its models over the network: a `runner.run.Executor`.
+    """Runs one run's jobs against its models over the network: a `runner.run.Executor`.
 
-    With `judges_only` a judge that cannot be asked ends the run. `interruptible` takes Ctrl-C: once lets calls under
-    way finish (as SIGTERM and SIGHUP do), twice stops them. After `total_timeout` seconds of nothing but failures the
-    run stops, instead of skipping one conversation after another; of a judge, it is given up and the run goes on.
+    With `judges_only`, a judge that cannot be called ends the run. `interruptible` handles Ctrl-C: the first lets calls
+    in flight finish (as SIGTERM and SIGHUP do), the second stops them. After `total_timeout` seconds of nothing but
+    failures the run stops instead of skipping conversations one by one; a failing judge is dropped.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Live(Clients):
         self._begun: set[Job] = set()  # and not ended
         self._ready: deque[tuple[Job, Open]] = deque()
         self._tasks: dict[asyncio.Task[Any], tuple[Job, Open | None]] = {}
-        """What is under way: an ask, or (None) the end of a job."""
+        """Running tasks: an ask, or (None) the end of a job."""
         self._ended: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
         self._given_up: dict[int, str] = {}
 
     async def execute(self, run: Run) -> Stop:
-        """Do all jobs. The first ConfigurationError of a call to the model (of any call where there is none), DataError
-        of the journal or the folder, or bug ends the rest and is raised."""
+        """Run all jobs. The first ConfigurationError of a call to the model (of any call with judges only), DataError
+        of the journal or the folder, or bug stops the rest and is raised."""
         self._run, self._jobs, self._clients = run, run.jobs(), self.model_clients(run.budget)
         minding = asyncio.create_task(self._mind())
         try:
@@ -75,7 +75,7 @@ class Live(Clients):
         return self._stopped
 
     def _fill(self) -> bool:
-        """Begin what there is room for; whether anything is under way."""
+        """Start as many tasks as there is room for; whether any is running."""
         try:
             while len(self._tasks) < 2 * self.settings.concurrency and self._advance():
                 pass
@@ -84,11 +84,11 @@ class Live(Clients):
         return bool(self._tasks)
 
     def _advance(self) -> bool:
-        """Begin the next ask: a ready one, else the first of a new job. False where there is none now."""
+        """Start the next ask: a ready one, else the first of a new job. False if there is none now."""
         if self._stopped or self._failure or any(client.halted for client in self._clients.values()):
             return False
-        # The few calls that go before anything was answered are each of a conversation of its own, so that one that
-        # the server rejects is not the only one heard of.
+        # Before the first answer, the few calls sent are each of another conversation, so that a single rejected one
+        # does not decide.
         line = self._clients[0].limiter if 0 in self._clients else None
         spread = line is not None and line.cautious and len(self._begun) < line.limit
         if not self._ready or spread:
@@ -118,7 +118,7 @@ class Live(Clients):
         task.add_done_callback(self._ended.put_nowait)
 
     def _take(self, task: asyncio.Task[Any]) -> None:
-        """A task has ended, and maybe its job."""
+        """Handle the end of a task, and maybe of its job."""
         job, asked = self._tasks.pop(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, BudgetSpent):
@@ -134,8 +134,8 @@ class Live(Clients):
             self._begin(job, None, self._run.finish(job))
 
     async def _make(self, job: Job, asked: Open) -> None:
-        """Ask until the call is done, or the job or the vote is given up: a judge's trouble costs no result. What an
-        answer opens (judges behind a draft) goes first in the line, so that a conversation ends soon."""
+        """Ask until the call is done, the job fails or the vote stays pending: a judge's failure costs no result. What
+        an answer opens (judges of a draft) goes to the front of the queue, so that a conversation ends soon."""
         call, who, following = asked.call, asked.who, asked
         client, effort = self._clients[who], Effort()
         try:
@@ -168,15 +168,15 @@ class Live(Clients):
             self._give_up(who, str(error))
 
     def _give_up(self, who: int, reason: str) -> None:
-        """Say once that this judge cannot be asked; the next calls to it are owed unasked. Its waiting votes hold
-        places, and with all of them held the evaluated model is not asked either."""
+        """Warn once that this judge cannot be called; its votes stay pending. Its waiting calls are dropped, since they
+        hold places that the evaluated model's calls need."""
         if who not in self._given_up:
             self._given_up[who] = reason
-            self._observer.warned(f"A judge is not asked any more in this run, its votes are owed: {reason}")
+            self._observer.warned(f"A judge is no longer called in this run; its votes are pending: {reason}")
         self._drop(lambda _, asked: asked.who == who)
 
     async def _mind(self) -> None:
-        """Look now and then whether a server is down, or nothing happens at all."""
+        """Check regularly whether a server is down or the run has stalled."""
         loop = asyncio.get_running_loop()
         began, due = loop.time(), QUIET
         while True:
@@ -198,7 +198,7 @@ class Live(Clients):
                 due *= 2
 
     def _stop(self, reason: Stop) -> None:
-        """Send nothing more, for this reason; calls under way finish in their own time."""
+        """Send nothing more, for this reason; calls in flight may finish."""
         if not self._stopped:
             self._stopped = reason
             self._halt()
@@ -211,7 +211,7 @@ class Live(Clients):
             asyncio.get_running_loop().call_later(GRACE_AFTER_REFUSAL, self._cancel)
 
     def _interrupt(self) -> None:
-        """Send nothing more; calls under way get `GRACE` to finish, and none at the second call."""
+        """Send nothing more; calls in flight get `GRACE` to finish, or no time on the second interruption."""
         again = self._stopped == "interrupted"
         self._observer.interrupted(len(self._on_wire()), 0.0 if again else GRACE)
         if again:
@@ -222,13 +222,13 @@ class Live(Clients):
         self._halt()
 
     def _halt(self) -> None:
-        """End what is not on the wire: calls that wait for a turn, a pause or a retry."""
+        """Cancel calls that are not on the wire: those that wait for a slot, a pause or a retry."""
         for client in self._clients.values():
             client.halted = True
         self._drop(lambda _job, _asked: True)
 
     def _drop(self, meant: Callable[[Job, Open], bool]) -> None:
-        """Nobody waits any more for a turn of the asks that are meant; what is under way ends as it may."""
+        """Cancel those of the `meant` asks that wait to be sent; requests in flight are left alone."""
         on_wire, current = self._on_wire(), asyncio.current_task()
         for task, (job, asked) in self._tasks.items():
             if asked is not None and meant(job, asked) and task not in on_wire and task is not current:

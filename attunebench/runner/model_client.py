@@ -1,7 +1,7 @@
-"""Ask one model one open ask until it is answered or cannot be: the order of things that makes money safe.
+"""Put one open ask to one model until it is answered or cannot be, in an order that loses no paid reply.
 
-Have the worst case covered, send, keep the reply on disk, and only then hand it on. What the line does
-(`TransientError`) never reaches an answer.
+Reserve the worst-case cost, send, keep the reply on disk, and only then hand it on. Network errors (`TransientError`)
+never become an answer.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from attunebench.runner.pacing import RateLimiter, Slot
     from attunebench.runner.settings import RunSettings
 
-EXPECTED_PART = 8  # a reply is taken to need this part of its limit, for the rate of tokens, until it is there
+EXPECTED_PART = 8  # for the token rate, a reply counts as limit / 8 until it arrives
 NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
 """Answers that only say "later": they use up a call's time and none of its tries."""
 BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
-"""Troubles that a machine or process which slept meanwhile brings about by itself."""
-GATEWAY_ALIKE = 0.15  # two gateways' times that differ by no more than this share are one limit
-GATEWAY_SHORTEST = 5.0  # seconds: a gateway that gives up sooner has other troubles than a limit of time
+"""Errors that may only mean that this machine or process was asleep."""
+GATEWAY_ALIKE = 0.15  # two gateway time-outs that differ by at most this share count as one limit
+GATEWAY_SHORTEST = 5.0  # seconds: a gateway that fails sooner did not reach a time limit
 _MOMENT = 0.001  # seconds that are not worth waiting for
 
 
@@ -54,13 +54,13 @@ class Halted(Exception):  # noqa: N818 (no error: the run is over)
 
 
 class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
-    """A try was lost to a time asleep, which is nobody's fault."""
+    """A try was lost because the machine or process was asleep."""
 
 
 @dataclass(slots=True)
 class Effort:
-    """What one call, with its re-prompts, has taken so far. `requests` counts what was sent; `lost` what of that had no
-    reply and may be billed all the same, also when it was under way as the run was cancelled."""
+    """What one call has taken so far, re-prompts included. `requests` counts those sent; `lost` those without a reply
+    that may still be billed, including those in flight when the run was cancelled."""
 
     requests: int = 0
     lost: int = 0
@@ -69,10 +69,10 @@ class Effort:
 
 @dataclass(eq=False)
 class ModelClient:
-    """Asks one model, the evaluated one (`who` is 0) or a judge. `journal`: None for what costs nothing to ask again.
+    """Asks one model, the evaluated one (`who` is 0) or a judge. `journal`: None where asking again is free.
 
     `on_wire` holds the tasks whose request is under way or whose reply is being kept, with their call and since when.
-    Once `halted` is set nothing more is sent: a call that would have to be raises `Halted`. `latest` is the event
+    Once `halted` is set nothing more is sent: a call that needs a request raises `Halted`. `latest` is the event
     loop's time at the end of the last try.
     """
 
@@ -87,7 +87,7 @@ class ModelClient:
     halted: bool = False
     latest: float = 0.0
     on_wire: dict[asyncio.Task[Any] | None, tuple[Call, float]] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)  # outcomes of calls without an answer that the user was told of
+    told: set[str] = field(default_factory=set)  # outcomes of unanswered calls already reported to the user
 
     def __post_init__(self) -> None:
         self.remembered = self.backend.learned()
@@ -95,13 +95,13 @@ class ModelClient:
     async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
         """The reply to an open ask, kept in the journal; or the error for which there can never be one.
 
-        Raises TransientError where the line did not heal in time, RejectedError and ConfigurationError at once,
+        Raises TransientError if the network did not recover in time, RejectedError and ConfigurationError at once,
         DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent.
         """
         return await _Fetch(self, asked, asked.request(self.settings, context), effort, replace(effort)).entry()
 
     def waiting_for(self) -> str:
-        """What is under way and what is held back, in words; "" where there is nothing."""
+        """Calls in flight and calls held back, in words; "" if there are none."""
         parts = []
         if self.on_wire:
             call, since = min(self.on_wire.values(), key=lambda item: item[1])
@@ -115,7 +115,7 @@ class ModelClient:
 
 @dataclass(slots=True)
 class _Fetch:
-    """One ask that is not in the journal: sent, however many tries it needs, and kept before anybody uses its reply."""
+    """One ask that is not in the journal: sent with as many tries as it needs, and kept before its reply is used."""
 
     client: ModelClient
     asked: Open
@@ -125,9 +125,9 @@ class _Fetch:
     ticket: Ticket | None = None  # covers the next try
     sent_at: str = ""
     began: float = 0.0
-    woken: bool = False  # whether a try was lost to a time asleep: that is excused once
+    woken: bool = False  # whether a try was lost to sleep, which is excused once
     failures: int = 0  # that count against `max_tries`
-    gateway: float | None = None  # seconds after which a gateway gave up last
+    gateway: float | None = None  # seconds after which a gateway last timed out
 
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
@@ -141,8 +141,8 @@ class _Fetch:
             error.tries = effort.requests + 1  # it was heard twice
             raise
         except (ConfigurationError, DataError) as error:
-            # The run ends here, and what cannot be kept must not be paid for: the call that gets this one's place must
-            # not be sent any more.
+            # The run ends here, and replies that cannot be kept must not be bought: the call that gets this one's slot
+            # must not be sent.
             client.halted = client.halted or not client.who or isinstance(error, DataError)
             raise
         finally:
@@ -151,9 +151,9 @@ class _Fetch:
                 client.budget.settle(self.ticket, None, maybe_billed=False)
 
     async def _tried(self) -> Entry:
-        """Tries, one after the other. Each waits for the money of its worst case, and then for its turn: who waited for
-        money in a slot would keep it from those whose end makes room. The slot is given on only when the reply is
-        kept, so that never more replies are unkept than calls may be under way."""
+        """Try until there is a reply. Each try reserves its worst-case cost and then waits for a slot: waiting for
+        budget inside a slot would block the calls whose end frees budget. The slot is released only when the reply is
+        kept, so no more replies are unkept than calls may be in flight."""
         client, request = self.client, self.request
         while True:
             if self.ticket is None:  # a try that never left keeps its cover
@@ -170,7 +170,7 @@ class _Fetch:
             except ItemError as error:
                 if error.outcome not in client.told:  # there may be many such calls
                     client.told.add(error.outcome)
-                    sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not named."
+                    sentence = f"Not answered: {request.call.id}. {error} More such calls are counted, not listed."
                     client.observer.warned(sentence)
                 return await self._keep(error=error)
             except _Asleep:
@@ -190,21 +190,21 @@ class _Fetch:
             effort.began = asyncio.get_running_loop().time(), limiter.clock()
             return slot
         while (left := self._left) > _MOMENT:
-            # The line may have been open in the meantime, and then there is time left.
+            # Time in an outage does not count, so there may be time left.
             with contextlib.suppress(asyncio.TimeoutError):
                 return await limiter.slot(tokens, again=True, within=left)
-        raise TransientError(f"no turn came within {self.client.settings.total_timeout:.0f} s in all")
+        raise TransientError(f"no slot was free within {self.client.settings.total_timeout:.0f} s in all")
 
     @property
     def _left(self) -> float:
-        """Seconds of the call's time that are left. They stand still while the line is open, for a while."""
+        """Seconds left for this call. The clock stops during an outage, for a while."""
         now, clock = asyncio.get_running_loop().time(), self.client.limiter.clock()
         began, clock_then = self.effort.began or (now, clock)
         return self.client.settings.total_timeout - max(clock - clock_then, now - began - START_UP)
 
     def _wait(self, error: TransientError) -> float:
-        """Seconds of this call's own until its next try; what the line holds back comes before its turn. Raises the
-        error, or one that says more, where there is no next try."""
+        """Seconds until this call may try again, apart from the limiter's pauses. Raises the error, or one that says
+        more, if there is no next try."""
         limiter, wait, asked = self.client.limiter, 0.0, error.retry_after or 0.0
         self.failures += error.kind not in NOT_YET
         if error.kind == "gateway" and error.elapsed is not None and error.elapsed > GATEWAY_SHORTEST:
@@ -262,7 +262,7 @@ class _Fetch:
         return replace(reply, cost=cost) if cost != reply.cost else reply
 
     async def _reply_in_time(self) -> Reply:
-        """The reply under a total deadline: a server that drips a byte now and then ends here too."""
+        """The reply under a total deadline: it also stops a server that sends a byte now and then."""
         client = self.client
         seconds = max(_MOMENT, min(client.settings.call_timeout, self._left))
         try:
@@ -272,7 +272,7 @@ class _Fetch:
             raise TransientError(message, kind="timeout", elapsed=seconds) from error
 
     def _check_hopeless(self, error: TransientError) -> None:
-        """Raises ConfigurationError where this run will not see the end of the trouble."""
+        """Raises ConfigurationError for trouble that will outlast this run."""
         client, reason = self.client, ""
         if error.retry_after is not None and error.retry_after > client.settings.total_timeout:
             reason = (
@@ -288,7 +288,7 @@ class _Fetch:
             raise ConfigurationError(f"{error} {reason}") from error
 
     async def _keep(self, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
-        """The entry, on the disk. Until then its call counts as under way: it is paid for."""
+        """The entry, once it is on disk. Until then its call counts as in flight, since it is paid for."""
         client, call, ask = self.client, self.request.call, self.asked.ask
         worker, now = asyncio.current_task(), asyncio.get_running_loop().time()
         entry = entry_of(

@@ -1,7 +1,7 @@
 """The Ray executor (`--executor ray`): each shard is a plain run, as a Ray task in a process of its own.
 
-Owns the connection to the cluster, the proof that all workers share the results folder, what is left of the money, and
-what happens when a worker dies. Keys are an argument of the tasks, which Ray writes to no file.
+Owns the connection to the cluster, the check that all workers share the results folder, the remaining budget, and what
+happens when a worker dies. Keys are an argument of the tasks, which Ray writes to no file.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def run_on_ray(
 
 
 class _AllShards(ConversationWork):
-    """The work of all shards, each of which takes possession of its part itself."""
+    """The work of all shards, each of which locks its own part."""
 
     def enter(self, stack: ExitStack) -> str | None:
         prepare_folder(self._settings.output)
@@ -96,7 +96,7 @@ class _AllShards(ConversationWork):
 
 
 class _Teller:
-    """A worker's observer: hands on what it hears, with what was spent so far."""
+    """A worker's observer: forwards events, with what was spent so far."""
 
     def __init__(self, put: Callable[..., Any]) -> None:
         self._put = put
@@ -116,10 +116,10 @@ class _Teller:
 def _run_shard(
     handed: Any, settings: RunSettings, queue: Any, probe: Path, life: str, version: str
 ) -> tuple[Stop, int, float]:
-    """What a worker does: find the driver's folder `probe`, wait until the driver has taken a file out of it, and run
-    the shard.
+    """Runs in a worker: find the driver's folder `probe`, wait until the driver has removed a file from it, and run the
+    shard.
 
-    Returns why it ended before its time, the votes that are owed, and USD as --max-cost counts them.
+    Returns why it stopped early, the number of pending votes, and USD as --max-cost counts them.
     """
     node, shared = socket.gethostname(), False
     if version != __version__:
@@ -131,34 +131,34 @@ def _run_shard(
             shared = _becomes(probe / life, there=False)
     if not shared:
         raise UsageError(
-            f"All machines of the cluster have to share the output folder {settings.output}, and the worker on {node} "
-            "has another one or cannot write to it; give a folder on shared storage with --output."
+            f"All machines of the cluster must share the output folder {settings.output}, but the worker on {node} "
+            "sees another one or cannot write to it. Name a folder on shared storage with --output."
         )
     run, environment = handed
     os.environ.update(environment)
-    queue.qsize()  # connects, so that what is told goes out at once
+    queue.qsize()  # connects, so that events are sent at once
     try:
         teller = _Teller(lambda *news: queue.actor.put_nowait.remote((settings.shard, life, *news)))
         summary: RunSummary = run(settings, observer=cast(Observer, teller), interruptible=True)
         return summary.stopped, summary.votes_owed, summary.spending.spent
     finally:
-        queue.qsize()  # all that was told is in the queue by now
+        queue.qsize()  # all events are in the queue by now
 
 
 def _becomes(path: Path, *, there: bool) -> bool:
-    """Whether the file is there, or gone, within the time that file systems take."""
+    """Whether the file is there, or gone, within `SEEN_WITHIN` seconds."""
     until = time.monotonic() + SEEN_WITHIN
     while path.exists() != there:
         if time.monotonic() > until:
             return False
         with suppress(OSError), os.scandir(path.parent) as entries:
-            next(entries, None)  # has a network file system look again
+            next(entries, None)  # makes a network file system refresh
         time.sleep(0.1)
     return True
 
 
 class OnRay(Clients):
-    """Has `run_shard` do all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
+    """Runs `run_shard` for all shards on a cluster (Ray, address, workers): a `runner.run.Executor`."""
 
     def __init__(
         self, settings: RunSettings, observer: Observer, run_shard: Any, cluster: Any, *, interruptible: bool
@@ -177,7 +177,7 @@ class OnRay(Clients):
         self._heard: set[str] = set()
 
     async def execute(self, run: Run) -> Stop:
-        """Have all shards done. Raises what a worker raises, and ConfigurationError where workers keep dying."""
+        """Run all shards. Raises what a worker raises, and ConfigurationError where workers keep dying."""
         if not run.work.todos:
             return ""
         ray, settings, em = self._ray, self.settings, self.settings.em
@@ -189,7 +189,7 @@ class OnRay(Clients):
                 _connect(ray, self._address, min(self._workers or 2, most), stack)
             machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
             of = min(self._workers or max(2, machines), most)
-            # "Shard 0" of the division keeps a second such run out, and lets the shards in.
+            # The lock on "shard 0" keeps out a second such run but not the shards.
             stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, f"0-of-{of}"))
             self._probe.mkdir()
             self._queue = import_module("ray.util.queue").Queue(actor_options={"num_cpus": 0})
@@ -211,15 +211,15 @@ class OnRay(Clients):
             if not stopped:
                 jobs = {(each.conversation_id, mode) for each in chosen for mode in settings.modes}
                 done = {(name, mode) for name, mode in jobs if f"{name} ({mode})" not in run.summary.skipped}
-                run.work.made.update(done.intersection(run.work.todos))  # also what a dying worker could not tell of
+                run.work.made.update(done.intersection(run.work.todos))  # also what a dying worker could not report
                 SkippedFile(settings.output, em.provider, em.model).join_shards(done)
             return stopped
 
     async def _do_all(self, run: Run, settings: RunSettings, shards: list[Shard]) -> Stop:
-        """Until all shards are done, or nothing more is to be sent; returns why it ends before its time.
+        """Run until all shards are done or nothing more may be sent; returns why it stopped early.
 
-        With --max-cost each shard gets a part of it. Those whose part was too small, or whose worker died, go on with
-        what is left, as long as that buys something.
+        With --max-cost each shard gets a part of it. Those whose part was too small, or whose worker died, continue
+        with what is left, as long as calls are answered.
         """
         stops: dict[Shard, Stop | None] = {}
         with eventloop.on_interruption(self._interrupt) if self._interruptible else nullcontext():
@@ -243,7 +243,7 @@ class OnRay(Clients):
                     return "max-cost" if shards else ""
 
     async def _do(self, run: Run, settings: RunSettings) -> Stop | None:
-        """Have a shard done, by another worker where one dies: why it ended before its time, None where nobody can."""
+        """Run a shard, on another worker if one dies; why it stopped early, None if it was not finished."""
         errors, died_at, shard = self._ray.exceptions, float("-inf"), cast(Shard, settings.shard)
         while not self._over:
             life = f"{shard.name}-{secrets.token_hex(4)}"
@@ -261,7 +261,7 @@ class OnRay(Clients):
                 elif "failed to import" in str(error.cause):
                     where = "install it with its extra `ray` into the Python that Ray runs there"
                     self._fail(ConfigurationError(f"The workers of the cluster cannot import attunebench: {where}."))
-                elif not self._over:  # else it was cancelled before its run took that as Ctrl-C
+                elif not self._over:  # else it was cancelled before its run handled Ctrl-C
                     raise error.cause from error
             except errors.RayError:
                 died_at = time.monotonic()
@@ -270,7 +270,7 @@ class OnRay(Clients):
         return None
 
     def _replaces(self, shard: Shard) -> bool:
-        """The worker of this shard is dead: whether another one is to go on at once."""
+        """Handle the death of this shard's worker; whether another one continues at once."""
         self._deaths[shard] += 1
         died = f"The worker of shard {shard} died (its process is gone, or its machine)"
         if self._deaths[shard] >= DEATHS:
@@ -284,11 +284,11 @@ class OnRay(Clients):
 
     @property
     def _over(self) -> bool:
-        """Whether no worker is started any more."""
+        """Whether no further worker is started."""
         return self._closed or self._stops > 0 or self._failure is not None
 
     def _fail(self, error: AttuneBenchError) -> None:
-        """Have all workers end, and raise this then."""
+        """Stop all workers, then raise this error."""
         if self._failure is None:
             self._failure = error
             self._cancel()
@@ -298,7 +298,7 @@ class OnRay(Clients):
         self._stops += 1
         self._cancel()
         if self._stops == 2:
-            # Ray drops a cancellation that comes soon after another one. Who is still there after 5 s is killed.
+            # Ray drops a cancellation that comes soon after another one. Workers still running after 5 s are killed.
             for seconds, force in ((1.0, False), (2.0, False), (5.0, True)):
                 asyncio.get_running_loop().call_later(seconds, partial(self._cancel, force=force))
 
@@ -308,7 +308,7 @@ class OnRay(Clients):
                 self._ray.cancel(task, force=force)
 
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
-        """Count what a worker's observer was told, and tell the run's."""
+        """Count an event of a worker's observer, and forward it to the run's."""
         summary, budget = run.summary, run.budget
         self._spent[life] = spent
         model, judges, wasted, lost, replayed = zip(*self._spent.values(), strict=True)
@@ -316,7 +316,7 @@ class OnRay(Clients):
         budget.lost, budget.replayed = sum(lost), sum(replayed)
         if what in ("answered", "warned"):
             said = about[0].id if what == "answered" else about[0]
-            if said in self._heard:  # all workers warn of the same, and a second one of a shard tells what it finds
+            if said in self._heard:  # workers repeat warnings, and a shard's second worker reports answers again
                 return
             self._heard.add(said)
         if what == "answered":
@@ -329,12 +329,12 @@ class OnRay(Clients):
         elif what == "skipped":
             summary.skipped[f"{about[0]} ({about[1]})"] = about[2]
         elif what == "interrupted" and not self._stops:
-            return  # it was cancelled since another one failed
+            return  # it was cancelled because another one failed
         getattr(self._observer, what)(*about)
 
 
 def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
-    """The settings with keys and addresses as this process finds them, and whose account it is, as an environment."""
+    """The settings with keys and addresses as resolved here, and the environment variables that name the account."""
     environment, models = dict.fromkeys(_VARIABLES.values(), ""), list[ModelSettings]()
     for model in (settings.em, *settings.judges):
         if model.provider == "baseline":
@@ -355,7 +355,7 @@ def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> N
     try:
         if address and address != "local":
             host, _, port = address.rpartition("://")[2].rpartition(":")
-            if host and port.isdigit():  # where nobody listens Ray's own client would end this process
+            if host and port.isdigit():  # if nothing listens there, Ray's client ends this process
                 socket.create_connection((host.strip("[]"), int(port)), timeout=10.0).close()
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -366,6 +366,6 @@ def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> N
             f"There is no Ray cluster {f'at {address}' if address else 'on this machine'} "
             f"({printable(str(error), 200)}); see `ray status`, or give another address with --ray-address."
         ) from error
-    # Ray prints long messages of its own to stdout when a worker dies, whatever it is told of logging.
+    # Ray prints long messages of its own to stdout when a worker dies, whatever its logging level.
     stack.enter_context(redirect_stdout(io.StringIO()))
     stack.callback(ray.shutdown)

@@ -1,7 +1,7 @@
-"""The line to one model, shared by all calls to it: who may send now, and what the troubles of one mean for the others.
+"""Rate limiting for one model, shared by all calls to it: which may send now, and what a failure means for the others.
 
-Owns places, pauses and rates. It sends nothing and knows no prompt, backend or journal; trying a call again is
-`model_client`'s business, counting is that of `limits`.
+Owns slots, pauses and rates. It sends nothing and knows no prompt, backend or journal; `model_client` retries, `limits`
+counts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from attunebench.runner.events import Observer
 
 LONGEST_WAIT = 120.0  # seconds: a server that asks for a longer pause is asked again after this one
-FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0  # seconds, doubling: the most of random waits where the server names none
-RAMP = 1.0  # seconds at most over which the waiting calls go out after a pause
-TIMEOUT_STORM = 3  # time-outs in a row after which the server is taken to be too slow for so many calls at once
-TRUSTED = 5  # calls under way at once before any answer of a run could be read; so many unreadable ones end it
-WORTH_TELLING = 1.0  # seconds: shorter pauses, and extensions of a pause by less, are not told
+FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0  # seconds: upper bound of random waits, doubling, if the server names none
+RAMP = 1.0  # seconds at most over which waiting calls are spread after a pause
+TIMEOUT_STORM = 3  # time-outs in a row after which fewer calls are sent at once
+TRUSTED = 5  # calls in flight until one answer of the run could be read; as many unreadable answers end it
+WORTH_TELLING = 1.0  # seconds: shorter pauses, and extensions of a pause by less, are not reported
 
 _REASONS: dict[Trouble, str] = {
     "rate": "the server takes no more requests for now",
@@ -34,17 +34,17 @@ _REASONS: dict[Trouble, str] = {
 
 
 class RateLimiter:
-    """The line to one model; make one for each (provider, base URL, model).
+    """Limits the calls to one model; make one for each (provider, base URL, model).
 
-        with await limiter.slot(tokens) as slot:      # waits for its turn; the slot is given back at the end
+        with await limiter.slot(tokens) as slot:      # waits for a slot, which is released at the end
             reply = await backend.complete(request)
             slot.tokens = reply's tokens              # optional: corrects the estimate
 
-    What ends the block is the outcome: nothing, an `ItemError` or a `RejectedError` is a success (the server answered),
-    a `TransientError` a failure that is judged by its `kind` and `retry_after`; anything else (a cancellation) says
-    nothing about the line.
+    How the block ends is the outcome: no error, an `ItemError` or a `RejectedError` is a success (the server answered),
+    a `TransientError` a failure, classified by its `kind` and `retry_after`; anything else (a cancellation) says
+    nothing about the server.
 
-    `ceiling`: calls under way at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
+    `ceiling`: calls in flight at most, and at first. `rpm`, `tpm`: requests and tokens a minute, None for no limit.
     `cautious`: until a reply was read no more than `TRUSTED` calls are under way, unreadable ones included.
     """
 
@@ -65,7 +65,7 @@ class RateLimiter:
         self.rng = rng or random.Random()
         self.under_way = 0
         self.probe: Slot | None = None  # the one call that is under way in an outage
-        self.trouble = ""  # what the line was held back for last, in words
+        self.trouble = ""  # the last reason for holding calls back, in words
         self.reached = self.answered = False  # whether any connection was made, and whether any call was answered
         self._observer = observer
         self._limit = Adaptive(ceiling)
@@ -80,11 +80,11 @@ class RateLimiter:
         self._warned = False
 
     async def slot(self, tokens: float = 0, *, again: bool = False, within: float | None = None) -> Slot:
-        """Wait for a turn, in the order of asking, and take a slot; use it in a `with` statement at once.
+        """Wait in order for a slot, and take it; use it in a `with` statement at once.
 
-        `tokens`: prompt and reply, estimated. `again`: a call that has been sent before goes before fresh ones, since
-        its time is running; but a fresh one probes, so that no prompt that breaks the server keeps the line open.
-        Raises asyncio.TimeoutError where no turn comes `within` so many seconds.
+        `tokens`: prompt and reply, estimated. `again`: a retried call goes before fresh ones, since its time is
+        running; but a fresh one probes, so that a prompt that breaks the server does not prolong the outage.
+        Raises asyncio.TimeoutError if no slot is free `within` so many seconds.
         """
         loop = asyncio.get_running_loop()
         slot = Slot(self, tokens, tokens, loop.create_future())
@@ -99,7 +99,7 @@ class RateLimiter:
             if slot.turn.cancelled() or slot.turn.exception() is not None:
                 with contextlib.suppress(ValueError):
                     queue.remove(slot)
-            else:  # its turn came in the same moment, and nothing was sent in it
+            else:  # it got its slot at the same moment, and sent nothing
                 self._requests.take(-1.0, _now())
                 self._tokens.take(-slot.estimate, _now())
                 self._leave(slot)
@@ -112,7 +112,7 @@ class RateLimiter:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a turn."""
+        """Calls that wait for a slot."""
         return len(self._fresh) + len(self._again)
 
     @property
@@ -121,18 +121,18 @@ class RateLimiter:
         return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
     def count_unreadable(self) -> bool:
-        """Count an answer that could not be read; whether these are all that may be bought before one is read."""
+        """Count an unreadable answer; whether they have reached `TRUSTED` before any readable one."""
         self._unreadable += 1
         return self.cautious and self._unreadable >= TRUSTED
 
     @property
     def open(self) -> bool:
-        """Whether nobody but a probe may send: an outage, or a server that is loading its model."""
+        """Whether only a probe may send: an outage, or a server that is loading its model."""
         return self._breaker.open
 
     @property
     def paused_for(self) -> float:
-        """Seconds until somebody may send, as far as pauses tell; 0 where there is none."""
+        """Seconds until the current pause ends; 0 if there is none."""
         return max(0.0, self._resume_at - _now(), self._breaker.probe_at - _now() if self.open else 0.0)
 
     @property
@@ -147,14 +147,14 @@ class RateLimiter:
 
     @property
     def reason(self) -> str:
-        """Why the next waiting call is not under way, in words; "" where nothing holds it back."""
+        """Why the next waiting call is not sent, in words; "" if nothing holds it back."""
         if self.open:
-            then = "a probe is under way" if self.probe else f"the next probe goes in {self.paused_for:.0f} s"
+            then = "a probe is under way" if self.probe else f"the next probe is sent in {self.paused_for:.0f} s"
             return f"{self.trouble}; {then}"
         if self.paused_for:
-            return f"{self.trouble}; it goes on in {self.paused_for:.0f} s"
+            return f"{self.trouble}; calls resume in {self.paused_for:.0f} s"
         if self.waiting and self.under_way >= self.limit:
-            return f"all {self.limit} places are taken"
+            return f"all {self.limit} slots are in use"
         return "the requests or tokens of this minute are used up" if self.waiting else ""
 
     def backoff(self, failures: int) -> float:
@@ -162,11 +162,11 @@ class RateLimiter:
         return self.rng.uniform(0.0, min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)))
 
     def clock(self) -> float:
-        """The event loop's time without the seconds in which the line was open: a call's patience is counted in it."""
+        """The event loop's time without outages: a call's time limit is counted in it."""
         return _now() - self._breaker.held(_now())
 
     def _release(self) -> None:
-        """Let all go whose turn it is, and come back when time lets the next one go."""
+        """Send all calls that may be sent now, and schedule the next one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -202,7 +202,7 @@ class RateLimiter:
         self.probe = None if self.probe is slot else self.probe
 
     def _end(self, slot: Slot, error: BaseException | None) -> None:
-        """The slot is given back, and its call ended so."""
+        """Release the slot; `error` is the outcome of its call."""
         now, probe = _now(), self.probe is slot
         self._leave(slot)
         self._tokens.take(slot.tokens - slot.estimate, now)
@@ -233,9 +233,9 @@ class RateLimiter:
         if error.kind in OUTAGE:
             self._fail_as_outage(slot, error, probe, now)
             return
-        if probe and self._breaker.close(now):  # the server is there
+        if probe and self._breaker.close(now):  # the server is up
             self._limit.restart(now)
-        if error.kind in ("rate", "money"):  # and wants less
+        if error.kind in ("rate", "money"):  # but wants fewer requests
             first, wait = probe or self._limit.shrink(slot.sent_at, now), self._asked(error)
             if first and not wait:
                 self._refusals += 1
@@ -243,9 +243,9 @@ class RateLimiter:
             self._pause(wait, _REASONS[error.kind], now)
 
     def _fail_as_outage(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
-        """The server is not well, or not there."""
+        """The server is failing or unreachable."""
         if error.kind in ("timeout", "gateway"):
-            # A server that is given more than it gets done in time lets everything time out; fewer at once is the cure.
+            # An overloaded server lets every call time out; sending fewer at once helps.
             self._timeouts += 1
             if self._timeouts >= TIMEOUT_STORM:
                 self._limit.shrink(slot.sent_at, now)
@@ -257,18 +257,18 @@ class RateLimiter:
             self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
 
     def _asked(self, error: TransientError) -> float:
-        """The seconds that the server asked to wait, as far as we wait; 0 for none."""
+        """The seconds that the server asked to wait, at most `LONGEST_WAIT`; 0 for none."""
         asked = max(0.0, error.retry_after or 0.0)
         if asked > LONGEST_WAIT and not self._warned:
             self._warned = True
             self._observer.warned(
-                f"The server of {self.model} asks for a pause of {asked:.0f} s; it is asked again every "
-                f"{LONGEST_WAIT:.0f} s. You may as well stop and repeat the command then: finished calls are kept."
+                f"The server of {self.model} asks for a pause of {asked:.0f} s; it is retried every "
+                f"{LONGEST_WAIT:.0f} s. You can stop and rerun the command then: finished calls are kept."
             )
         return min(asked, LONGEST_WAIT)
 
     def _pause(self, seconds: float, why: str, now: float) -> None:
-        """Nobody sends for so long; of several pauses the longest counts."""
+        """Send nothing for so long; of several pauses the longest counts."""
         if now + seconds <= max(now, self._resume_at):
             return
         self._resume_at = now + seconds
@@ -286,7 +286,7 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call's slot in the line, from its `turn` to the end of the `with` block; see `RateLimiter`."""
+    """One call's slot, from its `turn` to the end of the `with` block; see `RateLimiter`."""
 
     _limiter: RateLimiter
     estimate: float

@@ -1,7 +1,7 @@
-"""Judge the drafts of results that are there, ours or others', and add the votes: a run whose work is `VoteWork`.
+"""Judge the drafts of existing results, ours or others', and add the votes: a run whose work is `VoteWork`.
 
-Owns which files are judged, which are left alone and why (a conversation that is not there, a result that is there
-twice, no drafts), and what new votes change in a file. The evaluated model is not asked.
+Owns which files are judged, which are left out and why (missing conversation, duplicate result, no drafts), and what
+new votes change in a file. The evaluated model is not called.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ __all__ = ["RejudgeSummary", "estimate_rejudge", "rejudge_results", "rejudge_set
 
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
-    """The settings of a run into `results` of which the judges alone are asked; `values` as `RunSettings` takes them.
+    """The settings of a run into `results` in which only the judges are called; `values` as `RunSettings` takes them.
 
     Raises pydantic's ValidationError for values that fit no run.
     """
-    # Whoever asks what it costs gets to hear nothing where nobody costs anything.
+    # A free model in place of the evaluated one, so that no cost is shown where no judge costs.
     free = all(judge.provider == "baseline" for judge in judges)
     drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
     return RunSettings(em=drafts, judges=tuple(judges), output=Path(results), **values)
@@ -72,10 +72,10 @@ def rejudge_results(
 ) -> RejudgeSummary:
     """Have the judges of `rejudge_settings` rate the drafts of the results under `settings.output`; add their votes.
 
-    Votes that are there stay; with `settings.replace` a judge of these votes again, and its older vote goes when the
-    new one is there. `models` (by name or provider/model) and `modes` narrow. Raises UsageError, DataError (no
-    results, or somebody else is at work on them) and ConfigurationError (a judge that cannot be asked); what is written
-    by then stays, and the journal keeps what was answered.
+    Existing votes stay; with `settings.replace` these judges vote again, and each new vote replaces the older one.
+    `models` (by name or provider/model) and `modes` narrow the selection. Raises UsageError, DataError (no results, or
+    another process works on them) and ConfigurationError (a judge that cannot be called); what is written by then
+    stays, and the journal keeps what was answered.
     """
     observer = observer or Observer()
     if not settings.judges:
@@ -96,7 +96,7 @@ def estimate_rejudge(
     models: Sequence[str] = (),
     modes: Sequence[str] = (),
 ) -> Estimate:
-    """The votes that would be asked; what the journal has is counted too. Opens, sends and writes nothing."""
+    """The votes that would be requested, including those that the journal has. Opens, sends and writes nothing."""
     notes: list[str] = []
     settings = settled(settings, notes.append, within=True)
     work, estimate = VoteWork(conversations, settings, codebook, models, modes), Estimate(notes=notes)
@@ -107,7 +107,7 @@ def estimate_rejudge(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A result file that was asked for; `run` is what a run of it would hold: provider, model, mode."""
+    """A selected result file; `run` is what a run of it would hold: provider, model, mode."""
 
     path: Path
     name: str
@@ -140,7 +140,7 @@ class Sheet:
 class VoteWork(Work):
     """The votes of `settings.judges` on the drafts under `settings.output`: a `Work`.
 
-    A job is one result file. `differing`: scale → votes of these judges on it, which is not the one they are asked for.
+    A job is one result file. `differing`: scale → existing votes of these judges on it, where another one is requested.
     Raises UsageError for a model that no result has, DataError where there is no result at all.
     """
 
@@ -165,7 +165,7 @@ class VoteWork(Work):
         self._candidates = self._ordered(candidates, conversations)
 
     def enter(self, stack: ExitStack) -> None:
-        """Every run whose results are judged is kept out."""
+        """Lock out every run whose results are judged."""
         prepare_folder(self._settings.output)
         for place, (provider, model, mode) in sorted({(each.path.parent, each.run) for each in self._candidates}):
             stack.enter_context(claim(place, provider, model, [mode]))
@@ -245,7 +245,7 @@ class VoteWork(Work):
         return sheet.votes[call.turn].get(self._judges[call.judge or 0])
 
     def _is_due(self, call: Call, vote: Vote | None) -> bool:
-        """Whether the vote is missing, or to be replaced, or lacks something that was asked and is to be had."""
+        """Whether the vote is missing, to be replaced, or lacks answers that are to be asked for again."""
         if vote is None or self._settings.replace:
             return True
         lacking = any(vote.ratings.get(name) is None for name in (RATINGS if call.asked.rated else ()))
@@ -297,10 +297,10 @@ class VoteWork(Work):
         return calls, own, calls_sha256(call for call in calls if call.judge == 0) if calls else None
 
     def _content(self, candidate: Candidate, sheet: Sheet, job: Job) -> dict[str, Any] | None:
-        """The file with the job's votes; None where nothing in it is to change.
+        """The file with the job's votes; None where nothing in it changes.
 
-        A new answer that says nothing takes the place of no older vote. An answer that was paid for before, and is the
-        vote that stands already, is not counted as spent again.
+        An empty new answer never replaces an older vote. An answer that was paid for before, and is already the vote,
+        is not counted as spent again.
         """
         summary, scale = self.summary, self._settings.scale
         pairs = [(record, self._vote(sheet, record.call), vote_of(record)) for record in job.records.values()]
@@ -309,7 +309,7 @@ class VoteWork(Work):
         changes = (job.records or not job.calls) and content != sheet.content
         if changes and read_content(candidate.path, candidate.name) != sheet.content:
             summary.left[candidate.name] = (
-                "it was changed while its drafts were judged; the same command puts the votes in"
+                "it was changed while its drafts were judged; rerun the command to add the votes"
             )
             return None
         replaced = anew = 0
@@ -328,7 +328,7 @@ class VoteWork(Work):
         key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
         if digest is not None and sheet.content.get(key) != digest:
             alike = sum(vote.scale == scale for votes in sheet.votes.values() for vote in votes.values())
-            if alike == anew:  # none is left that was asked otherwise
+            if alike == anew:  # no vote is left from other judge calls
                 content[key] = digest
             else:
                 summary.foreign += 1
@@ -375,7 +375,7 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
     left = {each.file: f"it {each.reason}" for each in findings.unreadable}
     for duplicate in find_duplicates(iter(keys)):
         others = ", ".join(duplicate.files)
-        left.update(dict.fromkeys(duplicate.files, f"the same result is there more than once ({others})"))
+        left.update(dict.fromkeys(duplicate.files, f"the same result exists more than once ({others})"))
     wanted = {name.strip().casefold() for name in models}
     chosen = [
         each
@@ -386,7 +386,7 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
 
 
 def _strictly_read(path: Path) -> dict[str, Any]:
-    """The content of a file that will be written anew. Raises ValueError, with a clause, where some of it would be lost
+    """The content of a file that will be rewritten. Raises ValueError, with a clause, where some of it would be lost
     (NaN, say, is no number that JSON has)."""
     try:
         content = parse_json(path.read_bytes())

@@ -1,7 +1,7 @@
 """One run: work → executor → assemble, whoever makes the calls.
 
 `Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is
-assembled and written. Prints nothing: an observer hears of everything.
+assembled and written. Prints nothing: an observer receives all events.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
 
 
 class Executor(Protocol):
-    """Makes the calls of a run's jobs. It is asked for these things in this order."""
+    """Makes the calls of a run's jobs. Its methods are called in this order."""
 
     def hashers(self) -> Sequence[Hasher | None]:
-        """What the journal tells requests by, the evaluated model's and the judges'; None for what is not kept."""
+        """The hashers of requests, the evaluated model's and the judges'; None for what is not kept."""
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Get ready; `stack` closes what is opened."""
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What those who are asked cost; `to_show`: for a sum that is only shown."""
+        """What the models cost; `to_show`: for a sum that is only shown."""
 
     @property
     def notes(self) -> Sequence[str]:
-        """What should be known before anything is sent (who pays), in sentences."""
+        """What a user should know before anything is sent (who pays), in sentences."""
 
     async def execute(self, run: Run) -> Stop:
-        """Have `run.jobs()` done, hand each to `run.finish` when it ends, and say why that ended before its time."""
+        """Do `run.jobs()`, pass each to `run.finish` when it ends, and return why it stopped early."""
 
 
 def run_conversations(
@@ -74,22 +74,22 @@ def run_conversations(
 
     `task` says what is asked and how a result is made of it: the benchmark, unless something else is given.
 
-    What is complete is passed over; what cannot be had from the line is skipped and listed in `_skipped_<model>.json`
-    with `run_again`, the command to go on with. `interruptible` takes Ctrl-C: once lets calls under way finish, twice
-    stops them. Raises UsageError, DataError (results of other settings) and ConfigurationError; what is written by then
-    stays.
+    Finished work is not repeated; conversations that cannot be finished are skipped and listed in
+    `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first lets
+    calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
+    ConfigurationError; what is written by then stays.
     """
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     check_judges(settings)
-    live = Live(settings, observer, interruptible=interruptible)  # tells of keys that are missing
+    live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
     work = ConversationWork(conversations, settings, codebook, task, assembled)
     run = Run(work, settings, codebook, observer, run_again=run_again)
     return eventloop.run(run.by(live), owner=settings.em.client)
 
 
 class Run:
-    """Some work under way; lives for one `by`. `keeps`: replies are kept in the journal, and not by other processes."""
+    """One run of some work, by one call of `by`. `keeps`: this process, not others, keeps replies in the journal."""
 
     def __init__(
         self,
@@ -111,13 +111,13 @@ class Run:
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
         self.hashers: Sequence[Hasher | None] = ()
-        """By who is asked; None for what is not kept."""
+        """By `who`; None for what is not kept."""
         self._counted: dict[tuple[str, ...], set[str]] = {}
         self.owed: dict[tuple[str, ...], int] = {}
-        """Votes that are owed, by job."""
+        """Pending votes, by job."""
 
     async def by(self, executor: Executor) -> RunSummary:
-        """All of the work by this executor. Raises what the work and the executor raise."""
+        """Do all of the work with this executor. Raises what the work and the executor raise."""
         started = time.monotonic()
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
@@ -141,7 +141,7 @@ class Run:
         return summary
 
     def jobs(self, *, again: int | None = None) -> Iterator[Job]:
-        """Every job that is not done yet, planned when it is taken, with what the journal has of it.
+        """Every job that is not done yet, planned when it is yielded, with what the journal has of it.
 
         `again`: how many further asks a done and incomplete call gets where unanswered items are asked again; by
         default as many as a call has in all.
@@ -158,8 +158,8 @@ class Run:
         return hasher(call, ask.messages, ask.number) if hasher is not None else None
 
     async def finish(self, job: Job) -> None:
-        """Write what there is of a job, or note that it failed. Votes may follow: a job with something left stays among
-        `jobs`. Raises DataError where the file cannot be written."""
+        """Write the result of a job, or note that it failed. Votes may follow: a job with calls left stays in `jobs`.
+        Raises DataError where the file cannot be written."""
         self.count(job)
         name, mode = job.key[:2]
         if job.failed is not None:
@@ -171,7 +171,7 @@ class Run:
         content = job.assemble(job)
         if content is not None:
             path = self.work.place(job)
-            await asyncio.to_thread(write_json, path, content)  # the flush to disk would hold up all other calls
+            await asyncio.to_thread(write_json, path, content)  # the flush to disk would block all other calls
             self.work.made.add(job.key)
             self.observer.written(name, mode, path)
         self.work.written(job)
@@ -179,7 +179,7 @@ class Run:
             del self._counted[job.key]
 
     def count(self, job: Job) -> None:
-        """Count the calls of a job that have their answers, and tell of them, each once."""
+        """Count and report the answered calls of a job, each once."""
         counted = self._counted.setdefault(job.key, set())
         for record in (record for call_id, record in job.records.items() if call_id not in counted):
             self.summary.add(record, self.settings.asked(record.call.who).model)
@@ -228,8 +228,8 @@ class Run:
         for path in journal.unread:
             if not is_shared(path):
                 self.observer.warned(
-                    f"Another process is writing to {path} at this moment, so it is not read: replies of this run that "
-                    "an earlier one has left in it would be asked for again."
+                    f"Another process is writing to {path}, so it is not read: replies of this run that an earlier one "
+                    "has left in it would be requested again."
                 )
 
 
@@ -247,7 +247,7 @@ def assembled(
 ) -> dict[str, Any]:
     """The content of the result file of a job over a conversation, whoever made its calls.
 
-    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is made anew, whose
+    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is replaced, whose
     votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
     ValueError where a call to the evaluated model has no record in `job.records`.
     """

@@ -1,4 +1,4 @@
-"""What a run has to do, decided before anything is sent: what is complete, what is new, which votes are owed.
+"""What a run has to do, decided before anything is sent: what is complete, what is new, which votes are pending.
 
 Plans every conversation once to compare hashes, keeps no prompt, and plans a conversation again when its turn comes.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from attunebench.runner.job import Known
 
 Seen = Callable[[Sequence[Call]], object]
-"""Is handed the calls of a job."""
+"""Is passed the calls of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class Todo:
 
 
 class Work:
-    """What there is to do, and where what comes of it goes.
+    """What there is to do, and where its output is written.
 
-    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what needs nothing,
-    `differing` is not empty where what is there is in the way, and `made` has the keys of what was written.
+    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what is done
+    already, `differing` is not empty where existing files conflict, and `made` has the keys of what was written.
     """
 
     def __init__(self) -> None:
@@ -68,33 +68,33 @@ class Work:
         self.made: set[tuple[str, ...]] = set()
 
     def enter(self, stack: ExitStack) -> str | None:
-        """Take possession of the folder until `stack` closes; the name of the journal's part, None for the whole.
+        """Lock the folder until `stack` closes; the name of the journal's part, None for the whole.
 
-        Raises DataError where it cannot be written or somebody else is at work on it.
+        Raises DataError where it cannot be written or another process holds it.
         """
         raise NotImplementedError
 
     def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
-        """See what is to do; `seen` is handed the calls of each job, `refused` those that may not be made."""
+        """Find what there is to do; `seen` is passed the calls of each job, `refused` those that may not be made."""
         raise NotImplementedError
 
     def check(self, details: str = "") -> None:
-        """Raises DataError where something is `differing`; `details`: sentences on what making it anew would take."""
+        """Raises DataError where something is `differing`; `details`: sentences on what redoing it would take."""
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        """Every job that is not done, planned when it is taken. `Job.assemble` makes what is written."""
+        """Every job that is not done, planned when it is yielded. `Job.assemble` makes what is written."""
         raise NotImplementedError
 
     def is_news(self, job: Job) -> bool:
-        """Whether what is there of the job comes to anything else than what was written of it before."""
+        """Whether the job's answers give anything else than what was written of it before."""
         return bool(job.records)
 
     def place(self, job: Job) -> Path:
-        """Where what comes of the job is written."""
+        """Where the job's output is written."""
         raise NotImplementedError
 
     def written(self, job: Job) -> None:
-        """It is on the disk; a job with calls left stays to do."""
+        """The job's output is on disk; a job with calls left stays in `todos`."""
         if not job.left:
             del self.todos[job.key]
 
@@ -115,9 +115,9 @@ class Work:
 
 
 class ConversationWork(Work):
-    """The results that `settings.em` is to have of conversations: a `Work`.
+    """The results of `settings.em` on conversations: a `Work`.
 
-    `assemble` makes the content of a result; without it nothing but the survey can be had. `differing` maps a setting
+    `assemble` makes the content of a result; without it only the survey works. `differing` maps a setting
     to the results that were made with another one.
     """
 
@@ -156,7 +156,7 @@ class ConversationWork(Work):
         return shard and journal_name(settings, shard, task.name)
 
     def look(self) -> None:
-        """Read what is in the folder, without taking possession of it."""
+        """Read what is in the folder, without locking it."""
         settings = self._settings
         if settings.shard and self.chosen is self._whole:
             self.chosen = part_of(self._whole, settings.shard, settings.output, note=False)
@@ -173,7 +173,7 @@ class ConversationWork(Work):
             return
         counts = self.differing.items()
         names = "; ".join(f"{name}, in {count} result{'s' if count > 1 else ''}" for name, count in counts)
-        remedy = "Use another results folder, or --replace to make them anew."
+        remedy = "Use another results folder, or --replace to redo them."
         if all(name.startswith(SCALE) for name in self.differing):
             remedy = (
                 "Use --replace to replace these votes and nothing else, another results folder to keep them, or leave "
@@ -212,11 +212,11 @@ class ConversationWork(Work):
         return self._folder.place(self._identity(*job.key))
 
     def written(self, job: Job) -> None:
-        """Its entry among the skipped goes, and what is left of it stays to do."""
+        """Remove it from the skipped list; what is left of it stays in `todos`."""
         self._skipped.remove(*job.key)
         todo = self.todos[job.key]
         if todo.again:
-            return  # more may come, and only news are written
+            return  # more may come, and only changes are written
         if not job.left:
             del self.todos[job.key]
         elif todo.owed is not None:

@@ -488,9 +488,9 @@ def test_the_reason_says_what_the_waiting_calls_wait_for() -> None:
 
     quiet, full, paused, outage, probing = on_a_line(story, 1)
     assert quiet == ""
-    assert full == "all 1 places are taken"
-    assert "it goes on in 40 s" in paused
-    assert "the next probe goes in" in outage
+    assert full == "all 1 slots are in use"
+    assert "calls resume in 40 s" in paused
+    assert "the next probe is sent in" in outage
     assert "a probe is under way" in probing
 
 

@@ -355,7 +355,7 @@ def test_what_cannot_be_judged_is_named_and_left(run: Run, rejudge: Rejudge, ser
         "its mode 'shouting' is none of default",
         "it holds no drafts",
         "its votes are not as this format has them",
-        "the same result is there more than once",
+        "the same result exists more than once",
         "it is not valid JSON",
     ):
         assert said in reasons
@@ -449,7 +449,7 @@ def test_a_file_that_somebody_edits_meanwhile_is_left_and_its_votes_are_not_boug
     server.script = touching
     summary = rejudge("judge", concurrency=1)
     assert {
-        path.name: "it was changed while its drafts were judged; the same command puts the votes in"
+        path.name: "it was changed while its drafts were judged; rerun the command to add the votes"
     } == summary.left
     assert T == summary.added  # those of the other file
     server.script = None

@@ -232,7 +232,7 @@ def test_the_total_time_goes_on_over_reasks() -> None:
         await reply(60)
         with pytest.raises(TransientError, match="no complete answer within 40 s"):
             await reply(60)
-        with pytest.raises(TransientError, match="no turn came within 100 s"):
+        with pytest.raises(TransientError, match="no slot was free within 100 s"):
             await reply(0)
         return effort.requests, now()
 

@@ -290,7 +290,7 @@ ROWS = [
         "The connection to local at",
     ),
     retried("31 drip", Drip(0.2), "no complete answer within 1 s", options=("--call-timeout", "1")),
-    retried("32 no gzip", raw(GOOD, headers="content-encoding: gzip\r\n"), "not compressed as it said"),
+    retried("32 no gzip", raw(GOOD, headers="content-encoding: gzip\r\n"), "not compressed as declared"),
     retried("32 gzip cut", raw(gzip.compress(GOOD)[:40], headers="content-encoding: gzip\r\n"), "the body was"),
     answered("37 cost", Answer(extra={"usage": COSTLY}), reads=("at least $0.25 (4 replies of unknown cost)",)),
     answered(

@@ -192,7 +192,7 @@ def test_a_journal_that_somebody_writes_to_is_not_read_and_that_is_said_where_it
     with Journal.open(tmp_path / "results", shard="1-of-2-another"):
         go("2/2", observer=second)
         assert CONVERSATIONS == go().complete_before
-    assert "_calls.sqlite3 at this moment, so it is not read" in first.said
+    assert "_calls.sqlite3, so it is not read" in first.said
     assert "so it is not read" not in second.said
 
 
