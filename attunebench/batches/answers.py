@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
 """The ids of our requests: the tag of their plan, and their number in it from 1."""
 NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))
-"""Codes of lines whose request no model has seen."""
+"""Codes of lines whose request never reached a model."""
 
 
 def tag_of(custom_id: str) -> str | None:
@@ -51,12 +51,12 @@ class Line:
 
 
 def read_line(content: bytes) -> Line | None:
-    """What a record says; None where it is none of a request or response file (cut, no JSON, without an id).
+    """What a record says; None where it belongs to no request or response file (truncated, no JSON, no id).
 
-    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray
-    Data LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself,
-    and `__inference_error__` where a row failed. Tools that pass them on may make texts of objects, and a word or NaN
-    of what is missing.
+    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
+    LLM writes flat rows: `generated_text` with its counts of tokens, or `http_response`, or the completion itself, and
+    `__inference_error__` where a row failed. Tools that convert them may turn objects into strings, and missing values
+    into a word or NaN.
     """
     try:
         data = parse_body(content)
@@ -83,8 +83,8 @@ def _outcome(status: int, body: Any, error: Any) -> Reply | Fault:
     if error and not isinstance(body, Mapping):
         described = error_in(error) or error_in({"error": error})
         assert described is not None, "an error that says something describes itself"
-        # Bare words are an exception of the engine's, whatever status stands beside them: no server's verdict on the
-        # request, and no reason to ask it otherwise.
+        # A bare string is an exception of the engine, whatever status comes with it: no verdict on the request, and no
+        # reason to change it.
         return fault_of_error(described, status=200 if isinstance(error, str) else status or 200)
     if status and not 200 <= status < 300:
         said = error_in(body) or error_in({"error": error or "no reason given"})
@@ -94,7 +94,7 @@ def _outcome(status: int, body: Any, error: Any) -> Reply | Fault:
 
 
 def _object(value: Any) -> Any:
-    """The object that a text is, in JSON or as Python prints it; any other value as it is."""
+    """The object in a string, as JSON or as Python prints it; any other value unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] != "{":
         return value
     with suppress(ValueError):
@@ -105,9 +105,9 @@ def _object(value: Any) -> Any:
 
 
 _LONGEST_PRINTED = 1_000_000
-"""Characters of an object as Python prints it."""
+"""The most characters of an object as Python prints it."""
 _ANSWERED = frozenset(("generated_text", "http_response", "choices"))
-"""What flat rows have where they hold an answer."""
+"""Keys of flat rows that hold an answer."""
 
 
 def _flat(row: Mapping[str, Any]) -> Any:
@@ -123,9 +123,9 @@ def _flat(row: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A request was rejected without a reason that says more: whose fault that is, other requests' lines tell.
+    """A request was rejected without a clear reason; other requests' lines show whether the request is the cause.
 
-    `constraint`: of the output, as the request had it. `guess`: the terms that may help, None where there are none.
+    `constraint`: its output constraint. `guess`: the terms that may help, None where there are none.
     """
 
     error: RejectedError
@@ -134,9 +134,9 @@ class Rejection:
 
 
 def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | Rejection | AttuneBenchError:
-    """What a line says of the request in `row`: a reply; the terms under which to ask again, where the server does not
-    take a part of the request; a rejection; or the error (ItemError where the request can never be answered,
-    TransientError where it may be asked again as it is, ConfigurationError where something has to be repaired first).
+    """The outcome of the request in `row`: a reply; the terms for asking again, where the server does not accept a part
+    of the request; a rejection; or the error (ItemError where it can never be answered, TransientError where it may be
+    sent again unchanged, ConfigurationError where something has to be repaired first).
     """
     terms, entry = row.terms, row.entry
     request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
@@ -147,7 +147,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
     fault = located(line.outcome, endpoint, answered=True, reask=entry.ask)
     if fault.code and NEVER_TAKEN.intersection(fault.code.split()):
-        return TransientError(f"The batch ended before the request was taken ({tidy(fault.message or fault.code)}).")
+        return TransientError(f"The batch ended before the request was run ({tidy(fault.message or fault.code)}).")
     try:
         further = adapted(terms, request, fault)
     except ConfigurationError as error:
@@ -162,7 +162,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
 
 @lru_cache(maxsize=1024)
 def _request(kind: Any, max_tokens: int, ask: int, parameters: str) -> Request:
-    """A request with all that its terms look at, and none of its texts: many rows have the same."""
+    """A request with all that its terms depend on, and no texts: many rows share one."""
     sent = json.loads(parameters)
     call = Call(
         id="",

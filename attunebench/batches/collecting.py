@@ -1,9 +1,9 @@
-"""Answers into the journal: every line of any response file that is an answer to one of our requests is kept, once.
+"""Collects answers: every line of a response file that answers one of our requests is kept in the journal, once.
 
-What a line says is in the journal before anything is made of it. The order of lines and files changes nothing: the
-first reply to a request stays, and any reply wins over an error. Also learns from rejections how requests are to be put
-the next time: on terms of their own, which become the server's where no other request tells against it (an engine may
-reject one schema for its size, and take all the others).
+A line is in the journal before it is used. The first reply to a request stays, and a reply wins over an error, in any
+order of lines and files. Also learns from rejections how to send requests next time: on terms of their own, which
+become the server's unless other requests contradict them (an engine may reject one schema for its size and accept all
+others).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry, Journal
 
 _AT_ONCE = 500
-"""Lines whose entries go to the disk together."""
+"""Lines whose entries are written to disk together."""
 
 NoReply = Terms | Rejection | AttuneBenchError
 """Why a line brings no reply, or under which terms its request is asked again."""
@@ -46,14 +46,14 @@ NoReply = Terms | Rejection | AttuneBenchError
 
 @dataclass(slots=True)
 class Collected:
-    """What lines came to. `kept` replies are new in the journal, `known` ones were there before or came twice;
-    `replaced` counts those of `kept` that took the place of an error. `final` errors, by reason, are new too.
+    """Counts of collected lines. `kept` replies are new in the journal, `known` ones were there before or came twice;
+    `replaced` counts those of `kept` that replaced an error. `final` errors, by reason, are new too.
 
-    `later`: requests without a reply that may be asked again as they are, by reason; `stopped`: those that cannot be
-    asked until something is repaired, by reason; `adapted` counts requests that are asked again otherwise, since the
-    server does not take a part of them. `unreadable` lines are no lines of a response file (`pages` of them begin a web
-    page), `asking` ones are requests, `foreign` ones answer no request of this folder, and those of `damaged` tables,
-    by table, cannot be told. `cost`: USD as far as it is known, `unpriced` counts the replies of which it is not.
+    `later`: requests without a reply that may be sent again unchanged, by reason; `stopped`: those that require a
+    repair first, by reason; `adapted` counts requests that are sent again in another form, since the server does not
+    accept a part of them. `unreadable` lines belong to no response file (`pages` of them begin a web page), `asking`
+    ones are requests, `foreign` ones answer no request of this folder, and those of `damaged` tables, by table, cannot
+    be matched. `cost`: USD as far as it is known, `unpriced` counts the replies without a known cost.
     """
 
     lines: int = 0
@@ -77,11 +77,11 @@ class Collected:
 
     @property
     def tags(self) -> set[str]:
-        """Plans of which an answer came."""
+        """Plans with an answer."""
         return {tag for tag, _ in self.talks}
 
     def add(self, other: Collected) -> None:
-        """Count what the other one counts."""
+        """Add the counts of another one."""
         for each in fields(self):
             ours, theirs = getattr(self, each.name), getattr(other, each.name)
             setattr(self, each.name, ours | theirs if isinstance(ours, set) else ours + theirs)
@@ -93,10 +93,10 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._tables: dict[str, Table | str | None] = {}
-        """By tag; of a damaged one what is wrong with it, so that it is not read anew for each of its lines."""
+        """By tag; for a damaged one its problem, so that it is not read again for each line."""
 
     def of(self, tag: str) -> Table | None:
-        """The table of a plan; None for one of no plan of this folder. Raises DataError for a damaged one."""
+        """The table of a plan; None where this folder has no such plan. Raises DataError for a damaged one."""
         if tag not in self._tables:
             path = table_path(self._folder, tag)
             try:
@@ -109,19 +109,19 @@ class Tables:
         return table
 
     def find(self, custom_id: str) -> Row | None:
-        """The row of a request; None for one of no plan of this folder. Raises DataError where that cannot be told."""
+        """The row of a request; None where no plan here has it. Raises DataError where its table is damaged."""
         tag = tag_of(custom_id)
         table = self.of(tag) if tag is not None else None
         return table.find(custom_id) if table is not None else None
 
 
 class Collector:
-    """Takes the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
+    """Reads the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
 
-    `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: who was asked, with the key that no
-    line may repeat. Its methods raise DataError where the journal cannot be written.
+    `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was asked; its key is
+    removed from lines. Its methods raise DataError where the journal cannot be written.
 
-    After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what there is instead.
+    After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what came instead.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Collector:
         self._places: set[Place] = set()
 
     async def take(self, lines: Iterable[bytes]) -> Collected:
-        """Keep the replies in these lines, which are in the journal when this returns; what they came to."""
+        """Keep the replies in these lines, which are in the journal when this returns; their counts."""
         counted = Collected()
         for content in records(lines):
             counted.lines += 1
@@ -158,8 +158,8 @@ class Collector:
         return counted
 
     async def finish(self) -> None:
-        """After the last line: keep the errors for which no line had a reply, settle whose fault rejections are, and
-        keep what was learned of servers."""
+        """After the last line: keep the errors for which no line had a reply, settle what caused rejections, and keep
+        what was learned about servers."""
         journal, collected = self._journal, self.collected
         left = {key: each for key, each in self._without.items() if journal.state(key) is None}
         collected.known += len(self._without) - len(left)
@@ -189,7 +189,7 @@ class Collector:
             given_up = (known | rejected[place]) - taken[place]
             if given_up != known:
                 journal.learn(*place, {"given_up": sorted(given_up)} if given_up else {})
-        await journal.flush()  # the next round asks by it
+        await journal.flush()  # the next round uses it
 
     def _take_line(self, line: Line, counted: Collected) -> None:
         try:
@@ -237,8 +237,8 @@ def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
 
 
 def _settled(rejection: Rejection, taken: Collection[str], *, alone: bool) -> Terms | AttuneBenchError:
-    """Where this model has answered others a rejection is its request's own, which is asked again as it is. Where
-    several are rejected alike and none was answered with it, the constraint of their output may be to blame."""
+    """Where this model has answered other requests, a rejection is the request's own; it is sent again unchanged. Where
+    several are rejected and none was answered under their output constraint, that may be the cause."""
     if rejection.guess is not None and rejection.constraint not in taken and not alone:
         return rejection.guess
     return rejection.error if taken or rejection.guess is not None else ConfigurationError(str(rejection.error))

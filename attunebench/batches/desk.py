@@ -1,7 +1,7 @@
-"""Between a run and its batch services: submissions that are never lost sight of, and patience with the network.
+"""Between a run and its batch services: tracks every submission and retries network errors.
 
-Whatever may cost money is in the ledger before it is sent. A submission of which nobody knows whether it became a batch
-is looked for at the service before anything like it is sent again. Knows no call, no journal and no answer.
+Whatever may cost money is in the ledger before it is sent. If it is unknown whether a submission became a batch, the
+service is searched before anything like it is sent again. Knows no call, no journal and no answer.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ LONGEST_WAIT = 600.0
 LONGEST_ASKED = 86400.0
 """Seconds: where a service asks for a longer wait than that, the run ends."""
 MOST_AN_ANSWER, MOST_AROUND = 1 << 20, 16 << 20
-"""Bytes of a file of answers: for each of its requests, and beside that."""
+"""The most bytes of a file of answers: for each request, and in addition."""
 MOST_LOST = 5
-"""Submissions in a row of which nothing came, before the service counts as out of order."""
+"""Submissions in a row without a batch, after which the service counts as broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
     """The options of a run by batches beside a run's settings.
 
-    `interval`: seconds between two looks at what is under way. `discount` is the share of a live call's price that a
-    batch saves, None for what is known of the provider. `cancel`: what is under way is cancelled, what is done of it
-    collected, and nothing new is sent. `origin` is noted for whoever plans again.
+    `interval`: seconds between two checks of what is under way. `discount` is the share of a live call's price that a
+    batch saves, None for what is known of the provider. `cancel`: cancel what is under way, collect what is done of it,
+    and send nothing new. `origin` is noted for whoever plans again.
     """
 
     interval: float = 60.0
@@ -67,8 +67,7 @@ class TooLongError(Exception):
 @dataclass(slots=True, eq=False)
 class UnderWay:
     """A batch that may be under way at a service: what was submitted, the `file` of it (None where an earlier process
-    has sent it), the batch as it was seen last (None for not at all), and how often it was looked at for what it does
-    not show."""
+    has sent it), the batch as last seen (None for never), and how often it was checked for missing answers."""
 
     service: Service
     submission: Submission
@@ -78,15 +77,15 @@ class UnderWay:
 
     @property
     def id(self) -> str | None:
-        """None while nobody knows it."""
+        """None while it is unknown."""
         return self.submission.batch
 
 
 class Watcher(Observer):
-    """An observer that also hears of batches. By itself it does nothing."""
+    """An observer that also receives batch events. Does nothing by default."""
 
     def looked(self, batches: Sequence[UnderWay], seconds: float) -> None:
-        """The batches were looked at, and will be again in so many seconds."""
+        """The batches were checked; the next check is in so many seconds."""
 
 
 class Desk:
@@ -110,7 +109,7 @@ class Desk:
         return {each.submission.model for each in self.under_way}
 
     async def resume(self, submissions: Sequence[Submission]) -> None:
-        """Take over what an earlier process has submitted. Raises ConfigurationError where that cannot be found out."""
+        """Take over what an earlier process has submitted. Raises ConfigurationError where its state is unknown."""
         # An earlier run may have had judges that this one has not.
         em = self._services[self._settings.em.model]
         self.under_way += [UnderWay(self._services.get(each.model, em), each) for each in submissions]
@@ -118,9 +117,9 @@ class Desk:
             await self._find(each)
 
     async def submit(self, file: RequestFile) -> bool:
-        """Hand a file to its service; False where certainly no batch came of it, so that it may be tried again.
+        """Submit a file to its service; False where certainly no batch was made, so that it may be tried again.
 
-        Raises RefusedError (TooMuchError among them), after which there is none either.
+        Raises RefusedError (including TooMuchError), after which there is none either.
         """
         service, number = self._services[file.model], next(self._numbers)
 
@@ -137,7 +136,7 @@ class Desk:
             await self.end(sent, "refused")
             raise
         except TransientError as error:
-            self._watcher.warned(f"{error} Whether batch {mark} was made is looked up before anything is sent again.")
+            self._watcher.warned(f"{error} The service is searched for batch {mark} before anything is sent again.")
             await self._find(sent)
             if sent not in self.under_way:
                 self._lost += 1
@@ -171,19 +170,19 @@ class Desk:
             await self._patiently(partial(download, file, into.tell()))
 
     async def cancel(self, sent: UnderWay) -> None:
-        """Ask the service to do nothing more of it, which tells in the next look what came of that."""
+        """Ask the service to cancel it; the next check shows the outcome."""
         with suppress(ConfigurationError):  # it has ended by itself, or is not there
             await self._patiently(partial(sent.service.cancel, sent.id or ""))
 
     async def end(self, sent: UnderWay, how: str) -> None:
-        """Nothing more is to be had of it: strike it off, and take the uploaded file away."""
+        """It has ended: record that, and delete the uploaded file."""
         self._ledger.ended(sent.submission, how)
         self.under_way.remove(sent)
-        with suppress(TransientError, ConfigurationError):  # it costs nothing, and the service forgets it in time
+        with suppress(TransientError, ConfigurationError):  # the file costs nothing, and the service deletes it in time
             await sent.service.delete(sent.submission.file)
 
     async def pause(self) -> None:
-        """Show what is under way, and wait until the next look."""
+        """Show what is under way, and wait until the next check."""
         self._watcher.looked(tuple(self.under_way), self._options.interval)
         await sleep(self._options.interval)
 
@@ -193,7 +192,7 @@ class Desk:
             if number:
                 await sleep(self._options.interval)
             if found := await self._patiently(partial(self._matching, sent)):
-                # The list begins with the newest; a second one is nothing that this program has asked for.
+                # The list begins with the newest; this program never requested a second one.
                 self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
                 return
         await self.end(sent, "never made")
@@ -204,17 +203,17 @@ class Desk:
         try:
             batches = [each async for each in sent.service.batches()]
         except ConfigurationError as error:
-            if self._options.cancel:  # what cannot be found is not to be waited for
+            if self._options.cancel:  # do not wait for what cannot be found
                 return []
             raise ConfigurationError(
-                f"Whether the service made a batch of {mark} cannot be found out: {error} Until it can, nothing is "
-                f"sent again. Look at the provider's for one whose metadata say attunebench: {mark}; if there is "
-                "none, the same command with --cancel goes on without it."
+                f"It is unknown whether the service made batch {mark}: {error} Until it is known, nothing is sent "
+                f"again. Look for a batch with the metadata attunebench: {mark} at the provider; if there is none, "
+                "the same command with --cancel continues without it."
             ) from error
         return [each for each in batches if each.mark == mark or each.input_file == file]
 
     def _begin(self, service: Service, file: RequestFile, number: int, uploaded: str) -> UnderWay:
-        """It is on the disk before it is sent."""
+        """Record a submission on disk before it is sent."""
         submission = Submission(
             tag=file.tag,
             part=number,
@@ -233,12 +232,12 @@ class Desk:
         return self.under_way[-1]
 
     def _identify(self, sent: UnderWay, batch: Batch) -> None:
-        """The id goes to the disk before anything else is done."""
+        """Record the batch's id on disk before anything else is done."""
         sent.submission, sent.batch = replace(sent.submission, batch=batch.id), batch
         self._ledger.submitted(sent.submission)
 
     async def _patiently(self, act: Callable[[], Awaitable[T]], only: Collection[Trouble] | None = None) -> T:
-        """Again until it works; with `only` after troubles of these kinds alone. Raises OutageError in the end."""
+        """Retry until it works; with `only`, after errors of these kinds alone. Raises OutageError in the end."""
         number = 0
         while True:
             try:

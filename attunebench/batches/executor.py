@@ -1,8 +1,8 @@
-"""The batch executor: rounds of requests, handed over to a service, waited for and collected until nothing is open.
+"""The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
-First what needs no reply, then judges and re-prompts, each as batches of their own. Every end of a batch is one of few:
-answers and errors line by line, a refusal as a whole, a batch that somebody cancelled or the service lost. A request is
-asked again a few times and then given up; nothing here goes round in circles.
+First what needs no reply, then judges and re-prompts, each as batches of their own. A batch ends with answers and
+errors line by line, is refused as a whole, is cancelled, or is lost by the service. A request is retried a few times
+and then abandoned, so that every run ends.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import RunSettings
 
 PATIENCE = 10
-"""Looks at a batch that has ended and does not show all of its lines yet."""
+"""Checks of a batch that has ended but does not show all of its lines yet."""
 
 
 class BatchExecutor(Clients):
-    """Has a run's jobs done by a batch service: a `runner.run.Executor`. Lives for one run.
+    """Runs a run's jobs on a batch service: a `runner.run.Executor`. Lives for one run.
 
-    Opening tells of keys that are missing. `under_way` is what goes on at the service when the run has ended.
+    The constructor raises for missing keys. `under_way` is what continues at the service after the run.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class BatchExecutor(Clients):
         """Whether anything more may be sent."""
         self._stop: Stop = ""
         self._problem = ""
-        """Why nothing more is sent, raised when the rest is in."""
+        """Why nothing more is sent, raised when the rest is collected."""
         self._written: dict[tuple[str, ...], tuple[object, ...]] = {}
-        """Job → what there was of it when it was written last."""
+        """Job → its state when it was last written."""
 
     @property
     def notes(self) -> list[str]:
-        """What an earlier process has handed over, and who pays."""
+        """What an earlier process has submitted, and who pays."""
         sent = sum(each.requests for each in self._before)
         notes = [f"{sent:,} requests were submitted earlier; they are not sent again."] if sent else []
         return [*notes, *super().notes]
@@ -93,12 +93,12 @@ class BatchExecutor(Clients):
             ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
             raise UsageError(
-                f"Batches of an earlier run ({ids}) are under way at {there}, and this one goes to {here}: end them "
-                f"first, with --base-url {there}, or use another results folder."
+                f"Batches of an earlier run ({ids}) are under way at {there}, but this run uses {here}: finish them "
+                f"first with --base-url {there}, or use another results folder."
             )
         for service in self._services.values():
             await stack.enter_async_context(service)
-        # Only its owner may read it, and it goes when the run ends: prompts stay no longer than that.
+        # Only its owner can read it, and it is deleted when the run ends: prompts stay no longer.
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
@@ -107,7 +107,7 @@ class BatchExecutor(Clients):
         return batch_prices(live, self.settings.em.provider, self._options.discount)
 
     async def execute(self, run: Run) -> Stop:
-        """Do all jobs. Raises ConfigurationError for what no retry can repair."""
+        """Run all jobs. Raises ConfigurationError for what no retry can fix."""
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
@@ -136,14 +136,14 @@ class BatchExecutor(Clients):
         except OutageError as error:
             self._watcher.warned(str(error))
             self._sends = False
-            await self._plan()  # for the results of what has come in
+            await self._plan()  # writes the results of collected answers
             return "outage"
         except ConfigurationError as error:
             if not desk.under_way:
                 raise
             ids = ", ".join(each.submission.name for each in desk.under_way)
             raise ConfigurationError(
-                f"{error} What is under way goes on, and the command comes back to it: {ids}."
+                f"{error} Batches under way continue; rerun the command to collect them: {ids}."
             ) from error
         if self._problem:
             raise ConfigurationError(self._problem)
@@ -165,8 +165,8 @@ class BatchExecutor(Clients):
             await desk.pause()
 
     async def _plan(self, *, again: int = 0) -> None:
-        """Write the results of what is done, and put what is open and not under way into the queue: whole
-        conversations, as many as can be paid."""
+        """Write the results of finished jobs, and queue open asks that are not under way: whole conversations, as many
+        as the budget covers."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable = True
         with writing_plan(target, self._run, self._options.origin) as plan:
@@ -181,7 +181,7 @@ class BatchExecutor(Clients):
             self._stop = "" if affordable else "max-cost"
 
     async def _asks(self, job: Job) -> list[tuple[Open, RequestHash]]:
-        """The asks of a job that may be sent; its result is written first, where answers make one."""
+        """The asks of a job that may be sent; its result is written first, where the answers suffice."""
         run, asks = self._run, list[tuple["Open", "RequestHash"]]()
         for asked in job.open:
             hashed = run.hashed(asked.call, asked.ask)
@@ -203,7 +203,7 @@ class BatchExecutor(Clients):
         return asks if job.failed is None else []
 
     async def _send(self) -> None:
-        """Hand over what the services take now."""
+        """Submit what the services accept now."""
         while (file := self._queue.take(self._desk.models)) is not None:
             try:
                 if not await self._desk.submit(file):
@@ -216,7 +216,7 @@ class BatchExecutor(Clients):
                 self._halt(str(error))
 
     def _too_much(self, file: RequestFile, said: str) -> None:
-        """A file was refused for its size: it goes on smaller or later."""
+        """A file was refused for its size: submit it in parts or later."""
         try:
             then = self._queue.too_much(file, alone=file.model not in self._desk.models)
         except ConfigurationError as error:
@@ -252,42 +252,42 @@ class BatchExecutor(Clients):
             missing = self._missing(batch, hashes, collector)
         except NoSuchBatchError as error:
             missing = (
-                f"{error} It was sent at {sent.submission.at}: is the key of the same account and project as then?"
+                f"{error} It was submitted at {sent.submission.at}: check that the account and project are the same."
             )
         except TooLongError as error:
             missing, sent.looks = f"{error}, too much for {len(hashes):,} requests: check the address.", PATIENCE
-        if missing and sent.batch is not None and sent.looks < PATIENCE:  # what is new is not known everywhere at once
+        if missing and sent.batch is not None and sent.looks < PATIENCE:  # a new batch may not be visible yet
             return False
         if missing and not self._options.cancel:
             self._set_aside(sent, missing)
             return True
         if missing:
-            self._watcher.warned(f"{missing} Batch {sent.submission.name} is given up.")
+            self._watcher.warned(f"{missing} Batch {sent.submission.name} is abandoned.")
         if batch is not None and batch.ended:
             self._draw_conclusions(sent, batch, collector, hashes)
         await self._end(sent, batch.status if batch is not None else "gone")
         return True
 
     def _set_aside(self, sent: UnderWay, missing: str) -> None:
-        """Look no more for it in this process: answers that may come, and may be charged, are not bought anew."""
+        """Stop checking it in this process: answers that may still come, and be charged, are not bought again."""
         self._desk.under_way.remove(sent)
         self._halt(
-            f"{missing} Nothing is sent again while batch {sent.submission.name} may have answers: repeat the command "
-            "later. If they are lost for good, the same command with --cancel gives it up."
+            f"{missing} Nothing is sent again while batch {sent.submission.name} may have answers: rerun the command "
+            "later. If they are lost for good, the same command with --cancel abandons the batch."
         )
 
     def _missing(self, batch: Batch, hashes: Sequence[str], collector: Collector) -> str:
-        """What its files lack of what it counts as answered, in words; "" where there is nothing."""
+        """How many of the counted answers its files hold, in words; "" where none is missing."""
         there = sum(each in collector.unanswered or self._kept.state(each) is not None for each in hashes)
         if there >= min(batch.completed, len(hashes)):
             return ""
         return (
-            f"The service counts {batch.completed:,} requests of batch {printable(batch.id)} as answered, and its "
+            f"The service counts {batch.completed:,} requests of batch {printable(batch.id)} as answered, but its "
             f"files have lines for {there:,}; these are kept."
         )
 
     async def _shrink(self, sent: UnderWay, batch: Batch) -> bool:
-        """A batch failed for being too much: its file goes on smaller, or its requests are planned anew."""
+        """A batch failed for its size: submit its file in parts, or plan its requests again."""
         if sent.file is None:  # an earlier process sent it
             await self._end(sent, "too much")
             return True
@@ -297,8 +297,8 @@ class BatchExecutor(Clients):
         return False
 
     async def _collect(self, sent: UnderWay, batch: Batch, collector: Collector) -> None:
-        """Every line of the batch's files into the journal. Raises NoSuchBatchError, TooLongError, and DataError where
-        there is no room for the files."""
+        """Keep every line of the batch's files in the journal. Raises NoSuchBatchError, TooLongError, and DataError
+        where there is no room for the files."""
         try:
             with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
                 await self._desk.fetch(sent, batch, file)
@@ -312,7 +312,7 @@ class BatchExecutor(Clients):
         await collector.finish()
 
     def _draw_conclusions(self, sent: UnderWay, batch: Batch, collector: Collector, hashes: Sequence[str]) -> None:
-        """Stop, give up or go on, by how the batch ended and what its lines said."""
+        """Stop, abandon requests or continue, by how the batch ended and what its lines say."""
         name = f"Batch {printable(batch.id)} ({printable(sent.submission.model)})"
         if batch.status == "failed":
             problems = "; ".join(batch.problems[:5]) or "the service gives no reason"
@@ -327,11 +327,11 @@ class BatchExecutor(Clients):
             self._watcher.warned(f"{name} {batch.status}: {answered}.")
         if stopped := collector.collected.stopped:
             reason, count = stopped.most_common(1)[0]
-            self._halt(f"{reason.rstrip('.')}. So said {count:,} lines of {name[0].lower()}{name[1:]}.")
+            self._halt(f"{reason.rstrip('.')}, in {count:,} lines of {name[0].lower()}{name[1:]}.")
         reasons = Counter[str]()
         for each in left if batch.status != "cancelled" else ():
             said = collector.unanswered.get(each, "the service has no line for it")
-            if isinstance(said, str | Exception):  # otherwise it is asked otherwise from now on
+            if isinstance(said, str | Exception):  # else it is sent in another form from now on
                 reasons[str(said)] += 1
                 self._pending.misses[each].append(said)
         for reason, count in reasons.most_common(3):

@@ -1,6 +1,6 @@
-"""`plan` and `collect`: a run's open calls into request files, and whatever answers them back. Nothing is sent.
+"""`plan` and `collect`: write a run's open calls to request files, and read the answers back. Sends nothing.
 
-Owns which folder, plan and conversations belong together. Prints nothing; what is said of it is the command's.
+Owns which folder, plan and conversations belong together. Prints nothing.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class PlanSummary:
-    """What a plan came to. `complete` counts (conversation, mode) pairs that had their result, `written` the results
-    that the journal had all answers for; `waiting` judges' calls have no draft yet.
+    """The outcome of a plan. `complete` counts (conversation, mode) pairs that had a result, `written` the results that
+    the journal had all answers for; `waiting` judges' calls have no draft yet.
 
     `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too, or
-    `left_out`. `older`: request files of an earlier plan that lie beside those of this one. `problems`: tables of
-    earlier plans that are damaged. `notes`: what the results folder has decided where the settings leave it open.
+    `left_out`. `older`: request files of an earlier plan next to those of this one. `problems`: tables of
+    earlier plans that are damaged. `notes`: settings that were left open and follow the results folder.
     """
 
     planned: Plan
@@ -82,7 +82,7 @@ class PlanSummary:
 
 @dataclass(slots=True)
 class Left:
-    """What is still to be asked of one plan: `requests` by model, `again` of them once more; `waiting` judges' calls
+    """What is left of one plan: `requests` by model, `again` of them re-prompts; `waiting` judges' calls
     have no draft yet. `command` plans them."""
 
     command: str
@@ -93,9 +93,9 @@ class Left:
 
 @dataclass(slots=True)
 class CollectSummary:
-    """What response files came to, together (`collected`) and one by one. `written` and `complete` count results as in
-    `PlanSummary`; `changed` and `gone` are conversations with answers that were kept though they are asked otherwise
-    now, or are not among the conversations any more. `problems` say what could not be done with the answers.
+    """The outcome of response files, together (`collected`) and one by one. `written` and `complete` count results as
+    in `PlanSummary`; `changed` and `gone` are conversations whose answers were kept although their requests have
+    changed, or the conversation is missing now. `problems` say what could not be done with the answers.
     `conversations`: where those of the last plan are."""
 
     files: dict[Path, Collected] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class CollectSummary:
 
 
 class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and hands what is open to `take`: a `runner.run.Executor`
+    """Finishes the jobs that the journal has all answers for, and passes open asks to `take`: a `runner.run.Executor`
     that sends nothing, and needs no key and no price. Raises UsageError and ConfigurationError for what has no address.
 
     `again`: how many further asks incomplete calls get on demand. `waiting` counts judges' calls without a draft.
@@ -150,7 +150,7 @@ class RequestFiles:
         asks = self._open(run)
         if self._take is not None:
             await self._take(run, asks)
-        async for _ in asks:  # what nobody takes
+        async for _ in asks:  # what was not taken
             pass
         return ""
 
@@ -176,12 +176,12 @@ def plan_requests(
     new_only: bool = False,
 ) -> PlanSummary:
     """See `attunebench.api.plan`. DataError is raised for results of other settings, files that cannot be written, and
-    a run at work."""
+    a run in progress."""
     check_judges(settings)
     if not target.name:
-        raise UsageError("-o names no file for the requests; give it one, such as requests.jsonl.")
+        raise UsageError("-o must name a file for the requests, such as requests.jsonl.")
     if target.name.startswith("_") and target.parent.resolve() == settings.output.resolve():
-        raise UsageError(f"{target}: names with _ in front are the results folder's own; name another file with -o.")
+        raise UsageError(f"{target}: names with a leading _ are reserved in the results folder; choose another.")
     notes: list[str] = []
     settings = settled(settings, notes.append, under_way=judges_asked(settings.output))
     summary: PlanSummary | None = None
@@ -206,8 +206,8 @@ def plan_requests(
 
 
 def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
-    """Requests in earlier tables of which the journal knows nothing: hash → the plan and its time. Planning anew is the
-    remedy for a table that is damaged."""
+    """Requests in earlier tables without an outcome in the journal: hash → the plan and its time. Planning again
+    replaces a damaged table."""
     assert run.journal is not None
     found = {}
     for tag in table_tags(run.settings.output):
@@ -230,7 +230,7 @@ def collect_responses(
 ) -> CollectSummary:
     """See `attunebench.api.collect`; `Path("-")` is stdin."""
     if not table_tags(results):
-        raise UsageError(f"{results} holds no plan whose requests could be answered; name the folder with --results.")
+        raise UsageError(f"{results} holds no plan of requests; name the results folder with --results.")
     summary, tables = CollectSummary(), Tables(results)
     eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
@@ -256,7 +256,7 @@ async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: C
         return prices_for(settings, None, judge=judge)[0] if settings is not None else None
 
     def cost(row: Row, reply: Reply) -> float | None:
-        """As it says itself, else by the prices that its plan was given."""
+        """As the reply states it, else by the prices of its plan."""
         if reply.cost is not None:
             return reply.cost
         prices = prices_of_plan(tag_of(row.custom_id) or "", row.entry.judge is not None)
@@ -285,7 +285,7 @@ def _write_results(
     conversations: Path | None,
     codebook: Path | None,
 ) -> None:
-    """Results of one run's plans, and what is left of it. Raises AttuneBenchError for what stands in the way."""
+    """Results of one run's plans, and what is left of it. Raises AttuneBenchError where they cannot be written."""
     head, tags, collected = plans[-1], [plan.tag for plan in plans], summary.collected
     settings = _settings(head, results)
     if settings is None:
@@ -315,7 +315,7 @@ def _write_results(
     if left.requests or left.waiting:
         summary.left.append(left)
     if collected.replaced or collected.known:
-        # Results that went without an answer are made anew where a line has brought it, now or before a kill.
+        # Rewrite results that lacked an answer which a line has brought, now or before a kill.
         settings = settings.model_copy(update={"retry_unanswered": True})
         summary.written += RequestFiles(settings).run(talks, book, head.again).written
 
@@ -329,8 +329,7 @@ def _codebook(head: Head, results: Path, codebook: Path | None, conversations: P
 
 
 def _asked_otherwise(run: Run, tags: Sequence[str], now: Mapping[tuple[str, str, int], str]) -> set[str]:
-    """Conversations of which answers to these plans are there, and that are asked with other requests `now`: (model,
-    call, ask) → hash."""
+    """Conversations with answers to these plans whose requests have changed; `now`: (model, call, ask) → hash."""
     assert run.journal is not None
     changed = set()
     for entry in (row.entry for tag in tags for row in Table(table_path(run.settings.output, tag)).rows()):
@@ -345,5 +344,5 @@ def _found(stored: str, results: Path, what: str, option: str) -> Path:
     path = Path(os.path.normpath(results.resolve() / stored))
     if not stored or not path.exists():
         where = f" at {path}" if stored else ""
-        raise DataError(f"The {what} of the plan are not there{where}; name them with {option}. The answers are kept.")
+        raise DataError(f"The plan's {what} cannot be found{where}; use {option}. The answers are kept.")
     return path

@@ -1,8 +1,8 @@
-"""What was handed to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
+"""What was submitted to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
 
 A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
-in the journal; so a process that is killed at any moment leaves word of all that may cost money. Lines are only ever
-added, by one process at a time, and a last line that was cut is as good as not written. Knows no network and no reply.
+in the journal; so a process that is killed at any moment leaves a record of all that may cost money. Lines are only
+appended, by one process at a time, and a truncated last line is ignored. Knows no network and no reply.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The rows `start` to `stop` of one model in the table of the plan `tag`, handed to the service as one batch.
+    """The rows `start` to `stop` of one model in the table of the plan `tag`, submitted as one batch.
 
     `file`: the id of the uploaded requests; `modes`: those of the run; `at`: ISO 8601, when it was about to be sent.
-    `batch` is None as long as nobody knows whether the service has made one.
+    `batch` is None while it is unknown whether the service made one.
     """
 
     tag: str
@@ -73,7 +73,7 @@ class Ledger:
         found: dict[str, Submission] = {}
         line = b""
         try:
-            # What stands behind the last line break was cut when it was written.
+            # What follows the last line break is a truncated line.
             lines = self.path.read_bytes().split(b"\n")[:-1] if self.path.exists() else []
             for line in lines:
                 data = json.loads(line)
@@ -88,8 +88,8 @@ class Ledger:
             raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it says which batches are under way, and "
-                "without it they could be paid twice. Repair that line, or take the file from a backup."
+                f"Line {lines.index(line) + 1} of {self.path} cannot be read; it records batches under way, which "
+                "could be paid twice without it. Repair that line, or restore the file from a backup."
             ) from error
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
         return [each for each in mine if set(each.modes) & set(modes)]
@@ -103,7 +103,7 @@ class Ledger:
         self._add({"step": "submitted", "mark": submission.mark, "batch": submission.batch})
 
     def ended(self, submission: Submission, how: str) -> None:
-        """Nothing more is to be had of it, and all that was is in the journal; or there never was a batch."""
+        """It has ended and its answers are in the journal, or there never was a batch."""
         self._add({"step": "ended", "mark": submission.mark, "how": how})
 
     def _add(self, data: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Ledger:
         except OSError as error:
             raise DataError(
                 f"{self.path} cannot be written ({error.strerror}); make room and repeat the command: what was sent is "
-                "known."
+                "recorded."
             ) from error
         finally:
             release()

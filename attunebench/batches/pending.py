@@ -1,5 +1,5 @@
-"""A run's requests on their way: the files that wait to be sent, and by their hashes what is under way, what it costs
-and what is given up. Sends nothing."""
+"""A run's pending requests: files that wait to be sent, and by hash what is under way, what it costs and what is
+abandoned. Sends nothing."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 OPENAI_DISCOUNT = 0.5
 """The share of a live call's price that a batch saves. Source: OpenAI's help, article 9197833, on 28 November 2026."""
 MOST_BATCHES = 3
-"""How many batches may bring no answer to one request before it is given up."""
+"""How many batches may bring no answer to one request before it is abandoned."""
 MOST_REJECTIONS = 2
 """How many of them may reject it, where the model answers others."""
 SMALLEST = 10
-"""Requests: batches are not cut below that, since each of them may take hours."""
+"""Requests: batches are not split below that, since each may take hours."""
 MOST_REFUSALS = 5
 """How often a service may refuse the smallest batch before the run ends."""
 
 
 class Queue:
-    """`files` in the order in which they go. A model whose service has refused one for being too much gets one at a
-    time from then on."""
+    """`files` in the order of sending. Once a service has refused a model's file for its size, the model gets one at a
+    time."""
 
     def __init__(self) -> None:
         self.files: list[RequestFile] = []
@@ -45,7 +45,7 @@ class Queue:
         self._refusals = Counter[str]()
 
     def take(self, under_way: Collection[str]) -> RequestFile | None:
-        """What goes next, while batches of the models `under_way` are; None where there is nothing now."""
+        """The next file, while models have batches `under_way`; None where there is none now."""
         for number, file in enumerate(self.files):
             if file.model not in self._most or file.model not in under_way:
                 first, *rest = _cut(file, self._most.get(file.model) or file.lines)
@@ -56,7 +56,7 @@ class Queue:
     def too_much(self, file: RequestFile, *, alone: bool) -> str:
         """The service refuses a file for its size, `alone` where no other batch of ours is under way to this model.
 
-        It waits for those that are, or is cut in two; says which. Raises ConfigurationError where it cannot be smaller.
+        It waits for those that are, or is split; returns which. Raises ConfigurationError where it cannot be smaller.
         """
         model = file.model
         self._most.setdefault(model, None)
@@ -65,15 +65,15 @@ class Queue:
             return "its requests wait until earlier batches have ended"
         if file.lines > SMALLEST:
             self._most[model] = half = max(SMALLEST, -(-file.lines // 2))
-            return f"they go on in batches of {half:,}, one after the other"
+            return f"they continue in batches of {half:,}, one after the other"
         self._refusals[model] += 1
         if self._refusals[model] >= MOST_REFUSALS:
             raise ConfigurationError(
-                f"The batch service does not take even {file.lines} requests to {model} at a time: other batches of "
+                f"The batch service does not accept even {file.lines} requests to {model} at a time: other batches of "
                 "your account may fill its queue, or its limit is too small. Repeat the command later, or run without "
                 "--batch."
             )
-        return "the batch is as small as it may be, and is tried again later"
+        return "the batch has the minimum size and is retried later"
 
 
 def _cut(file: RequestFile, most: int) -> list[RequestFile]:
@@ -111,7 +111,7 @@ class Pending:
         return any(each in self._tickets for each in hashed.all)
 
     def given_up(self, hashed: RequestHash) -> tuple[str, int] | None:
-        """Why a request is not asked any more, and how many batches brought no answer; None where it is."""
+        """Why a request is no longer sent, and how many batches brought no answer; None where it still is."""
         for misses in (self.misses[each] for each in hashed.all if each in self.misses):
             rejections = sum(isinstance(why, RejectedError) for why in misses)
             if len(misses) >= MOST_BATCHES or rejections >= MOST_REJECTIONS:
@@ -119,7 +119,7 @@ class Pending:
         return None
 
     def cover(self, asks: Sequence[tuple[Open, RequestHash]]) -> bool:
-        """Whether all of these can be paid at worst, beside what is under way; then they are under way too."""
+        """Whether the budget covers the worst case of all these; then they are under way too."""
         covered: dict[str, Ticket] = {}
         try:
             for asked, hashed in asks:
@@ -130,7 +130,7 @@ class Pending:
             return False
         self._tickets |= covered
         for asked, _ in asks:
-            # A call that is asked again has wasted its last answer.
+            # A re-prompt means that the last answer was wasted.
             if asked.ask.number and (last := self._last.pop((asked.who, asked.call.identity), None)):
                 self._budget.wasted.add(*last)
         return True
@@ -147,19 +147,19 @@ class Pending:
         return cost
 
     def end(self, hashes: Iterable[str]) -> None:
-        """Their batch has ended: what is open of them may be planned, and costs nothing."""
+        """Their batch has ended: those still open may be planned again, and cost nothing."""
         for each in hashes:
             if (ticket := self._tickets.pop(each, None)) is not None:
                 self._budget.settle(ticket, None, maybe_billed=False)
 
 
 def discount_of(provider: str, discount: float | None) -> float:
-    """From 0 to 1: the given discount, else what is known of the provider's batches; of servers in general nothing."""
+    """From 0 to 1: the given discount, else the provider's known one, else 0."""
     return discount if discount is not None else OPENAI_DISCOUNT if provider == "openai" else 0.0
 
 
 def batch_prices(live: KnownPrices, provider: str, discount: float | None) -> KnownPrices:
-    """What batches cost where live calls cost that; `discount` as in `discount_of`."""
+    """Batch prices from live prices; `discount` as in `discount_of`."""
     share = discount_of(provider, discount)
     prices = [
         each and replace(each, **{name: price * (1.0 - share) for name, price in asdict(each).items() if price})

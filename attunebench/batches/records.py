@@ -1,5 +1,5 @@
 """Records in response files, however tools have laid them out: plain or packed, in a folder, on stdin, cut; one record
-a line, several, or one over many. What a record says is somebody else's business."""
+a line, several, or one over many. Does not interpret them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attunebench.errors import DataError
 
 STDIN = Path("-")
 LONGEST = 64 * 1024 * 1024
-"""Characters of a record; nothing that a model says is as long, and what is longer must not fill the memory."""
+"""The most characters of a record, to bound memory; no model output is as long."""
 CUT = b"cut"
 _PLAIN = (".jsonl", ".json", ".ndjson")
 _NAMES = tuple(f"{plain}{packed}" for plain in _PLAIN for packed in ("", ".gz", ".bz2", ".xz"))
@@ -40,8 +40,8 @@ _TWO = re.compile(rb'\}\s*,?\s*\{\s*"')
 
 
 def response_files(paths: Sequence[Path]) -> list[Path]:
-    """The files meant: each once, those of a folder by name. Raises DataError for what is not there, is empty or holds
-    no lines of text."""
+    """The files at these paths: each once, those of a folder by name. Raises DataError for what is missing, is empty or
+    holds no lines of text."""
     files: list[Path] = []
     for path in paths:
         if not path.is_dir():
@@ -105,7 +105,7 @@ def lines_of(file: Any) -> Iterator[bytes]:
 def records(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Each object in these lines, and each line that holds none.
 
-    A record that was cut costs itself alone: the next line that is a record of ours by itself begins anew.
+    A truncated record loses only itself: reading resumes at the next line that is a whole record of ours.
     """
     begun, size, depth = list[bytes](), 0, 0
     for line in filter(bytes.strip, lines):
@@ -147,5 +147,5 @@ def _is_ours(line: bytes) -> bool:
 
 
 def _beginning(parts: Sequence[bytes]) -> bytes:
-    """Of an object that is not to be had whole."""
+    """The beginning of an incomplete object."""
     return b"".join(parts)[:1000].strip() or CUT

@@ -1,7 +1,7 @@
-"""Request files in the OpenAI batch format, and the table beside them by which answers find their calls again.
+"""Request files in the OpenAI batch format, and the table that maps answers back to calls.
 
 A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, on the disk before the request files are:
-a head, then a row for each request. It holds no prompt and no key, and all that the journal wants to know of an ask; so
+a head, then a row for each request. It holds no prompt and no key, but all that the journal stores of an ask; so
 answers are kept even where conversations or prompts have changed meanwhile. Requests are streamed; no prompt is kept.
 """
 
@@ -48,7 +48,7 @@ _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may hold at most; the defaults are those of OpenAI's batch service, and no engine takes less."""
+    """What one file may hold at most; the defaults are those of OpenAI's batch service, and no engine accepts less."""
 
     lines: int = 50_000
     bytes: int = 200_000_000
@@ -59,8 +59,8 @@ SERVICE = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the input of a plan lies, for whoever collects its answers: as the user named it, None for what lies in no
-    file. `command` plans again."""
+    """Where the input of a plan is, for `collect`: as the user named it, None for what is in no file. `command` plans
+    again."""
 
     conversations: Path | None = None
     codebook: Path | None = None
@@ -70,8 +70,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request: its journal entry, of which nothing has come back and which left when it was planned, and the terms
-    on which it was put."""
+    """One request: its journal entry, without an outcome and sent at the time of planning, and the terms on which it is
+    sent."""
 
     custom_id: str
     entry: Entry
@@ -83,7 +83,7 @@ class Row:
 
     @property
     def own_place(self) -> Place:
-        """Where the journal has the terms of this request: no model is called by a hash."""
+        """Where the journal has the terms of this request; no model is named like a hash."""
         return (self.entry.provider, self.entry.base_url, self.entry.request_hash)
 
     def as_json(self) -> dict[str, Any]:
@@ -127,8 +127,8 @@ _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
 
 class Table:
-    """A table that is there. Only where each of its rows begins is held. Raises DataError for a file that is none, is
-    cut or of another version, and for a damaged row."""
+    """A table on disk; only the offsets of its rows are held. Raises DataError for a file that is no table, is
+    truncated or of another version, and for a damaged row."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -168,8 +168,8 @@ class Table:
 
     def _damaged(self) -> DataError:
         return DataError(
-            f"{self.path} is no table of requests, or a damaged one: without it answers cannot find their calls. "
-            "Take it from a backup, or plan again."
+            f"{self.path} is not a table of requests or is damaged; answers cannot be matched to calls without it. "
+            "Restore it from a backup, or plan again."
         )
 
 
@@ -184,7 +184,7 @@ def table_tags(folder: Path) -> list[str]:
 
 
 def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
-    """(model, parameters) of each judge's request in the folder's tables; one that cannot be read is passed over."""
+    """(model, parameters) of each judge's request in the folder's tables; tables that cannot be read are skipped."""
     for tag in table_tags(folder):
         with suppress(DataError):
             asked = (row.entry for row in Table(table_path(folder, tag)).rows())
@@ -223,8 +223,8 @@ class Plan:
         return sum(file.lines for file in self.files)
 
     def add(self, asked: Open, hashed: RequestHash) -> None:
-        """Put an ask into a file of its model. Raises DataError for one that no file can hold, and for a file in the
-        way that is none of ours."""
+        """Put an ask into a file of its model. Raises DataError for one that no file can hold, and for an existing file
+        that is not ours."""
         hasher, limits, settings = self._run.hashers[asked.who], self._limits, self._run.settings
         assert hasher is not None, "its replies are kept"
         entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
@@ -233,7 +233,7 @@ class Plan:
         line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
             raise DataError(
-                f"A request to {model} has {len(line):,} bytes, and a file takes {limits.bytes:,}: raise --max-bytes."
+                f"A request to {model} has {len(line):,} bytes, but a file takes {limits.bytes:,}: raise --max-bytes."
             )
         file, stream = self._newest.get(model) or self._begin(model, 0)
         if file.lines >= limits.lines or file.bytes + len(line) > limits.bytes:
@@ -247,7 +247,7 @@ class Plan:
         file.bytes += len(line)
 
     def _with_terms(self, row: Row) -> Row:
-        """How a request is put: by what is known of the server, and what the request itself was rejected for."""
+        """How a request is sent: by what is known of the server, and what the request itself was rejected for."""
         journal = self._run.journal
         assert journal is not None, "its replies are kept"
         own = journal.terms(*row.own_place)
@@ -261,7 +261,7 @@ class Plan:
         name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
         path = self._target.with_name(name)
         if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
-            raise DataError(f"{path} is there already and no request file of a plan; name another file with -o.")
+            raise DataError(f"{path} already exists and is not a request file of a plan; name another file with -o.")
         self.files.append(RequestFile(path, self.tag, model, start))
         self._newest[model] = self.files[-1], self._held.enter_context(atomic_write(path))
         return self._newest[model]
@@ -283,12 +283,12 @@ class Plan:
 
 @contextmanager
 def writing_plan(target: Path, run: Run, origin: Origin, limits: Limits = SERVICE) -> Iterator[Plan]:
-    """A plan that takes requests of a run: into `target` and, where the limits or the models want it, into files beside
-    it (`requests-2.jsonl` …). They are there when the block ends without an error, their table in the results folder
-    first; without requests nothing is written. Raises DataError where a file cannot be written."""
+    """A plan that takes requests of a run: into `target` and, where limits or several models require it, into files
+    next to it (`requests-2.jsonl` …). They appear when the block ends without an error, after their table in the
+    results folder; without requests nothing is written. Raises DataError where a file cannot be written."""
     folder = run.settings.output
     try:
-        # Request files take their places when the outer block is left, behind the table.
+        # Request files appear when the outer block ends, after the table.
         with ExitStack() as held, ExitStack() as table:
             yield Plan(target, run, origin, limits, held, table)
     except OSError as error:
@@ -307,7 +307,7 @@ def older_files(target: Path, plan: Plan) -> list[Path]:
 
 
 def _is_plan(path: Path) -> bool:
-    """Whether a file begins as an earlier plan does: what it asks is planned anew, so it may be replaced."""
+    """Whether a file begins as an earlier plan does: its requests are planned again, so it may be replaced."""
     with path.open("rb") as file:
         line = read_line(file.readline(_LONGEST_LOOK))
     return line is not None and line.outcome is None and tag_of(line.custom_id) is not None
@@ -319,7 +319,7 @@ def _json_line(data: Mapping[str, Any]) -> bytes:
 
 
 def _path_from(folder: Path, path: Path | None) -> str | None:
-    """The path from the results folder: it stays true where both move, and from wherever it is read."""
+    """The path from the results folder: it stays valid where both move, and from any working directory."""
     if path is None:
         return None
     try:

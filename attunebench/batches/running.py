@@ -1,4 +1,4 @@
-"""`run --batch` as a function, and which runs a batch service can do."""
+"""`run --batch` as a function, and which runs a batch service supports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROVIDERS_WITH_BATCHES = ("openai", "local")
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
-    """How a run by batches ended, and what goes on at the service without it."""
+    """How a run by batches ended, and what continues at the service after it."""
 
     summary: RunSummary
     under_way: Sequence[UnderWay] = ()
@@ -47,9 +47,9 @@ def run_batches(
     run_again: str = "",
     interruptible: bool = False,
 ) -> BatchRun:
-    """As `run_conversations`, by batches. What an earlier process has under way is waited for and never sent twice.
+    """As `run_conversations`, by batches. Batches of an earlier process are waited for and never sent twice.
 
-    `interruptible` takes Ctrl-C: the batches go on, and the same command comes back to them. Raises UsageError,
+    `interruptible` handles Ctrl-C: batches continue, and the same command resumes. Raises UsageError,
     DataError and ConfigurationError; what was answered by then is kept.
     """
     check_judges(settings)
@@ -63,11 +63,11 @@ def run_batches(
 
 
 def refuse_what_does_not_fit(settings: RunSettings) -> None:
-    """Raises UsageError for settings that no batch service can do."""
+    """Raises UsageError for settings that no batch service supports."""
     em = settings.em
     if settings.shard is not None:
         raise UsageError(
-            "--batch takes no --shard: one process hands over all requests, and a service shares them out."
+            "--batch does not work with --shard: one process submits all requests, and a service distributes them."
         )
     if em.provider not in PROVIDERS_WITH_BATCHES:
         raise UsageError(
@@ -79,5 +79,5 @@ def refuse_what_does_not_fit(settings: RunSettings) -> None:
         if (there.provider, there.base_url) != (here.provider, here.base_url):
             raise UsageError(
                 f"--batch: the judge {there.model} is at {there.provider} ({there.base_url}), not where the batches "
-                "go. Run without it, and then let it vote with `attune-bench rejudge`."
+                "go. Run without this judge, and add its votes later with `attune-bench rejudge`."
             )

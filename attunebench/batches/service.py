@@ -1,7 +1,7 @@
 """The endpoints of OpenAI's batch service: one request, one result, no retries.
 
-Owns what goes over the wire and what the service's own failures mean. When something is sent is `desk`'s business, what
-is remembered of it `ledger`'s.
+Owns what goes over the wire and what the service's own failures mean. `desk` decides when to send, `ledger` records
+what was sent.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from attunebench.backends.providers import Endpoint
 
 MARK = "attunebench"
-"""The key in a batch's metadata under which our own name of it stands."""
+"""The key in a batch's metadata that holds our own name of it."""
 TIMEOUT = 60.0
 """Seconds for one request, files apart."""
 SLOWEST = 50_000.0
-"""Bytes a second, below which an upload is given up."""
+"""Bytes a second, below which an upload is aborted."""
 _TOKEN_LIMIT = re.compile(r"token_limit_exceeded|enqueued.{0,20}token|token.{0,40}enqueued", re.I)
-"""A batch would be too much for the service at this moment."""
+"""A batch exceeds what the service accepts at this moment."""
 _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
 
 
@@ -44,18 +44,18 @@ class NoSuchBatchError(ConfigurationError):
 
 
 class RefusedError(ConfigurationError):
-    """The service did not take a batch, for certain: there is none now."""
+    """The service certainly did not accept a batch: none exists."""
 
 
 class TooMuchError(RefusedError):
-    """A batch or its file is too much: fewer requests at a time may do."""
+    """A batch or its file is too large: fewer requests at a time may work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """A batch as the service sees it. `mark`: our own name of it; `files`: of its lines, first the answers, then the
     errors; `completed` and `failed` count requests; `created`: seconds since 1970 by the service's clock. `problems`
-    are what it says is wrong, `full` that it failed for being too much now."""
+    are what it says is wrong, `full` that it failed for exceeding the service's limit now."""
 
     id: str
     status: str
@@ -111,7 +111,7 @@ def _text(body: Any, key: str) -> str | None:
 class Service:
     """The batch service behind an endpoint, to be used as a context manager.
 
-    Every method raises ConfigurationError for what no retry can repair, and TransientError for what may heal;
+    Every method raises ConfigurationError for what no retry can fix, and TransientError for what may pass;
     `TransientError.kind` tells whether the request may have been carried out (see `attunebench.errors.UNBILLED`).
     """
 
@@ -127,7 +127,7 @@ class Service:
         await self._client.close()
 
     async def upload(self, content: BinaryIO, name: str, size: int) -> str:
-        """Put up a file of requests; its id. Raises TooMuchError where it is too large."""
+        """Upload a file of requests; its id. Raises TooMuchError where it is too large."""
         file, timeout = (name, content, "application/jsonl"), TIMEOUT + size / SLOWEST
         files = self._client.files.with_raw_response
         body = await self._json("POST", "/files", files.create(file=file, purpose="batch", timeout=timeout))
@@ -136,7 +136,7 @@ class Service:
         raise self._error(Fault(line="body", message="the file has no id"), "POST", "/files")
 
     async def create(self, file: str, mark: str) -> Batch:
-        """Have the requests of an uploaded file answered. Raises RefusedError where certainly nothing was made."""
+        """Make a batch of an uploaded file. Raises RefusedError where certainly none was made."""
         endpoint: Any = URL
         made = self._client.batches.with_raw_response.create(
             input_file_id=file, endpoint=endpoint, completion_window="24h", metadata={MARK: mark}, timeout=TIMEOUT
@@ -144,12 +144,12 @@ class Service:
         return self._batch(await self._json("POST", "/batches", made))
 
     async def look(self, batch: str) -> Batch:
-        """A batch as it is now. Raises NoSuchBatchError."""
+        """The current state of a batch. Raises NoSuchBatchError."""
         found = self._client.batches.with_raw_response.retrieve(batch, timeout=TIMEOUT)
         return self._batch(await self._json("GET", f"/batches/{batch}", found))
 
     async def cancel(self, batch: str) -> Batch:
-        """Have nothing more of a batch done."""
+        """Cancel the rest of a batch."""
         cancelled = self._client.batches.with_raw_response.cancel(batch, extra_body={}, timeout=TIMEOUT)
         return self._batch(await self._json("POST", f"/batches/{batch}/cancel", cancelled))
 
@@ -168,7 +168,7 @@ class Service:
             for batch in new:
                 seen.add(batch.id)
                 yield batch
-            # A server that does not know pages gives the same one for ever.
+            # A server without paging returns the same page for ever.
             if not new or body.get("has_more") is not True:
                 return
             after = page[-1].id
@@ -181,11 +181,11 @@ class Service:
                     yield part
 
     async def delete(self, file: str) -> None:
-        """Take an uploaded file away."""
+        """Delete an uploaded file."""
         await self._json("DELETE", f"/files/{file}", self._client.files.with_raw_response.delete(file, timeout=TIMEOUT))
 
     async def _json(self, method: str, path: str, asked: Awaitable[LegacyAPIResponse[Any]]) -> Any:
-        """What the body of a response says whose status is one of success. The SDK's own types would drop the rest."""
+        """The whole JSON body of a successful response; the SDK's own types would drop parts."""
         with self._reading(method, path):
             content = (await asked).content
         try:
@@ -198,7 +198,7 @@ class Service:
 
     @contextmanager
     def _reading(self, method: str, path: str) -> Iterator[None]:
-        """Has what the client raises raised as what it means."""
+        """Translates the client's exceptions into ours."""
         try:
             yield
         except APIStatusError as error:
@@ -208,7 +208,7 @@ class Service:
             raise self._error(fault_of_exception(error), method, path) from None
 
     def _error(self, fault: Fault, method: str, path: str) -> AttuneBenchError:
-        """What a failed request is raised as."""
+        """The error for a failed request."""
         fault = located(fault, self.endpoint, answered=self._answered, reask=0)
         status, says = fault.status, f": {fault.message}" if fault.message else ""
         where = f"{self.endpoint.provider} at {self.endpoint.base_url}"
@@ -219,8 +219,8 @@ class Service:
             return NoSuchBatchError(f"{where} knows no {path.strip('/')} (404){says}.")
         if status in (404, 405, 501):
             return RefusedError(
-                f"{where} has no batch service ({path} answers {status}){says}. Run without --batch, or put the "
-                "requests into files with `attune-bench plan`."
+                f"{where} has no batch service ({path} answers {status}){says}. Run without --batch, or write the "
+                "requests to files with `attune-bench plan`."
             )
         if fault.line == "html" and not self._answered:
             return ConfigurationError(f"{where}{path} answers with a web page: check the base URL.")
@@ -230,12 +230,12 @@ class Service:
             return RefusedError(f"{where} does not cancel {path.strip('/').removesuffix('/cancel')}{says}.")
         too_large = path == "/files" and status == 400 and "too large" in fault.text.lower()
         if creating and (status == 413 or too_large or (status in (400, 429) and _TOKEN_LIMIT.search(fault.text))):
-            return TooMuchError(f"{where} did not take so much at once{says}.")
+            return TooMuchError(f"{where} did not accept a batch of this size{says}.")
         error = error_for(fault, self.endpoint)
         if creating and isinstance(error, ConfigurationError) and 400 <= status < 500:
             return RefusedError(str(error))
         if not isinstance(error, ConfigurationError | TransientError):
-            return RefusedError(f"{where} did not take {path.strip('/')} ({status}){says}.")
+            return RefusedError(f"{where} did not accept {path.strip('/')} ({status}){says}.")
         return error
 
     def _batch(self, body: Any) -> Batch:

@@ -321,7 +321,7 @@ def test_conversations_that_have_moved_are_asked_for_when_the_answers_are_safe(
     own_data.rename(tmp_path / "moved")
     summary = collect(tmp_path, list(map(openai_line, requests_in(tmp_path / "requests.jsonl"))))
     assert CALLS == summary.collected.kept
-    assert "name them with -d" in summary.problems[0]
+    assert "use -d" in summary.problems[0]
     there = api.collect([tmp_path / "answers-0.jsonl"], tmp_path / "results", conversations=tmp_path / "moved")
     assert (CONVERSATIONS, True) == (there.written, there.done)
 

@@ -94,13 +94,13 @@ def test_a_folder_that_is_not_there_is_told(planning: Planning, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", ["_calls.sqlite3", "_batch.0a.jsonl"])
 def test_a_name_of_the_results_folders_own_is_told(planning: Planning, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="are the results folder's own"):
+    with pytest.raises(UsageError, match="are reserved in the results folder"):
         planning(target=tmp_path / "results" / name)
     assert not (tmp_path / "results" / name).exists()
 
 
 def test_a_name_that_is_none_is_told(planning: Planning) -> None:
-    with pytest.raises(UsageError, match="names no file"):
+    with pytest.raises(UsageError, match="must name a file"):
         planning(target=Path())
 
 

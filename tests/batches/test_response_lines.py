@@ -157,7 +157,7 @@ ERRORS: dict[str, tuple[Any, type, str]] = {
     "expired": (
         openai_line(REQUEST, error={"code": "batch_expired", "message": "This request could not be executed."}),
         TransientError,
-        "before the request was taken",
+        "before the request was run",
     ),
     "busy": (openai_line(REQUEST, {"error": {"message": "Slow down"}}, status=429), TransientError, "Slow down"),
     "broken": (openai_line(REQUEST, "oops", status=500), TransientError, "500"),

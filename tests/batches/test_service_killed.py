@@ -137,7 +137,7 @@ def test_a_batch_that_is_not_known_later_is_not_sent_again(data: Path, tmp_path:
     """The first process ends while it is in progress; the service knows it not the second time, and the third."""
     with BatchServer(course=lambda _: ["in_progress"] * 2 + ["completed"]) as server:
         settings = settings_at(server.url, tmp_path / "results")
-        for status, says in ((401, "comes back to it"), (404, "with --cancel")):
+        for status, says in ((401, "to collect them"), (404, "with --cancel")):
             server.before = lambda asked, s=status: Status(s, {}) if asked.path == "/v1/batches/batch_1" else None  # type: ignore[misc]
             with pytest.raises(ConfigurationError, match=says):
                 run_by_batches(data, settings)
@@ -173,7 +173,7 @@ def test_a_list_that_cannot_be_had_stops_before_anything_is_sent_again(data: Pat
 
         server.after = broken
         for _ in range(2):
-            with pytest.raises(ConfigurationError, match="cannot be found out"):
+            with pytest.raises(ConfigurationError, match="It is unknown whether"):
                 run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         assert 1 == len(server.made)
         server.after = lambda asked: broken(asked) if "?" in asked.path else None

@@ -139,7 +139,7 @@ def test_when_every_line_fails_for_what_can_be_mended_the_run_ends_with_that(dat
     """A batch may be "completed" without an output file."""
     refusal = Status(401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}})
     with BatchServer(says=lambda _: refusal) as server:
-        with pytest.raises(ConfigurationError, match=r"API key.*So said 5 lines"):
+        with pytest.raises(ConfigurationError, match=r"API key.*in 5 lines of batch"):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         assert 1 == len(server.made)
 
@@ -308,7 +308,7 @@ def test_a_full_queue_is_met_with_smaller_batches_one_after_the_other(larger: Pa
         assert [1] * 25 == list(server.billed.values())
     assert 5 == run.summary.written
     assert 0 == max(under_way)
-    assert "they go on in batches of 13, one after the other (25 requests)" in watcher.said
+    assert "they continue in batches of 13, one after the other (25 requests)" in watcher.said
 
 
 def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(data: Path, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(d
 
 def test_a_queue_that_stays_full_ends_the_run(data: Path, tmp_path: Path) -> None:
     with BatchServer(course=lambda _: ["failed"], problems=lambda _: [FULL]) as server:
-        with pytest.raises(ConfigurationError, match="does not take even 5 requests"):
+        with pytest.raises(ConfigurationError, match="does not accept even 5 requests"):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         assert 5 == len(server.made)
 
@@ -355,7 +355,7 @@ def test_a_key_that_is_refused_meanwhile_leaves_the_batch_to_itself_and_says_so(
     with BatchServer() as server:
         refused = Status(401, {"error": {"message": "Incorrect API key provided"}})
         server.before = lambda asked: refused if asked.path.startswith("/v1/batches/") else None
-        with pytest.raises(ConfigurationError, match="comes back to it: batch_1"):
+        with pytest.raises(ConfigurationError, match="to collect them: batch_1"):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
         server.before = lambda _: None
         assert 1 == run_by_batches(data, settings_at(server.url, tmp_path / "results")).summary.written

@@ -120,5 +120,5 @@ def test_a_damaged_table_is_named_where_no_line_can_be_told(
     next((tmp_path / "results").glob("_batch.*")).write_bytes(b"{}\n")
     ended = collect(list(map(openai_line, requests)))
     assert 2 == ended.status
-    assert 1 == ended.err.count("or a damaged one")
+    assert 1 == ended.err.count("or is damaged")
     assert "right folder" not in ended.err
