@@ -1,6 +1,6 @@
-"""What every framework is given: conversations as jobs, replies as entries, finished jobs as results.
+"""Shared by all frameworks: conversations as jobs, replies as entries, finished jobs as results.
 
-The frameworks make the calls. A result that is made here is the one that `run` would have written for these replies.
+The frameworks make the calls. A result made here is the one that `run` would have written for these replies.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Study:
         raise DataError(f"Conversation {conversation_id} is not in {self.folder}; give its folder as conversations.")
 
     def calls(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
-        """All calls of the conversation, judges' calls among them."""
+        """All calls of the conversation, including judges' calls."""
         return BENCHMARK.plan(conversation, mode, self.codebook, self.settings)
 
     def job(self, conversation: Conversation, mode: Mode) -> Job:
@@ -82,7 +82,7 @@ class Study:
     def entry(self, asked: Open, reply: Reply | None, error: ItemError | None = None) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
         model, ask = self.settings.asked(asked.who), asked.ask
-        # Addresses are the framework's business.
+        # The framework handles addresses.
         parameters = self.settings.request_parameters(judge=asked.who > 0)
         hasher = Hasher(provider=model.provider, base_url="", model=model.model, parameters=parameters)
         hashed, seconds = hasher(asked.call, ask.messages, ask.number), reply.latency if reply is not None else None
@@ -115,9 +115,9 @@ def study_of(
     words = modes if isinstance(modes, (list, tuple)) else (modes,)
     checked = _checked({"em": em, "modes": parse_modes(map(str, words)), **settings})
     if checked.structured == "object":
-        raise UsageError("There is no structured=object in other frameworks; choose auto, schema or text.")
+        raise UsageError("structured=object is not available in other frameworks; choose auto, schema or text.")
     if not isinstance(skip_invalid, bool):
-        raise UsageError(f"skip_invalid is true or false, not {skip_invalid!r}.")
+        raise UsageError(f"skip_invalid must be true or false, not {skip_invalid!r}.")
     folder = _path("conversations", conversations) or demo_folder()
     file = _path("codebook", codebook) or codebook_for(folder)
     loaded = load_conversations(folder, skip_invalid=skip_invalid)
@@ -146,7 +146,7 @@ def _checked(settings: Mapping[str, Any]) -> RunSettings:
 def _path(name: str, value: Any) -> Path | None:
     if value is None:
         return None
-    # Frameworks make a number of a folder that is called 25, and a list of a name that has a comma in it.
+    # Frameworks turn a folder named 25 into a number, and a name with a comma into a list.
     if isinstance(value, bool) or not isinstance(value, (str, int, Path)) or not str(value).strip():
         raise UsageError(f"{name} must name one {'folder' if name == 'conversations' else 'file'}, not {value!r}.")
     return Path(str(value)).expanduser()

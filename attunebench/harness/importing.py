@@ -1,7 +1,7 @@
-"""Logs of other frameworks → files in a results folder, where nothing that is there is ever replaced.
+"""Logs of other frameworks → files in a results folder, where existing files are never replaced.
 
-The result of a sample was made when it ended, and is taken as it stands in the log; events and prompts are not read.
-What a log could not finish is listed as a run's skipped conversations are.
+A sample's result was made when it ended, and is imported unchanged; events and prompts are not read. Samples without a
+result are listed like a run's skipped conversations.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _NO_LOGS = {"eval-set.json", "logs.json"}
 """What Inspect writes beside the logs of an evaluation set."""
 _NO_ANSWERS = {"judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *VOTE_KEYS}
 _NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version", *map(judge_calls_key, JUDGE_SCALES)}
-"""What judges say about a result, which may be added after it was imported, and its hour: the same replies may be in
-two logs, where an engine keeps replies and is started again."""
+"""What judges say about a result, which may be added after it was imported, and its time: two logs may hold the same
+replies, where an engine caches them and is restarted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class ForeignLogError(DataError):
 class Importing:
     """Puts sources into one results folder. Raises DataError where the folder cannot be written.
 
-    Counts what was `written` and what was the `same` there before; `notes` are sentences. After `close`, `failed` maps
-    conversation and mode to why there is no result in any log or in the folder, and `unreached` counts what no log came
-    to the end of.
+    Counts results that were `written` and those that were the `same` as existing ones; `notes` are sentences. After
+    `close`, `failed` maps conversation and mode to why there is no result in any log or in the folder, and `unreached`
+    counts what no log came to the end of.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -94,8 +94,8 @@ class Importing:
                 new[identity] = result
             elif _answers(there) != _answers(result):
                 raise DataError(
-                    "Nothing of {} was imported: there is another result of {}, {}/{}, {} in {}, and results are never "
-                    "replaced. Give another folder with --output.".format(
+                    "Nothing of {} was imported: another result of {}, {}/{}, {} exists in {}, and results are never "
+                    "replaced. Name another folder with --output.".format(
                         source.name, *identity, source.name if identity in new else self._folder.folder
                     )
                 )
@@ -117,7 +117,7 @@ class Importing:
             )
 
     def close(self) -> Importing:
-        """List what is failed still, once all sources are taken, and take from the list what has its result now."""
+        """Once all sources are read, list what still failed, and remove from the list what has a result now."""
         failed = [failure for identity, failure in self._failures.items() if self._folder.read(identity) is None]
         models = {identity[1:3] for identity in (*self._finished, *(failure.identity for failure in failed))}
         lists = {names: SkippedFile(self._folder.folder, *names) for names in models}
@@ -133,7 +133,7 @@ class Importing:
 
 
 def _with_epoch(identity: Identity, epoch: Any) -> Identity:
-    """As results and their files are told apart here: epochs of one conversation as if they were modes."""
+    """As results and their files are distinguished here: epochs of one conversation as if they were modes."""
     return (*identity[:3], f"{identity[3]}_epoch{epoch}") if type(epoch) is int else identity
 
 
@@ -149,7 +149,7 @@ def _checked(result: Mapping[str, Any], source: Source) -> Identity:
         json.dumps(result, allow_nan=False)
         if identity := _identity_with_epoch(result):
             return identity
-        raise ValueError("it is of another task")
+        raise ValueError("it belongs to another task")
     except (ValueError, TypeError, RecursionError) as error:
         raise DataError(
             f"{source.name} holds a result that cannot be read ({error}); nothing of it was imported."
@@ -183,10 +183,10 @@ def read_inspect_log(path: Path) -> Source:
         from inspect_ai.log import read_eval_log
     except ImportError:
         raise UsageError(
-            'Reading an Inspect log needs inspect_ai: pip install ".[inspect]" in the checkout of attunebench.'
+            'Reading an Inspect log requires inspect_ai: pip install ".[inspect]" in the checkout of attunebench.'
         ) from None
     if path.suffix not in (".eval", ".json"):
-        raise DataError(f"{path} is no Inspect log; those end in .eval or .json.")
+        raise DataError(f"{path} is not an Inspect log, which ends in .eval or .json.")
     try:
         log = read_eval_log(str(path), exclude_fields=_NOT_READ)
     except Exception as error:  # whatever a damaged archive or a foreign JSON makes Inspect raise
@@ -231,7 +231,7 @@ def _outcome(path: Path, sample: Any) -> dict[str, Any] | str:
     result = kept.get("result") if isinstance(kept, dict) else None
     if isinstance(result, dict):
         return result
-    return f"a limit of Inspect ended it ({sample.limit.type})" if sample.limit else "its log holds no result"
+    return f"an Inspect limit ended it ({sample.limit.type})" if sample.limit else "its log holds no result"
 
 
 def read_lm_eval_log(path: Path) -> Source:
@@ -257,6 +257,6 @@ def _results_in(line: str, place: str) -> list[dict[str, Any]]:
     if isinstance(found, list) and found and all(isinstance(result, dict) for result in found):
         return found
     raise DataError(
-        f"{place} holds no results of attunebench: it is of another task, or was made with --predict_only, which "
+        f"{place} holds no results of attunebench: it belongs to another task, or was made with --predict_only, which "
         "scores nothing."
     )

@@ -1,7 +1,7 @@
 """The journal of a results folder: every finished request with its reply, found again by the hash of what was asked.
 
-Owns the files `_calls*.sqlite3` and the locks beside them. Knows no prompt, no metric and no engine: resuming a run,
-reading old replies anew and telling what is new are questions that others put to it.
+Owns the files `_calls*.sqlite3` and the locks beside them. Knows no prompt, no metric and no engine; callers use it to
+resume a run, re-parse old replies and find what is new.
 """
 
 from attunebench.journal.entries import Entry

@@ -24,7 +24,7 @@ BEGINNING = 10_000
 class Entry:
     """A finished request: the `ask`-th time (0 is the first) that a call was put to a model.
 
-    `reply` is None where the server can never take this request; then `error` says why and `error_outcome` is the
+    `reply` is None where the server can never answer this request; then `error` says why and `error_outcome` is the
     outcome of the answer. `tries` counts the requests that were sent, `lost` those without a usable reply, which may be
     billed; `seconds` is the time from the first, None in a batch. `parameters`: JSON of what the user set.
     """
@@ -59,7 +59,7 @@ class Entry:
         return 0 if self.judge is None else self.judge + 1
 
     def __post_init__(self) -> None:
-        """Bounds what is kept of a reply, here since every reply passes here before anybody reads it."""
+        """Truncates overlong replies, here since every reply passes here before it is read."""
         if (reply := self.reply) is None:
             return
         changes: dict[str, Any] = {
@@ -85,7 +85,7 @@ _SOURCES = {
     **{name: f"reply.{name}" for name in ("notes", "headers")},
 }
 COLUMNS: tuple[str, ...] = (*_SOURCES, "crc32")
-"""The journal's columns in order; `notes` and `headers` are JSON, `crc32` tells a row that the disk has changed."""
+"""The journal's columns in order; `notes` and `headers` are JSON, `crc32` detects a row that the disk has changed."""
 _values_of = attrgetter(*_SOURCES.values())
 _TYPES = {
     **dict.fromkeys(("turn", "judge", "ask", "max_tokens", "tries", "lost", *Usage.__slots__, "crc32"), "INTEGER"),
@@ -132,7 +132,7 @@ def _checksum(values: Sequence[Any]) -> int:
 
 
 def json_object(text: str | None) -> dict[str, Any]:
-    """The object that a text of the journal is the JSON of; an empty one for all else."""
+    """The JSON object in a text of the journal; an empty one for anything else."""
     try:
         data = json.loads(text or "")
     except ValueError:

@@ -1,8 +1,8 @@
 """One journal file: how it is made, checked, copied and connected to. SQLite, told from others by its header.
 
-WAL keeps its index in memory that processes share, which no other machine sees: so the file of a part of a run, which
-may lie on a network file system, has a rollback journal. A file that is damaged or not ours is never opened for
-writing: it stops the command and stays as it is.
+WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may be on a network
+file system, has a rollback journal. A file that is damaged or not ours is never opened for writing: it stops the
+command and is not changed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ CREATE TABLE terms (provider TEXT, base_url TEXT, model TEXT, learned TEXT, lear
 
 
 def is_shared(path: Path) -> bool:
-    """Whether a journal file is one part's of a run that others have parts of, maybe on other machines."""
+    """Whether a journal file belongs to a shard, whose siblings may run on other machines."""
     return re.fullmatch(r"_calls(\.\d+)?\.sqlite3", path.name) is None
 
 
 def create(path: Path) -> None:
-    """A new journal, whole or not at all: from its first moment its header says what it is."""
+    """Create a journal, whole or not at all: its header is valid from the start."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def create(path: Path) -> None:
         part.replace(path)
     except (OSError, sqlite3.Error, DataError) as error:
         raise DataError(
-            f"The call journal {path} cannot be made ({error}); use another results folder, on a disk that has room "
+            f"The call journal {path} cannot be created ({error}); use another results folder, on a disk with room "
             "and locks."
         ) from error
     finally:
@@ -62,9 +62,9 @@ def create(path: Path) -> None:
 
 
 def writing(path: Path) -> sqlite3.Connection:
-    """A connection for the one thread that writes; a commit that returns is on the disk."""
+    """A connection for the one thread that writes; once a commit returns, it is on disk."""
     connection = _connect(path, "mode=rw", any_thread=True)
-    # A file system without shared memory cannot do WAL: the older ways are as safe, and slower.
+    # A file system without shared memory cannot do WAL: the older modes are as safe, but slower.
     for mode in ("TRUNCATE",) if is_shared(path) or not has_record_locks(path.parent) else ("WAL", "TRUNCATE"):
         with suppress(sqlite3.OperationalError):
             connection.execute(f"PRAGMA journal_mode = {mode}")
@@ -74,7 +74,7 @@ def writing(path: Path) -> sqlite3.Connection:
 
 
 def copied(path: Path, into: Path) -> Path:
-    """A copy of a journal that nobody writes to at this moment, with what belongs to it. Raises DataError."""
+    """A copy of a journal that no process is writing to, with its log files. Raises DataError."""
     copy = into / path.name
     try:
         _check_bytes(path)
@@ -93,7 +93,7 @@ def copied(path: Path, into: Path) -> Path:
 
 def reading(path: Path) -> sqlite3.Connection:
     """A connection that changes no row. Raises DataError where the file cannot be read."""
-    # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
+    # A reader may have to make the index of a log that a killed process left; read-only, it reads without one.
     writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
     problem: sqlite3.Error | None = None
     for options in ("mode=rw",) if writable else ("mode=rw", _to_look(path)):
@@ -116,7 +116,7 @@ def check(path: Path) -> None:
         raise unusable(path, error.strerror or str(error)) from error
     problem = _problem(path)
     if problem and _beside(path, "wal").exists():
-        # A process that begins or ends to write meanwhile moves pages between the two: look once more.
+        # A process that starts or stops writing meanwhile moves pages between the two: check once more.
         problem = _problem(path)
     if problem:
         raise unusable(path, problem)
@@ -137,14 +137,14 @@ def unusable(path: Path, reason: str) -> DataError:
 
 def _check_bytes(path: Path) -> None:
     if path.is_fifo() or path.is_socket():
-        raise unusable(path, "it is no file")  # opening a pipe would wait for ever for somebody to write to it
+        raise unusable(path, "it is not a regular file")  # opening a pipe would block until somebody writes to it
     head = _head(path)
     if len(head) < 100 or not head.startswith(_HEADER):
-        raise unusable(path, "it is no SQLite file, or a damaged one")
+        raise unusable(path, "it is not an SQLite file, or is damaged")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise unusable(path, "it is another program's database")
     if (version := int.from_bytes(head[60:64], "big")) != FORMAT:
-        raise unusable(path, f"its format is {version} and this version knows {FORMAT}: it was made by another one")
+        raise unusable(path, f"its format is {version}, but this version of attunebench reads {FORMAT}")
     for beside, known in ((_beside(path, "wal"), _WAL_MAGIC), (_beside(path, "journal"), (_ROLLBACK_MAGIC, bytes(8)))):
         start = _head(beside)[: len(known[0])] if beside.exists() else b""
         if len(start) == len(known[0]) and start not in known:
@@ -171,7 +171,7 @@ def _to_look(path: Path) -> str:
     """The options that read a file as it is and make nothing beside it."""
     log, rollback = _beside(path, "wal"), _beside(path, "journal")
     if rollback.exists() and rollback.stat().st_size:
-        return "mode=rw"  # a commit that was cut short is undone by who reads first: nobody can read it as it is
+        return "mode=rw"  # the first reader rolls back an interrupted commit: it cannot be read as it is
     if not log.exists():
         return "mode=ro&immutable=1"
     return "mode=ro" if _beside(path, "shm").exists() else _UNSHARED

@@ -1,8 +1,8 @@
 """What makes two requests the same: the hash under which the journal keeps a reply.
 
 It covers the call's identity, the messages, the answer's schema, the user's own parameters (before anything is
-negotiated with a server), provider, address, model, and the number of the ask. What changes none of these, such as a
-corrected label, buys nothing again; what changes one of them never gets a stale reply.
+negotiated with a server), provider, address, model, and the number of the ask. A change to none of these, such as a
+corrected label, requires no new call; a change to any never gets a stale reply.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def identities(call: Call) -> list[str]:
 
 
 def call_digest(call: Call) -> str:
-    """The digest of a call as it is planned, whoever is asked: id, messages and schema."""
+    """The digest of a call as it is planned, for any model: id, messages and schema."""
     return _digest([call.id, prompt_digest(call.messages), schema_digest(call.schema)])
 
 
@@ -92,7 +92,7 @@ def schema_digest(schema: Mapping[str, Any]) -> str:
 
 
 def name_digest(*parts: str) -> str:
-    """The digest that tells files apart in whose names these parts cannot all stand."""
+    """The digest that distinguishes files whose names cannot hold all of these parts."""
     return sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
 

@@ -1,10 +1,10 @@
-"""Who is at work in a results folder: locks of the operating system, which a crash releases.
+"""Locks on a results folder: those of the operating system, which a crash releases.
 
 Where a file system has none, a file beside the lock names the process that holds it, and the next one on this machine
 removes it once that process has ended.
 
-Whether a lock is held is found out by taking it for a moment. So two who look at the same time see each other: looking
-and taking are tried again for a second before somebody else is said to hold it.
+Checking a lock takes it for a moment, so two checks at the same time see each other: both checking and locking retry
+for a second before the lock counts as held.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from attunebench.errors import DataError
 from attunebench.journal.hashes import name_digest
 
 LOOK = 1.0
-"""Seconds after which a lock that is not to be had is held by somebody who does more than look."""
+"""Seconds after which an unavailable lock counts as held, not just checked."""
 _NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
-"""What systems say of a file system that has no locks."""
+"""Errors of a file system that has no locks."""
 _POLL = 0.02
 
 
@@ -34,10 +34,10 @@ _POLL = 0.02
 def claim(
     folder: Path, provider: str, model: str, modes: Sequence[str], shard: str | None = None, *, task: str = ""
 ) -> Iterator[None]:
-    """Hold the right to run this model in these modes into the folder. Raises DataError where another process has it.
+    """Lock the folder for runs of this model in these modes. Raises DataError where another process holds it.
 
-    Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"; who starts all
-    of them holds "0-of-3"). Another division, or the whole beside its shards, would ask the same and is refused.
+    Other models, modes and tasks share the folder, and so do shards of one division ("1-of-3", "2-of-3"; the parent of
+    all of them holds "0-of-3"). Another division, or the whole beside its shards, would send the same calls: refused.
     """
     with ExitStack() as held:
         for mode in sorted(set(modes)):
@@ -47,7 +47,7 @@ def claim(
             busy: Path | None = path
             if release is not None:
                 held.callback(release)
-                with suppress(OSError):  # for people only: what counts is the lock, which some systems let nobody pass
+                with suppress(OSError):  # for people only: the lock counts, and some systems block writing to it
                     path.write_text(f"{os.getpid()} {datetime.now(timezone.utc):%Y-%m-%d %H:%M:%S} UTC\n", "ascii")
                 siblings = f"-of-{shard.partition('-of-')[2]}.lock" if shard else path.name
                 others = [each for each in sorted(folder.glob(f"{stem}*.lock")) if not each.name.endswith(siblings)]
@@ -59,10 +59,10 @@ def claim(
 
 
 def try_lock(path: Path, patience: float = 0.0) -> Callable[[], None] | None:
-    """What gives the lock on this file back, or None where another process (or another part of this one) holds it.
+    """A function that releases the lock on this file, or None where another process (or part of this one) holds it.
 
-    It is waited for `patience` seconds. The locked file stays when the lock is given back: taking it away would let two
-    others lock two files of the same name.
+    Waits for up to `patience` seconds. The file stays when the lock is released: deleting it would let two others lock
+    two files of the same name.
     """
     lock: FileLock | SoftFileLock = FileLock(path, fallback_to_soft=False)
     try:
@@ -112,7 +112,7 @@ def owner_file(path: Path) -> Path:
 
 
 def left_by(path: Path) -> str:
-    """What to do about an owner that cannot be looked at from here, in a sentence; "" where the system has the lock."""
+    """What to do about an owner that cannot be checked from here, in a sentence; "" where the system has the lock."""
     owner = owner_file(path)
     return f" If that process has ended, delete {owner}." if owner.exists() else ""
 

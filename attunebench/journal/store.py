@@ -1,7 +1,7 @@
-"""The journal's store: what is known is found, what is new is kept, by one writer a file.
+"""The journal's store: finds what is kept and keeps what is new, with one writer per file.
 
-A reply that `keep` has returned for is on the disk. There is no status anywhere: whether a call is done follows from
-the replies that are there. What may be done to a file is settled by `files.py`.
+Once `keep` returns, a reply is on disk. There is no status: whether a call is done follows from the replies that are
+kept. `files.py` decides what may be done to a file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
 _INSERT = (
     f"INSERT INTO replies ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))}) ON CONFLICT (request_hash) "
     f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COLUMNS)} "
-    # What can never be answered may be answered all the same: by another engine, for whoever asks in files.
+    # A final error may still be replaced by a reply: that of another engine, from a response file.
     "WHERE replies.error_outcome IS NOT NULL AND excluded.error_outcome IS NULL"
 )
 _ONE_OF = "request_hash IN ({})"
@@ -49,14 +49,14 @@ Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 class Journal:
     """The replies of a results folder; its own file takes new ones, the folder's other files are read.
 
-    Use it as a context manager, in one event loop's thread. Open it with `Journal.open`, or `Journal.read` to look
+    Use it as a context manager, in one event loop's thread. Open it with `Journal.open`, or `Journal.read` for reading
     only. `unread` are files that another process was writing to when it was opened, and that are not read.
     """
 
     def __init__(
         self, own: _Writer | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path]
     ) -> None:
-        """`files`: those of the folder → what is read of them, they or copies. `held` is given back at the end."""
+        """`files`: those of the folder → what is read, the file or a copy. `held` is closed at the end."""
         self.path = own.path if own is not None else None
         self.unread = tuple(unread)
         self._writer = own
@@ -70,11 +70,11 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path, *, shard: str | None = None, patience: float = LOOK) -> Journal:
-        """The folder's journal for reading and writing, made where there is none.
+        """The folder's journal for reading and writing, created where there is none.
 
-        While another process writes to it, this one gets a file of its own; with a `shard` always, whose lock is waited
-        for `patience` seconds. Raises DataError for a file that is damaged, of another program or of a newer version;
-        it is left as it is.
+        While another process writes to it, this one gets a file of its own; with a `shard` always, waiting up to
+        `patience` seconds for its lock. Raises DataError for a file that is damaged, of another program or of a newer
+        version; it is not changed.
         """
         with ExitStack() as held:
             alone = shard is None and has_record_locks(folder)
@@ -86,7 +86,7 @@ class Journal:
                 check(path)
             if alone:
                 files[path] = path
-            else:  # no second connection may stand beside the writer's
+            else:  # no second connection is allowed beside the writer's
                 files, unread = _at_rest(folder, _scratch(held), own=path)
             return cls(held.enter_context(closing(_Writer(path))), files, held.pop_all(), unread)
 
@@ -94,7 +94,7 @@ class Journal:
     def read(cls, folder: Path, *, copies: bool = False) -> Journal:
         """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
 
-        What a shard writes to at this moment is not read. `copies`: of copies, as where the file system has no locks.
+        Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no locks.
         """
         with ExitStack() as held:
             into = _scratch(held) if copies or not has_record_locks(folder) else None
@@ -113,7 +113,7 @@ class Journal:
         self.close()
 
     def find(self, *hashes: str) -> Entry | None:
-        """What came of the request with one of these hashes, from whichever file has it; a reply before an error."""
+        """The outcome of the request with one of these hashes, from any file; a reply before an error."""
         error = None
         for entry in self.entries(_ONE_OF.format(", ".join("?" * len(hashes))), hashes):
             if entry.reply is not None:
@@ -158,7 +158,7 @@ class Journal:
         return sum(int(row[0]) for row in self.select("SELECT count(*) FROM replies"))
 
     def terms(self, provider: str, base_url: str, model: str) -> Mapping[str, Any]:
-        """What was learned of this model's server; of several files the latest counts."""
+        """What was learned about this model's server; of several files the latest counts."""
         sql = f"SELECT learned_at, learned FROM terms WHERE {_OF_MODEL}"
         return json_object(max(self.select(sql, (provider, base_url, model)), default=("", ""))[1])
 
@@ -169,7 +169,7 @@ class Journal:
         return {str(row[0]) for row in self.select(sql, (provider, base_url, model))}
 
     def learn(self, provider: str, base_url: str, model: str, learned: Mapping[str, Any]) -> None:
-        """Remember what the server does not take, in place of what was known."""
+        """Record what the server does not accept, in place of what was known."""
         assert self._writer is not None, "opened for reading"
         now = datetime.now(timezone.utc).isoformat()
         row = (provider, base_url, model, json.dumps(dict(learned)), now)
@@ -181,7 +181,7 @@ class Journal:
         await self._writer.write("SELECT 1", ())
 
     def close(self) -> None:
-        """Write what is waiting, and give the file back."""
+        """Write what is waiting, and release the file."""
         self._held.close()
 
     def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
@@ -194,11 +194,11 @@ class Journal:
 
 
 _Item = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
-"""(statement, row, who waits for it to be written)"""
+"""(statement, row, future of who waits for it)"""
 
 
 class _Writer:
-    """The one thread that writes: whatever waits goes into one commit, so that one flush to disk serves many."""
+    """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -206,8 +206,7 @@ class _Writer:
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         try:
             self._connection = writing(path)
-            # What SQLite opens with the first write is open before the first request is sent, and a disk that takes
-            # nothing is known by then.
+            # Write once before the first request is sent: SQLite opens its files, and an unwritable disk is noticed.
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
         except sqlite3.Error as error:
             raise unusable(path, str(error)) from error
@@ -239,13 +238,13 @@ class _Writer:
         ended = False
         while not ended:
             batch = [self._queue.get()]
-            # Nobody else takes from the queue, so what it is said to hold is there.
+            # Only this thread reads the queue, so its size is reliable.
             while batch[-1] is not None and self._queue.qsize():
                 batch.append(self._queue.get())
             ended = batch[-1] is None
             items = [item for item in batch if item is not None]
             failure = self._commit(items)
-            # The loop may be closed by now: then nobody waits any more, and the commit stands all the same.
+            # The loop may be closed by now: then nobody waits any more, and the commit stands.
             if waiting := [written for _, _, written in items if written is not None]:
                 with suppress(RuntimeError):
                     waiting[0].get_loop().call_soon_threadsafe(_tell, waiting, failure)
@@ -274,7 +273,7 @@ def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) ->
 
 
 def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:
-    """The first file of this shard (or of undivided runs) that nobody else writes to; `held` gives its lock back."""
+    """The first file of this shard (or of undivided runs) that nobody else writes to; `held` releases its lock."""
     stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
     for number in range(1, 1000):
         path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
@@ -294,14 +293,14 @@ def _scratch(held: ExitStack) -> Path:
 
 def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[dict[Path, Path], list[Path]]:
     """The folder's files but `own` → what is read of each: the file, or with `into` a copy there, whole and ours; and
-    the files that are left out since somebody writes to them, maybe on another machine.
+    the files that are left out because a process, maybe on another machine, writes to them.
 
-    A database that another machine is changing can be read only as far as the file system passes locks on and shows
-    changes in their order, and not all do. What is copied at rest stays as it is, however long it is read.
+    A database that another machine is changing can be read only if the file system propagates locks and shows changes
+    in order, and not all do. A copy made at rest stays unchanged, however long it is read.
     """
     files: dict[Path, Path] = {}
     left = [path for path in sorted(folder.glob("_calls*.sqlite3")) if path != own]
-    for pause in (0.0, LOOK / 10, LOOK / 5):  # who only looks whether a file is at rest holds its lock for a moment
+    for pause in (0.0, LOOK / 10, LOOK / 5):  # checking whether a file is at rest holds its lock for a moment
         if left:
             time.sleep(pause)
         for path in left:
@@ -333,5 +332,5 @@ def _copy_at_rest(path: Path, into: Path) -> Path | None:
 def _is_written_to(path: Path) -> bool:
     try:
         return is_held(_lock_of(path))
-    except DataError:  # who may not lock in this folder cannot tell, and reads as ever
+    except DataError:  # without permission to lock this is unknown, and the file is read
         return False

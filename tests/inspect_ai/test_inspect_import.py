@@ -191,4 +191,4 @@ def test_a_damaged_log_is_one_sentence(tmp_path, content, name):
 
 def test_a_file_of_another_kind_is_named(tmp_path):
     (tmp_path / "a.txt").write_text("")
-    assert "is no Inspect log" in str(run(tmp_path / "a.txt").exception)
+    assert "is not an Inspect log" in str(run(tmp_path / "a.txt").exception)

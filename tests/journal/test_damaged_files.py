@@ -77,10 +77,10 @@ def refused(folder: Path, look: Look, *named: str) -> str:
 @pytest.mark.parametrize(
     ("data", "named"),
     [
-        (b"", "no SQLite file"),
-        (b"hello\n" * 1000, "no SQLite file"),
-        (b"SQLite format 3\0", "no SQLite file"),
-        (bytes(8192), "no SQLite file"),
+        (b"", "not an SQLite file"),
+        (b"hello\n" * 1000, "not an SQLite file"),
+        (b"SQLite format 3\0", "not an SQLite file"),
+        (bytes(8192), "not an SQLite file"),
     ],
 )
 def test_what_is_no_database_is_left_alone(tmp_path: Path, look: Look, data: bytes, named: str) -> None:
@@ -98,7 +98,7 @@ def test_a_folder_in_its_place_is_left_alone(tmp_path: Path, look: Look) -> None
 @pytest.mark.skipif(os.name == "nt", reason="there are no named pipes among files there")
 def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path, look: Look) -> None:
     os.mkfifo(tmp_path / "_calls.sqlite3")
-    refused(tmp_path, look, "it is no file")
+    refused(tmp_path, look, "it is not a regular file")
 
 
 @LOOKS

@@ -1,9 +1,9 @@
 """The solver: a conversation's calls put to the model through Inspect, as many at once as Inspect lets through; and the
 built-in baselines as models of Inspect.
 
-A model's own refusal, silence or cut is its answer. Network trouble, and a provider's words in the model's place, end
-the sample with Inspect's own error, so that Inspect may retry it and nobody scores it. A judge's trouble is a pending
-vote and never costs the sample.
+A model's own refusal, empty or truncated reply is its answer. Network errors, and a provider's message in the model's
+place, end the sample with Inspect's own error, so that Inspect may retry it and it is not scored. A judge's failure
+leaves a pending vote and never costs the sample.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class _Asking:
     schemaless: set[str] = field(default_factory=set)
     """Models whose provider was found to refuse schemas."""
     closed: dict[str, str] = field(default_factory=dict)
-    """Models that answered with trouble of key, money or name, and what it was: more calls would meet the same."""
+    """Models that failed for their key, money or name, and the error: more calls would fail alike."""
     jobs: dict[str, Job] = field(default_factory=dict)
-    """By the uuid of their sample, until it ends: a retry of a sample asks for what is open still."""
+    """By the uuid of their sample, until it ends: a retry of a sample asks only for what is still open."""
 
     async def __call__(self, state: TaskState, generate: Generate) -> TaskState:
         """Do a sample's job, and leave its result in its store."""
@@ -105,13 +105,13 @@ class _Asking:
         return state
 
     def asked(self) -> tuple[list[Model], Study]:
-        """Who is asked in the running evaluation, the evaluated model first, and the study under their settings."""
+        """The models of the running evaluation, the evaluated one first, and the study under their settings."""
         models = [get_model()]
         for role, bound in model_roles().items():
             if role.startswith("judge"):
                 models += bound if isinstance(bound, list) else [bound]
         em, *judges = (model_named(str(model)) for model in models)
-        # The evaluated model's configuration is what the task and the command line say; Inspect tells it nowhere else.
+        # The evaluated model's configuration is what the task and the command line say; Inspect has it nowhere else.
         config = models[0]._resolve_config(None)
         sampling: dict[str, Any] = {"temperature": config.temperature, "seed": config.seed}
         if config.max_tokens is not None:
@@ -120,7 +120,7 @@ class _Asking:
         return models, self.study.under(further, em=em, judges=tuple(judges), **sampling)
 
     async def do(self, job: Job, study: Study, models: list[Model]) -> None:
-        """Ask until nothing of the job is open. Raises the first trouble, when what was in flight then is done."""
+        """Ask until nothing of the job is open. Raises the first error, once calls in flight are done."""
         failed: list[Exception] = []
 
         async def pursue(asked: Open) -> None:
@@ -140,7 +140,7 @@ class _Asking:
                     _logger.warning(f"No vote from {model} on {call.needs}: {error}")
                     return
                 failed.append(error)
-                # No other prompt would cure it: the key, the money, the model's name.
+                # No other prompt would help: the key, the money, the model's name.
                 if getattr(error, "status_code", None) == 404 or _rule_behind(error).outcome == "stop":
                     self.closed[str(model)] = printable(str(error), 200)
                 return
@@ -154,8 +154,8 @@ class _Asking:
             raise failed[0]
 
     async def reply(self, model: Model, asked: Open, settings: RunSettings, context: Any) -> Reply:
-        """The reply to one ask: without a schema where the provider refuses that, and with an error that may be this
-        request's own heard twice before it counts. Raises ItemError where there can be no reply."""
+        """The reply to one ask: without a schema where the provider refuses that, and an error that may be this
+        request's own counts when it occurs twice. Raises ItemError where there can be no reply."""
         wanted, name, heard = settings.structured, str(model), False
         while True:
             able = model_named(name).provider not in _NO_SCHEMA and name not in self.schemaless
@@ -166,7 +166,7 @@ class _Asking:
             except LimitExceededError:
                 raise
             except Exception as error:
-                # Inspect's own error for the end of its tries names nothing of what the last of them met.
+                # Inspect's own error after its last try does not name the cause.
                 tried = getattr(error, "last_attempt", None)
                 met = (tried and tried.exception()) or error
                 rule, about_schema = _rule_behind(met), constrained and rejects_schema(met)
@@ -206,7 +206,7 @@ def rejects_schema(error: BaseException) -> bool:
 
 
 def _rule_behind(error: BaseException) -> Rule:
-    """Whose fault a provider's error is, by the same table as in a run."""
+    """The rule for a provider's error, by the same table as in a run."""
     status, code = getattr(error, "status_code", None), getattr(error, "code", None)
     number = next((each for each in (status, code) if isinstance(each, int)), 0)
     word = code if isinstance(code, str) else ""
@@ -214,7 +214,7 @@ def _rule_behind(error: BaseException) -> Rule:
 
 
 def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = False) -> Reply:
-    """What a model said through Inspect as the reply that a backend would have read.
+    """A model's output in Inspect as the reply that a backend would have read.
 
     Raises TransientError where there is no choice in it, ItemError where the provider says that the prompt is too long.
     """
@@ -225,7 +225,7 @@ def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = 
         raise ItemError(f"Too long for the model: {printable(said, 300)}")
     parts = [] if isinstance(output.message.content, str) else output.message.content
     thoughts = [part.summary if part.redacted else part.reasoning for part in parts if part.type == "reasoning"]
-    # A refusal may stand in a field of the provider's own, which leaves the stop reason as it is.
+    # A refusal may be in a field of the provider's own, with the stop reason unchanged.
     declined = stop == "content_filter" or output.error or any(part.type == "text" and part.refusal for part in parts)
     usage = usage or ModelUsage()
     # Inspect counts cached tokens apart from the others; here they are among a prompt's tokens.
@@ -259,7 +259,7 @@ class Baseline(ModelAPI):
         """The baseline's answer to the request under way. Raises PrerequisiteError outside the benchmark's task."""
         request = _REQUEST.get(None)
         if request is None:
-            raise PrerequisiteError("The baselines of attunebench answer the task attunebench/attunebench alone.")
+            raise PrerequisiteError("The baselines of attunebench answer only the task attunebench/attunebench.")
         reply = await self._backend.complete(request)
         output = ModelOutput.from_content(self.model_name, reply.text or "")
         output.usage = ModelUsage()

@@ -60,12 +60,12 @@ def attunebench(
     """Read and serve a real person's feelings over a conversation.
 
     Args:
-        conversations: Folder of the conversation files; the bundled demonstration without it.
+        conversations: Folder of the conversation files; by default the bundled demonstration.
         modes: default, verbose, omniscient, verbose_omniscient, all, or several with commas; a sample for each.
         panas_strategy: The mood question: absolute, blind, delta or blind_delta.
         judge_scale: What a judge's 1 to 7 mean: quality, or relative to the human-edited reply (4 = as good).
-        max_reasks: How often an unusable reply is asked for again.
-        structured: How answers are held to their format: schema, text, or auto (a schema where it is taken).
+        max_reasks: How often an unusable reply is re-prompted.
+        structured: How the answer format is enforced: schema, text, or auto (a schema where it is supported).
         temperature: Sampling temperature where `--temperature` does not say otherwise; null leaves it to the provider.
         cluster: participant, for standard errors that keep a person's conversations together.
         order_seed: Seed of the order of the samples, of which `--limit` takes the first.
@@ -90,7 +90,7 @@ def attunebench(
         scorer=attunebench_scorer(**arguments),
         metrics=[shown],
         config=GenerateConfig(temperature=temperature, max_tokens=RunSettings.model_fields["max_tokens"].default),
-        # One conversation that the network keeps is no reason to give up the others; the log still ends as an error.
+        # One conversation lost to the network does not stop the others; the log still ends as an error.
         continue_on_fail=True,
         version=__version__,
         metadata={"prompt_set_sha256": prompt_set_sha256(), "codebook_sha256": study.codebook.sha256},
@@ -108,7 +108,7 @@ def notes_of(study: Study) -> Iterator[str]:
 
 
 def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
-    """A conversation in a mode. Its texts are for who reads the log, and are not what is sent. No label is in it."""
+    """A conversation in a mode. Its texts are for readers of the log, and are not what is sent. No label is in it."""
     name = conversation.conversation_id
     texts: list[ChatMessage] = []
     for turn in conversation.turns:
@@ -186,7 +186,7 @@ def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tup
 
 
 def _kept(score: SampleScore) -> Kept:
-    """A sample's score in the form in which scoring keeps one for its means, of which pooled counts are no part."""
+    """A sample's score in the form that scoring keeps for means, which leave out pooled counts."""
     values, counts = score.score.as_dict(), (score.score.metadata or {})["counts"]
     pooled = [math.nan] * (len(BINARY_BLOCKS) * len(CATEGORIES) * 4)
     row = [*(values[metric_id] for metric_id in _CARDS), *(counts[name] for name in TALLIES), *pooled]

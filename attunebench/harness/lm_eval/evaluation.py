@@ -1,7 +1,7 @@
-"""One task without the framework: what is asked in which form, what the replies come to, how numbers show.
+"""One task without the framework: the form of its prompts, the results of its replies, how numbers are shown.
 
 Reads the conversations once; all else is pure. The framework builds every request before it sees a reply: so there is
-no judge, which would need a draft, and no reask.
+no judge, which would need a draft, and no re-prompt.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ GENERATION: Mapping[str, Any] = {
     "do_sample": False,
     "until": [],
 }
-"""The framework's arguments of a request, as `run` has them. No text ends a reply: any could stand in one."""
+"""The framework's arguments of a request, as `run` has them. There are no stop strings: any could occur in a reply."""
 _OPTIONS = ("conversations", "codebook", "panas_strategy")
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 """The framework's names for the limit of a reply, the one that it prefers first."""
 _ANSWER = "Answer:\n"
-"""The last line of a plain prompt, behind which a model without a chat template goes on."""
+"""The last line of a plain prompt, after which a model without a chat template continues."""
 
 Template = Callable[["list[dict[str, str]]"], Any]
-"""Makes of a chat what the model takes: a string, or a form of the framework's own for servers with a chat API."""
+"""Turns a chat into the model's input: a string, or a form of the framework's own for servers with a chat API."""
 
 
 class Evaluation:
     """The conversations of a task, in the order of a run, asked in one mode.
 
-    `metadata` is the framework's, with the model's own arguments mixed in, so that keys which are not ours are no
-    mistake. `conversations`: a folder, else the bundled examples. `codebook`, `panas_strategy`, `cluster`: as for `run`
-    and `score`. `repeats`: how often each call is put to the model; they become the epochs of a conversation. Raises
+    `metadata` is the framework's, with the model's own arguments mixed in, so that unknown keys are no mistake.
+    `conversations`: a folder, else the bundled examples. `codebook`, `panas_strategy`, `cluster`: as for `run` and
+    `score`. `repeats`: how often each call is put to the model; they become the epochs of a conversation. Raises
     DataError and UsageError as `run` does, and UsageError for a misspelt key.
     """
 
@@ -60,7 +60,7 @@ class Evaluation:
         if type(self.repeats) is not int or self.repeats < 1:
             raise UsageError(f"repeats must be a whole number from 1, not {self.repeats!r}.")
         self.cluster = metadata.get("cluster")
-        resampling_of(0, 1, self.cluster, "percentile")  # tells of a cluster that there is not before anything is asked
+        resampling_of(0, 1, self.cluster, "percentile")  # rejects an unknown cluster before anything is asked
         # A model's own arguments name it in one of these ways; an object that a script made has no name.
         model = str(metadata.get("model") or metadata.get("pretrained") or "unnamed")
         options = {name: metadata[name] for name in _OPTIONS if name in metadata}
@@ -76,7 +76,7 @@ class Evaluation:
             }
             for position, conversation in enumerate(self.study.conversations.values())
         ]
-        """Conversations as the framework passes them around and logs them: nothing of them but name and place."""
+        """Conversations as the framework passes them around and logs them: only their names and positions."""
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""
@@ -115,7 +115,7 @@ class Evaluation:
 
 
 def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A request's arguments with one limit alone: a user's, by whichever of its names, and not ours beside it."""
+    """A request's arguments with a single limit: the user's, under any of its names, else ours."""
     named = any(arguments.get(name) is not None for name in _LIMITS[1:])
     return {name: value for name, value in arguments.items() if not (named and name == _LIMITS[0])}
 
@@ -124,7 +124,7 @@ def rendered(calls: Sequence[Sequence[Message]], template: Template | None = Non
     """The prompts of calls: through a chat template, or as plain text with a line for the answer where there is none.
 
     `instruction`: the user's own, before all else. Many templates know no system role: some refuse it, and the
-    framework then leaves that message out without a word to the task; some drop it themselves. The system text then
+    framework then silently leaves that message out; some drop it themselves. The system text then
     goes into the user's message. Raises DataError where a template leaves it out there too.
     """
     before = [instruction.strip()] if instruction.strip() else []
@@ -138,7 +138,7 @@ def rendered(calls: Sequence[Sequence[Message]], template: Template | None = Non
             return [system, *rest]
         return [{**rest[0], "content": f"{system['content']}\n\n{rest[0]['content']}"}, *rest[1:]]
 
-    # One line is enough to know it by, and has no line break that a template's own form would spell otherwise.
+    # One line identifies it, and has no line break that a template could change.
     line = calls[0][0].content.strip().splitlines()[0]
     for fold in (False, True):
         if line in str(template(chat(calls[0], fold=fold))):
@@ -150,7 +150,7 @@ def rendered(calls: Sequence[Sequence[Message]], template: Template | None = Non
 
 
 class Figure(float):
-    """A number that knows over how many conversations it was taken: NaN where undefined, `n` of `of` conversations.
+    """A number with the count of conversations behind it: NaN where undefined, `n` of `of` conversations.
 
     The framework formats the values of its table by `__format__` alone and writes floats to its files: so people read
     the n beside the number, and programs read a number.

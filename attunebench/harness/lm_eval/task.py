@@ -1,6 +1,6 @@
-"""The class behind the task files: the framework's `Task`, and no more than that of everything it is.
+"""The class behind the task files: a minimal form of the framework's `Task`.
 
-Which calls there are and what replies come to is `evaluation`'s. This is the only module that imports the framework.
+`evaluation` decides on calls and results. This is the only module that imports the framework.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ class AttuneBenchTask(Task):
         return str(rendered([self._evaluation.calls(doc)[0].messages])[0])
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
-        """Nothing: what people answered stays out of what the framework writes down."""
+        """Nothing: people's answers stay out of the framework's logs."""
         return ""
 
     def build_all_requests(self, **kwargs: Any) -> None:
         """As the framework does it, but never from its cache of requests.
 
-        That cache knows a task by its name, and would put the prompts of other conversations or of an older version to
-        the model and have the replies scored as answers to these.
+        That cache identifies a task by its name: it would send the prompts of other conversations or of an older
+        version, and the replies would be scored as answers to these.
         """
         if kwargs.pop("cache_requests", False):
             _log.warning("%s: --cache_requests is ignored; requests are built anew.", self.config.task)
         kwargs.pop("rewrite_requests_cache", None)
-        # Before anything is asked, for nothing could be made of the replies afterwards.
+        # Before anything is asked: the replies would be useless afterwards.
         self._evaluation.under(generation_of(self.config.generation_kwargs))
         super().build_all_requests(**kwargs)
 
@@ -115,8 +115,8 @@ class AttuneBenchTask(Task):
     def process_results(self, doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """The conversation's results, its metrics for the log (None where undefined), and places for standard errors.
 
-        Every document has the same keys: the framework loses or trips over others when it gathers what several
-        processes found.
+        Every document has the same keys: the framework loses or fails on others when it gathers the values of several
+        processes.
         """
         found = self._evaluation.results(doc, results, generation_of(self.config.generation_kwargs))
         values: dict[str, Any] = {"results": found}
@@ -163,7 +163,7 @@ class AttuneBenchTask(Task):
             stated = f"{composite['mean']:.1f}{within} over {composite['n']}"
         _log.warning(
             f"{name}: Composite {stated} of {coverage['expected']} "
-            "conversations. No judge was asked, and no reply was asked for again (as `run --max-reasks 0`)."
+            "conversations. No judge was called, and no call was re-prompted (as with `run --max-reasks 0`)."
         )
         return float(len(results))
 
