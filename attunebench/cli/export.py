@@ -30,13 +30,11 @@ def export(
         typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
     ] = None,
     scores: ScoresFilesOption = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the files.")] = Path(
-        "export"
-    ),
-    format: Annotated[ExportFormat, typer.Option("--format", help="Kind of the files.")] = ExportFormat.parquet,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files of an earlier export.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path("export"),
+    format: Annotated[ExportFormat, typer.Option("--format", help="File format.")] = ExportFormat.parquet,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
 ) -> None:
-    """Write what scores hold as four tidy tables: models, conversations, turns and answers.
+    """Write scores as four tidy tables: models, conversations, turns and answers.
 
     docs/data-frames.md describes their columns. Parquet requires the extra `data`.
     """

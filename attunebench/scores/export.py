@@ -34,7 +34,7 @@ def export_scores(
     write = _WRITERS[format]
     paths = {name: folder / f"{name}.{format}" for name in ROWS}
     if there := [path.name for path in paths.values() if path.exists() and not overwrite]:
-        raise DataError(f"{folder} already holds {', '.join(there)}; name another folder, or replace with --overwrite.")
+        raise DataError(f"{folder} already holds {', '.join(there)}; name another folder, or use --overwrite.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as files:
@@ -65,7 +65,7 @@ def _write_parquet(rows: Iterator[Row], columns: Sequence[str], file: BinaryIO) 
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
         raise UsageError(
-            'Parquet needs pyarrow: pip install ".[data]" in the checkout of attunebench, or choose --format csv.'
+            'Parquet requires pyarrow: pip install ".[data]" in the checkout of attunebench, or choose --format csv.'
         ) from error
     types = {"text": pa.string(), "whole": pa.int64(), "number": pa.float64(), "truth": pa.bool_()}
     schema = pa.schema([(column, types[COLUMNS.get(column, "number")]) for column in columns])

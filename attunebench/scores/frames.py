@@ -1,4 +1,4 @@
-"""Scores as tidy rows: one row a number, a result, a turn or an answer. For data frames and for export.
+"""Scores as tidy rows: one row per metric, result, turn or answer. For data frames and for export.
 
 What is undefined, not measured or not answered is None.
 """
@@ -122,7 +122,7 @@ def data_frame(table: ScoreTable, name: str) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
-        raise UsageError('Data frames need pandas: pip install ".[data]" in the checkout of attunebench.') from error
+        raise UsageError('Data frames require pandas: pip install ".[data]" in the checkout of attunebench.') from error
     # "string", since "str" makes the word "None" of None before pandas 3.
     types = {"text": "string", "whole": "Int64", "number": "float64", "truth": "boolean"}
     frame = pd.DataFrame(list(ROWS[name](table)), columns=pd.Index(columns_of(table, name)))

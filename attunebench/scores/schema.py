@@ -1,8 +1,7 @@
 """The one declaration of `scores.json`: what is written, what is read, and what no file may hold.
 
 A value that is None is undefined or was not measured; it is never 0. Numbers are not rounded. Keys that may be missing
-are those that an older version did not write; a reader takes keys that it does not know, since a newer minor version
-adds some.
+are those that an older version did not write; readers accept unknown keys, since a newer minor version may add some.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
 
 STRICT = ConfigDict(strict=True, extra="ignore")
 _MOST = 1e12
-"""Beyond it no score, price or count is one, and sums of squares leave the range of floats."""
+"""No valid score, price or count is larger, and larger values could overflow sums of squares."""
 Number = Annotated[float, Field(ge=-_MOST, le=_MOST)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
 _Nullable = GetPydanticSchema(lambda source, handler: core_schema.nullable_schema(handler(source)))
-"""Null is read too, which nothing writes any more."""
+"""Null is accepted, although it is no longer written."""
 MetricValues = dict[str, "Number | None"]
 Answered = Annotated[str, Field(pattern=r"^[yn-]*\z")]
 Labelled = Annotated[str, Field(pattern=r"^[yn.]*\z")]
@@ -90,7 +89,7 @@ class PanasState(TypedDict):
 
 
 class WideAnswers(TypedDict):
-    """Answers about the whole talk, given or predicted. None is unknown or not answered; [] is an answer."""
+    """Answers about the whole conversation, given or predicted. None is unknown or not answered; [] is an answer."""
 
     q1: list[str] | None
     q2: str | None
@@ -100,7 +99,7 @@ class WideAnswers(TypedDict):
 
 
 class ConversationAnswers(TypedDict):
-    """What a model said about the whole talk; None where the result did not measure it."""
+    """What a model said about the whole conversation; None where the result did not measure it."""
 
     post_panas: NotRequired[PanasState | None]
     wide: NotRequired[WideAnswers | None]
@@ -155,9 +154,9 @@ class TurnTruth(TypedDict):
 
 
 class GroundTruthEntry(TypedDict):
-    """One conversation of the ground truth: whose it is, what it is about, and its labels; no words of the talk.
+    """One conversation of the ground truth: whose it is, what it is about, and its labels; no text of it.
 
-    `demographics` holds what was told (`diagnoses` and `work_edu_background` are lists), `diagnosis_groups` see
+    `demographics` holds self-reported values (`diagnoses` and `work_edu_background` are lists), `diagnosis_groups` see
     `conversations.groups`, `om_model` the chat model that the person talked with.
     """
 
@@ -208,7 +207,7 @@ class Sample(TypedDict):
 class Coverage(TypedDict):
     """Of the `expected` conversations of the ground truth, `scored` are in; ids of the others, and why they are not.
 
-    `skipped`: a run could not finish them; `duplicated`: several results claim them; `missing`: no word of them.
+    `skipped`: a run could not finish them; `duplicated`: several results claim them; `missing`: not found.
     `sample`: where only a part is scored, the beginning of the run's order that it is; None where that is not certain.
     """
 
@@ -241,10 +240,10 @@ class ReferenceConversation(TypedDict):
 
 
 class Reference(TypedDict):
-    """A score to hold models against, made from the ground truth alone; no model and in no ranking.
+    """A score to compare models with, computed from the ground truth alone; no model and in no ranking.
 
     `base-rate` answers every item with what would have scored best over all *other* conversations (the more frequent
-    answer, the median rating); `always-empty-tags` says of every turn that nothing was felt. `metrics` as in
+    answer, the median rating); `always-empty-tags` predicts for every turn that nothing was felt. `metrics` as in
     `AggregateEntry`, for those that it can have. Files of one conversation have no base rate.
     """
 
@@ -301,7 +300,7 @@ class _Metadata(TypedDict):
 
 @with_config(STRICT)
 class Scores(TypedDict):
-    """The whole file. `left_out` names every file and result that was not scored, under why it was not.
+    """The whole file. `left_out` names every file and result that was not scored, by reason.
 
     `questions`: the ids of the binary questions in the order of every string of letters in the file.
     """
