@@ -35,8 +35,10 @@ def score(
     results: ResultsOption = Path("results"),
     ground_truth: GroundTruthOption = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The scores file to write.")] = Path("scores.json"),
-    resamples: Annotated[int, typer.Option(min=1, help="Bootstrap resamples behind each interval.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    resamples: Annotated[
+        int, typer.Option(min=1, max=10**6, help="Bootstrap resamples behind each interval.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the bootstrap.")] = 0,
     cluster: Annotated[
         str | None,
         typer.Option(

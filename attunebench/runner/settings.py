@@ -82,7 +82,8 @@ class RunSettings(BaseModel):
     """Limit of one reply; four times that after a reply that was cut."""
     structured: Structured = "auto"
     """How strongly the output is constrained; auto takes the strongest that the server accepts."""
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
+    """Passed to the server. Larger ones could not be read back from a result file."""
     max_reasks: int = Field(default=2, ge=0)
     """How often an unusable reply is asked for again."""
     call_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
@@ -106,7 +107,7 @@ class RunSettings(BaseModel):
     judge_price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The same for every judge."""
     judge_price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    order_seed: int = 0
+    order_seed: int = Field(default=0, ge=-(2**63), lt=2**63)
     """Seed of the stratified order in which conversations are taken."""
     retry_unanswered: bool = False
     """Ask again the calls whose answers are final and incomplete."""

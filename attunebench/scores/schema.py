@@ -31,6 +31,7 @@ _MOST = 1e12
 Number = Annotated[float, Field(ge=-_MOST, le=_MOST)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 Whole = Annotated[int, Field(ge=-(10**9), le=10**9)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 _Nullable = GetPydanticSchema(lambda source, handler: core_schema.nullable_schema(handler(source)))
 """Null is accepted, although it is no longer written."""
 MetricValues = dict[str, "Number | None"]
@@ -274,7 +275,7 @@ class _Settings(_OfGroup):
 
 
 class _Intervals(TypedDict):
-    seed: NotRequired[Count]
+    seed: NotRequired[Seed]
     resamples: NotRequired[Annotated[int, Field(ge=1, le=10**6)]]
     unit: NotRequired[str]
     method: NotRequired[str]

@@ -68,7 +68,10 @@ def test_a_local_server_without_an_address(cli, data: Path) -> None:
     refused(cli("run", "local", "m", data), "--base-url")
 
 
-@pytest.mark.parametrize(("option", "value"), [("--call-timeout", "inf"), ("--max-tokens", "9" * 20)])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--call-timeout", "inf"), ("--max-tokens", "9" * 20), ("--seed", "9" * 40), ("--order-seed", "9" * 40)],
+)
 def test_a_number_that_no_server_and_no_file_can_take(cli, data: Path, option: str, value: str) -> None:
     refused(cli("run", "local", "m", data, "--base-url", "http://127.0.0.1:9/v1", option, value), option)
     assert not Path("results").exists()
@@ -123,6 +126,21 @@ def test_scores_are_not_written_over_a_file_that_is_none(cli, data: Path) -> Non
 
 def test_a_scores_file_that_is_not_there(cli) -> None:
     refused(cli("report"), "scores.json", "attune-bench score")
+
+
+def test_any_seed_that_fits_64_bits_goes_into_a_scores_file(cli, data: Path) -> None:
+    assert cli("run", "baseline", "majority", data).status == 0
+    ended = cli("score", "-d", data, "--resamples", "5", "--seed", str(2**63 - 1))
+    assert ended.status == 0, ended.err
+    assert cli("report").status == 0
+
+
+@pytest.mark.parametrize(("option", "value"), [("--seed", str(2**63)), ("--resamples", "1000001")])
+def test_what_a_scores_file_cannot_hold_is_refused_before_scoring(cli, data: Path, option: str, value: str) -> None:
+    ended = cli("score", "-d", data, option, value)
+    assert ended.status == 2
+    assert option in ended.err
+    assert "bug" not in ended.err
 
 
 def test_nothing_to_score(cli, data: Path) -> None:
