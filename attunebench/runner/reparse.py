@@ -126,7 +126,7 @@ def _hold(stack: ExitStack, claims: dict[tuple[str, str, str], str], folder: Pat
         try:
             stack.enter_context(claim(folder, run[0], run[1], [run[2]]))
         except DataError as error:
-            claims[run] = str(error)
+            claims[run] = str(error).removesuffix(".")
     if claims[run]:
         raise _Left(claims[run])
 

@@ -15,7 +15,7 @@ import pytest
 import attunebench
 from attunebench.cli.main import main
 from attunebench.errors import DataError
-from attunebench.journal import Entry, Journal
+from attunebench.journal import Entry, Journal, claim
 from attunebench.journal.entries import COLUMNS, to_row
 from attunebench.runner import ModelSettings, RunSettings, RunSummary
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Status
@@ -319,3 +319,12 @@ def test_of_replies_to_an_earlier_and_a_later_prompt_a_result_gets_its_own(
     summary = attunebench.reparse(folder, data)
     assert (1, 1) == (summary.unchanged, len(summary.left))
     assert after == files(folder)
+
+
+def test_results_of_a_run_at_work_are_left_with_a_clause_that_has_no_stop(run: Run, data: Path, folder: Path) -> None:
+    run()
+    result = next(iter(read(folder).values()))
+    with claim(folder, result["provider"], result["em_model"], [result["mode"]]):
+        reasons = attunebench.reparse(folder, data).left.values()
+    assert reasons
+    assert not any(reason.endswith(".") for reason in reasons), reasons
