@@ -105,6 +105,6 @@ def test_every_module_of_the_layout_picture_exists_and_none_is_missing_from_it()
 
 
 def test_an_extra_is_declared_only_where_something_uses_it() -> None:
-    assert ["analyses", "bertscore", "dev", "harness", "inspect", "ray", "socks"] == metadata.metadata(
+    assert ["analyses", "bertscore", "data", "dev", "harness", "inspect", "ray", "socks"] == metadata.metadata(
         "attunebench"
     ).get_all("Provides-Extra")
