@@ -41,14 +41,14 @@ _ENTRIES: dict[str, Any] = {
 def require_shape(content: Mapping[str, Any], name: str) -> None:
     """Raise DataError with the first thing in the content of a scores file that no study can read; `name` is its name.
 
-    Wrong or missing values, letters that do not fit the questions or comparisons, and one result or conversation that
-    stands there twice.
+    Wrong or missing values, letters that do not fit the questions, and one result or conversation that stands there
+    twice.
     """
     try:
         _reader().validate_python(content)
     except ValidationError as error:
         raise _refusal(name, _first(error)) from None
-    if odd := _letters(content) or _choices(content) or _twice(content):
+    if odd := _letters(content) or _twice(content):
         raise _refusal(name, odd)
 
 
@@ -108,22 +108,6 @@ def _letters(content: Mapping[str, Any]) -> str:
                     if name in _BLOCKS and len(letters) != count:
                         where = f"{part}[{row}].turns[{place}]"
                         return f"{name} in {where} has {len(letters)} letters for {count} questions"
-    return ""
-
-
-def _choices(content: Mapping[str, Any]) -> str:
-    """Where a model chose in more comparisons than the conversation's labels have; empty if nowhere."""
-    asked = {
-        (truth["conversationId"], turn["turnNumber"]): len(turn["comparisons"])
-        for truth in content.get("ground_truth") or ()
-        for turn in truth["turns"]
-    }
-    for row, entry in enumerate(content["conversations"]):
-        for place, turn in enumerate(entry["turns"]):
-            given = len(turn.get("answers", {}).get("pairwise", ""))
-            most = asked.get((entry["conversationId"], turn["turnNumber"]), given)
-            if given > most:
-                return f"pairwise in conversations[{row}].turns[{place}] has {given} letters for {most} comparisons"
     return ""
 
 

@@ -154,8 +154,9 @@ def _of_turn(answers: TurnAnswers, truth: TurnTruth | None, questions: tuple[str
         for question, letter, label in zip(questions, letters, labels, strict=False):
             if letter != "-" or label != ".":
                 yield _choice(block, question, _WORDS.get(letter), _WORDS.get(label))
+    comparisons = truth["comparisons"] if truth is not None else []
     for place, letter in enumerate(answers.get("pairwise", "")):
-        winner = truth["comparisons"][place][3] if truth is not None else None
+        winner = comparisons[place][3] if place < len(comparisons) else None
         if letter != "-" or winner is not None:
             yield _choice("pairwise", str(place), letter if letter != "-" else None, winner)
 

@@ -100,3 +100,11 @@ def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
         assert {"'=cmd"} == {row["model"] for row in csv.DictReader(file)}
     export_scores(table, tmp_path, "jsonl")
     assert "=cmd" == json.loads((tmp_path / "models.jsonl").read_text("utf-8").splitlines()[0])["model"]
+
+
+def test_a_choice_without_a_comparison_among_the_labels_has_no_label() -> None:
+    scores = planted_scores({"m": Skill()}, Plan(conversations=1))
+    for turn in scores["ground_truth"][0]["turns"]:
+        turn["comparisons"] = []
+    answers = score_table(scores).answers_df()
+    assert answers[answers["block"] == "pairwise"]["label"].isna().all()

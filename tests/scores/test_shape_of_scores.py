@@ -59,7 +59,6 @@ def at(content: Any, place: Place) -> Any:
         (("conversations", 0, "answers", "post_panas", "items"), {"active": "very"}),
         ((*TURN, "turnNumber"), 1.0),
         ((*TURN, "turnNumber"), 10**29),
-        ((*TURN, "answers", "pairwise"), "AB" * 20),
         ((*TURN, "answers"), None),
         ((*TURN, "answers", "tags"), ["Upset"]),
         ((*TURN, "answers", "binary_om"), 5),

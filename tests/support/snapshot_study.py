@@ -19,7 +19,7 @@ import upgrades
 from batch_server import BatchServer
 from engines import openai_line, requests_in, write_lines
 from snapshot_compare import LATER, Parts, read
-from snapshot_models import JUDGES, REJECTED, ScoreTable
+from snapshot_models import JUDGES, REJECTED, Study
 
 from attunebench.selftest.answers import completion
 from attunebench.selftest.behaviours import Answer, Asked
@@ -50,7 +50,7 @@ DURATION = 1.5
 class Workshop:
     """A folder with the study's conversations in `data`, and the server that answers."""
 
-    study: ScoreTable
+    study: Study
     folder: Path
     server: BatchServer
 
@@ -85,7 +85,7 @@ def _command(words: list[str], folder: Path, environment: dict[str, str], said: 
 
 
 @contextmanager
-def workshop(study: ScoreTable, folder: Path) -> Iterator[Workshop]:
+def workshop(study: Study, folder: Path) -> Iterator[Workshop]:
     """An open workshop in this folder."""
     models = (*study.models, *JUDGES)
     prices = (PRICES[0] / 1e6, PRICES[1] / 1e6)
@@ -95,7 +95,7 @@ def workshop(study: ScoreTable, folder: Path) -> Iterator[Workshop]:
 
 
 def asking(
-    study: ScoreTable, model: str = MODEL, *, judges: bool = True, command: str = "run", url: str = URL
+    study: Study, model: str = MODEL, *, judges: bool = True, command: str = "run", url: str = URL
 ) -> tuple[str, ...]:
     """The words that all ways of making the study share."""
     words = (command, "local", model, "data", "--base-url", url, "--modes", *study.modes)
@@ -143,7 +143,7 @@ def request_files(at: Workshop, output: str = "request-files") -> Path:
     raise AssertionError("there is always something left to ask")
 
 
-def _answered(study: ScoreTable, request: dict[str, Any]) -> dict[str, Any]:
+def _answered(study: Study, request: dict[str, Any]) -> dict[str, Any]:
     """The line that an engine writes for this request."""
     asked = Asked(0, "POST", request["url"], {}, json.dumps(request["body"]).encode())
     said = study.says(asked)
