@@ -139,7 +139,8 @@ def _check_bytes(path: Path) -> None:
     if path.is_fifo() or path.is_socket():
         raise unusable(path, "it is not a regular file")  # opening a pipe would block until somebody writes to it
     head = _head(path)
-    if len(head) < 100 or not head.startswith(_HEADER):
+    # Above 2 the versions of its format say that it may only be read, or not even that.
+    if len(head) < 100 or not head.startswith(_HEADER) or max(head[18:20]) > 2:
         raise unusable(path, "it is not an SQLite file, or is damaged")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise unusable(path, "it is another program's database")

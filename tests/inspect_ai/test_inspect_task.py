@@ -274,7 +274,7 @@ def test_a_baseline_answers_nothing_but_the_benchmark():
     from attunebench.harness.inspect_ai.solving import PrerequisiteError
 
     model = inspect_model.get_model("baseline/lexicon", memoize=False)
-    with pytest.raises(PrerequisiteError, match="attunebench/attunebench alone"):
+    with pytest.raises(PrerequisiteError):
         asyncio.run(model.generate("hello"))
 
 

@@ -206,6 +206,16 @@ def _spoil(path: Path, offset: int) -> None:
         file.write(b"\xff" * 64)
 
 
+@pytest.mark.parametrize("byte", [18, 19])
+def test_a_file_of_another_version_of_sqlite_stays_as_it_is(sound: Path, tmp_path: Path, byte: int) -> None:
+    spoilt = bytearray(sound.read_bytes())
+    spoilt[byte] = 3
+    (tmp_path / "_calls.sqlite3").write_bytes(spoilt)
+    with pytest.raises(DataError):
+        Journal.open(tmp_path)
+    assert {"_calls.sqlite3": bytes(spoilt)} == contents(tmp_path)
+
+
 @given(st.data())
 def test_a_flipped_bit_is_noticed_or_changes_no_entry(sound: Path, data: st.DataObject) -> None:
     spoilt = bytearray(sound.read_bytes())

@@ -348,7 +348,7 @@ def test_the_command_as_typed(tmp_path):
         )
     assert 0 == done.returncode, done.stderr
     assert "attunebench (examples)" in done.stdout
-    assert "No judge was asked" in done.stderr
+    assert "--max-reasks 0" in done.stderr
     (shown,) = (json.loads(file.read_text(encoding="utf-8")) for file in tmp_path.glob("out/*/results_*.json"))
     (logged,) = tmp_path.glob("out/*/samples_attunebench_*.jsonl")
     samples = [json.loads(line) for line in logged.read_text(encoding="utf-8").splitlines()]
