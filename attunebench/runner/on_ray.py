@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
+TAKEN_WITHIN = 60.0  # seconds until the driver, which may be busy, has noticed a worker's file
 SEEN_WITHIN = 10.0  # seconds until a machine sees what another one writes: network file systems take a few
 LOCKED_WITHIN = 120.0  # seconds that a network file system may keep the locks of a machine that is gone
 _VARIABLES = {
@@ -126,9 +127,9 @@ def _run_shard(
         there = f"has attunebench {__version__} and the command has {version}"
         raise ConfigurationError(f"The worker on {node} {there}; install the same version on all machines.")
     with suppress(OSError):
-        if _becomes(probe, there=True):
+        if _becomes(probe, SEEN_WITHIN, there=True):
             (probe / life).touch()
-            shared = _becomes(probe / life, there=False)
+            shared = _becomes(probe / life, TAKEN_WITHIN, there=False)
     if not shared:
         raise UsageError(
             f"All machines of the cluster must share the output folder {settings.output}, but the worker on {node} "
@@ -145,9 +146,9 @@ def _run_shard(
         queue.qsize()  # all events are in the queue by now
 
 
-def _becomes(path: Path, *, there: bool) -> bool:
-    """Whether the file is there, or gone, within `SEEN_WITHIN` seconds."""
-    until = time.monotonic() + SEEN_WITHIN
+def _becomes(path: Path, seconds: float, *, there: bool) -> bool:
+    """Whether the file is there, or gone, within so many seconds."""
+    until = time.monotonic() + seconds
     while path.exists() != there:
         if time.monotonic() > until:
             return False

@@ -352,7 +352,7 @@ def test_a_worker_with_another_version_is_refused(tmp_path: Path, settings: Make
 def test_a_worker_whose_proof_nobody_takes_is_refused(
     tmp_path: Path, settings: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_ray, "SEEN_WITHIN", 0.0)
+    monkeypatch.setattr(on_ray, "TAKEN_WITHIN", 0.0)
     with pytest.raises(UsageError, match="share"):
         on_ray._run_shard(None, settings(), None, tmp_path, "life", attunebench.__version__)
     assert (tmp_path / "life").exists()
