@@ -124,10 +124,10 @@ def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
         inside = False
     if not inside:  # outside of `except`, whose error would become the innermost cause of all that fails in the run
         return _run_here(main, owner)
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    begun: list[asyncio.Task[Any]] = []
 
     async def noted() -> T:
-        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        begun.extend(filter(None, [asyncio.current_task()]))
         return await main
 
     with ThreadPoolExecutor(1, thread_name_prefix="attunebench") as thread:
@@ -135,9 +135,9 @@ def run(main: Coroutine[Any, Any, T], *, owner: object = None) -> T:
         try:
             return result.result()
         except KeyboardInterrupt:
-            for loop, task in begun:
+            for task in begun:
                 with suppress(RuntimeError):  # it has ended in this moment
-                    loop.call_soon_threadsafe(task.cancel) if task is not None else None
+                    task.get_loop().call_soon_threadsafe(task.cancel)
             raise
 
 

@@ -22,7 +22,7 @@ from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
 from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_line, tag_of
 from attunebench.batches.records import records
-from attunebench.batches.requests import Place, Row, Table, table_path
+from attunebench.batches.requests import Row, Table, table_path
 from attunebench.errors import (
     AttuneBenchError,
     ConfigurationError,
@@ -32,6 +32,7 @@ from attunebench.errors import (
     TransientError,
 )
 from attunebench.protocol.calls import Usage
+from attunebench.runner.clients import Place
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply

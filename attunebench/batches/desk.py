@@ -10,7 +10,6 @@ from asyncio import sleep
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
@@ -19,6 +18,7 @@ from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.requests import Origin
 from attunebench.batches.service import Batch, RefusedError, Service
 from attunebench.errors import UNBILLED, ConfigurationError, TransientError, Trouble
+from attunebench.results.schema import now
 from attunebench.runner.events import Observer
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Desk:
             em_model=self._settings.em.model,
             modes=self._settings.modes,
             file=uploaded,
-            at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            at=now(),
         )
         self._ledger.submitting(submission)
         self.under_way.append(UnderWay(service, submission, file))

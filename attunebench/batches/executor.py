@@ -265,7 +265,7 @@ class BatchExecutor(Clients):
             self._watcher.warned(f"{missing} Batch {sent.submission.name} is abandoned.")
         if batch is not None and batch.ended:
             self._draw_conclusions(sent, batch, collector, hashes)
-        await self._end(sent, batch.status if batch is not None else "gone")
+        await self._end(sent, batch.status if batch is not None else "gone", hashes)
         return True
 
     def _set_aside(self, sent: UnderWay, missing: str) -> None:
@@ -337,8 +337,9 @@ class BatchExecutor(Clients):
         for reason, count in reasons.most_common(3):
             self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
 
-    async def _end(self, sent: UnderWay, how: str) -> None:
-        self._pending.end(self._hashes(sent.submission))
+    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str] = ()) -> None:
+        """`hashes` of its requests, where they have been read."""
+        self._pending.end(hashes or self._hashes(sent.submission))
         await self._desk.end(sent, how)
 
     def _hashes(self, submission: Submission) -> list[str]:

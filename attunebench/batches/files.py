@@ -40,7 +40,7 @@ from attunebench.codebook import Codebook, codebook_for, default_codebook, load_
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal
-from attunebench.runner.clients import hasher_of
+from attunebench.runner.clients import hasher_of, place_of
 from attunebench.runner.events import Observer
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
@@ -131,7 +131,7 @@ class RequestFiles:
         self._take = take
         self._again = again
         places = map(unsent, (settings.em, *settings.judges))
-        self._hashers = [hasher_of(each, settings, judge=who > 0) for who, each in enumerate(places)]
+        self._hashers = [hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)]
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook, run_again: str) -> RunSummary:
         """A run of the benchmark over these conversations by this executor."""
@@ -296,16 +296,16 @@ def _write_results(
     settings = settled(settings, Observer().warned, under_way=judges_asked(results))
     there = {talk.conversation_id for talk in talks}
     summary.gone |= {name for tag, name in collected.talks if tag in tags} - there
-    left, models = Left(head.again), (settings.em, *settings.judges)
+    left = Left(head.again)
 
     async def see(run: Run, asks: Asks) -> None:
-        now: dict[tuple[str, str, int], str] = {}
+        hashes: dict[tuple[str, str, int], str] = {}
         async for asked, hashed in asks:
-            model = models[asked.who].model
+            model = run.settings.asked(asked.who).model
             left.requests[model] += 1
             left.again += asked.ask.number > 0
-            now[model, asked.call.identity, asked.ask.number] = hashed.request
-        summary.changed |= _asked_otherwise(run, tags, now) & there if now else set()
+            hashes[model, asked.call.identity, asked.ask.number] = hashed.request
+        summary.changed |= _asked_otherwise(run, tags, hashes) & there if hashes else set()
 
     executor = RequestFiles(settings, see)
     ended = executor.run(talks, book, head.again)

@@ -17,7 +17,6 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -30,6 +29,8 @@ from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
 from attunebench.errors import DataError
 from attunebench.files import atomic_write, replaces_a_file
 from attunebench.journal import Entry
+from attunebench.results.schema import now
+from attunebench.runner.clients import Place
 from attunebench.runner.exchange import entry_of
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from attunebench.runner.run import Run
 
 T = TypeVar("T")
-Place = tuple[str, str, str]
-"""(provider, address, model)"""
 URL = "/v1/chat/completions"
 FORMAT = 1
 _LONGEST_LOOK = 1 << 24
@@ -271,7 +270,7 @@ class Plan:
         return Head(
             format=FORMAT,
             tag=self.tag,
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            created=now(),
             attunebench_version=__version__,
             settings=self._run.settings.model_dump(mode="json", exclude=_KEYS),
             conversations=_path_from(folder, origin.conversations) or "",

@@ -130,6 +130,10 @@ RanConversationsOption = Annotated[
     ),
 ]
 ResultsOption = Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")]
+ScoresFilesArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+]
 ScoresFilesOption = Annotated[
     list[Path] | None,
     typer.Option(

@@ -6,7 +6,6 @@ Parses, reads the scores, makes the comparison and writes; decides nothing about
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +20,7 @@ from attunebench.cli.arguments import (
     FormatOption,
     PowerOption,
     ResamplesOption,
+    ScoresFilesArgument,
     ScoresFilesOption,
     SeedOption,
     TextOutputOption,
@@ -45,10 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
-    ] = None,
+    files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     metric: Annotated[
         list[str] | None,

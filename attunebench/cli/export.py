@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from attunebench.cli.arguments import ScoresFilesOption, scores_files
+from attunebench.cli.arguments import ScoresFilesArgument, ScoresFilesOption, scores_files
 
 
 class ExportFormat(str, Enum):
@@ -25,10 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
-    ] = None,
+    files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path("export"),
     format: Annotated[ExportFormat, typer.Option("--format", help="File format.")] = ExportFormat.parquet,

@@ -17,6 +17,7 @@ from attunebench.cli.arguments import (
     ClusterOption,
     CorrectionOption,
     ResamplesOption,
+    ScoresFilesArgument,
     ScoresFilesOption,
     SeedOption,
     by_participant,
@@ -44,10 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def figures(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
-    ] = None,
+    files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the figures and captions.md.")

@@ -17,6 +17,7 @@ from attunebench.cli.arguments import (
     BaselinesOption,
     Format,
     FormatOption,
+    ScoresFilesArgument,
     ScoresFilesOption,
     TextOutputOption,
     comma_list,
@@ -44,10 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def stats(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
-    ] = None,
+    files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     models: Annotated[
         list[str] | None,

@@ -22,6 +22,7 @@ from attunebench.cli.arguments import (
     FormatOption,
     PowerOption,
     ResamplesOption,
+    ScoresFilesArgument,
     ScoresFilesOption,
     SeedOption,
     SkipInvalidOption,
@@ -59,10 +60,7 @@ def register(app: typer.Typer) -> None:
 
 def subset_report(
     ctx: typer.Context,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
-    ] = None,
+    files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     conversations: Annotated[
         Path | None,

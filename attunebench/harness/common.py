@@ -16,8 +16,8 @@ from attunebench.codebook import Codebook, codebook_for, default_codebook, load_
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.journal import Hasher
 from attunebench.protocol.modes import parse_modes
+from attunebench.runner.clients import hasher_of
 from attunebench.runner.exchange import Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
 from attunebench.runner.job import Job, Open
@@ -83,8 +83,7 @@ class Study:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
         model, ask = self.settings.asked(asked.who), asked.ask
         # The framework handles addresses.
-        parameters = self.settings.request_parameters(judge=asked.who > 0)
-        hasher = Hasher(provider=model.provider, base_url="", model=model.model, parameters=parameters)
+        hasher = hasher_of((model.provider, "", model.model), self.settings, judge=asked.who > 0)
         hashed, seconds = hasher(asked.call, ask.messages, ask.number), reply.latency if reply is not None else None
         return entry_of(asked.call, ask, hashed, hasher, sent_at="", seconds=seconds, reply=reply, error=error)
 

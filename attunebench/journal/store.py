@@ -94,17 +94,13 @@ class Journal:
     def read(cls, folder: Path, *, copies: bool = False) -> Journal:
         """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
 
-        Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no locks.
+        Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no
+        locks: for a folder that other machines write to.
         """
         with ExitStack() as held:
             into = _scratch(held) if copies or not has_record_locks(folder) else None
             files, unread = _at_rest(folder, into)
             return cls(None, files, held.pop_all(), unread)
-
-    @classmethod
-    def snapshot(cls, folder: Path) -> Journal:
-        """As `read`, of copies: for a folder that other machines write to."""
-        return cls.read(folder, copies=True)
 
     def __enter__(self) -> Journal:
         return self

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from attunebench.runner.budget import Budget
     from attunebench.runner.events import Observer
 
+Place = tuple[str, str, str]
+"""(provider, address, model)"""
 _RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 
 
@@ -42,7 +44,7 @@ class Clients:
             del self._models[0]
         # By who is asked: 0 is the evaluated model, judges count from 1.
         self.backends = {who: self._open(model) for who, model in self._models.items()}
-        self._hashers = {who: hasher_of(each, settings, judge=who > 0) for who, each in self.backends.items()}
+        self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in self.backends.items()}
 
     @property
     def notes(self) -> list[str]:
@@ -61,7 +63,7 @@ class Clients:
             self._fit_descriptors()
         for who, backend in self.backends.items():
             if journal is not None:
-                place = backend.provider, backend.base_url, backend.model
+                place = place_of(backend)
                 memory, taken = journal.terms(*place), journal.constraints_taken(*place)
                 if memory or taken:
                     self.backends[who] = self._open(self._models[who], memory, taken)
@@ -77,11 +79,11 @@ class Clients:
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
         """By `who`; entries for the same model at the same address share one rate limiter."""
         settings, observer = self.settings, self._observer
-        limiters: dict[tuple[str, str, str], RateLimiter] = {}
+        limiters: dict[Place, RateLimiter] = {}
         clients = {}
         for who, backend in self.backends.items():
             kept = backend.provider != "baseline"
-            place = backend.provider, backend.base_url, backend.model
+            place = place_of(backend)
             if place not in limiters:
                 limiters[place] = RateLimiter(
                     backend.model,
@@ -130,11 +132,13 @@ class Clients:
         return open_backend(model, structured=structured, concurrency=concurrency, memory=memory, taken=taken)
 
 
-def hasher_of(place: Backend | Endpoint, settings: RunSettings, *, judge: bool) -> Hasher:
+def place_of(each: Backend | Endpoint) -> Place:
+    """Where and what a model is, as the journal and the rate limiters have it."""
+    return each.provider, each.base_url, each.model
+
+
+def hasher_of(place: Place, settings: RunSettings, *, judge: bool) -> Hasher:
     """Hashes the requests of a run to one model, the evaluated one or a judge."""
-    return Hasher(
-        provider=place.provider,
-        base_url=place.base_url,
-        model=place.model,
-        parameters=settings.request_parameters(judge=judge),
-    )
+    provider, base_url, model = place
+    parameters = settings.request_parameters(judge=judge)
+    return Hasher(provider=provider, base_url=base_url, model=model, parameters=parameters)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
-from attunebench.backends.providers import resolve
+from attunebench.backends.providers import PROVIDERS, resolve
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
@@ -47,9 +47,7 @@ DEATHS = 3  # workers of a shard that may die in a row without an answered call
 TAKEN_WITHIN = 60.0  # seconds until the driver, which may be busy, has noticed a worker's file
 SEEN_WITHIN = 10.0  # seconds until a machine sees what another one writes: network file systems take a few
 LOCKED_WITHIN = 120.0  # seconds that a network file system may keep the locks of a machine that is gone
-_VARIABLES = {
-    "OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID", "X-Prime-Team-ID": "PRIME_TEAM_ID"
-}  # fmt: skip
+_VARIABLES = {header: variable for each in PROVIDERS.values() for header, variable in each.headers.items()}
 
 
 def run_on_ray(

@@ -124,7 +124,7 @@ class Run:
             self.hashers = executor.hashers()
             if any(self.hashers):
                 folder = self.settings.output
-                journal = Journal.open(folder, shard=part) if self._keeps else Journal.snapshot(folder)
+                journal = Journal.open(folder, shard=part) if self._keeps else Journal.read(folder, copies=True)
                 self.journal = stack.enter_context(journal)
                 self._tell_unread(self.journal)
             await executor.enter(stack, self.journal)

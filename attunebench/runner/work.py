@@ -202,8 +202,8 @@ class ConversationWork(Work):
         counted, votes = coerce.block(before.get("calls")), votes_in(before)
         own = [record for record in job.records.values() if record.call.judge is None]
         answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
-        now = {"answered_items": answered, "reasked": sum(record.reasks > 0 for record in own)}
-        if any(counted.get(name) != count for name, count in now.items()):
+        today = {"answered_items": answered, "reasked": sum(record.reasks > 0 for record in own)}
+        if any(counted.get(name) != count for name, count in today.items()):
             return True
         judged = ((record.call, vote_of(record)) for record in job.records.values() if record.call.judge is not None)
         return any(votes[call.turn].get(self._judges[call.judge or 0]) != vote for call, vote in judged)
