@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from attunebench.analyses.model import Analysis, Subject, legend
-from attunebench.analyses.units import shared_people_text
+from attunebench.analyses.base import Subject
+from attunebench.analyses.table import Analysis, Missing, legend
+from attunebench.analyses.verdicts import shared_people_text, small_text
 from attunebench.errors import StatisticsError, UsageError
 
 
@@ -233,10 +234,15 @@ def analyse(name: str, subject: Subject) -> Analysis:
     A table without a row says nothing, and is left out.
     """
     chosen = entry(name)
+    about = Analysis(chosen.name, chosen.title, chosen.question)
     try:
         made: Analysis = importlib.import_module(chosen.module).analyse(subject)
-    except StatisticsError as error:
-        return Analysis(chosen.name, chosen.title, chosen.question, missing=str(error))
+    except (Missing, StatisticsError) as error:
+        return replace(about, missing=str(error))
+    if made.missing:
+        return replace(about, missing=made.missing, warnings=made.warnings, notes=made.notes)
     tables = tuple(table for table in made.tables if table.rows)
     alike = shared_people_text(subject.study, subject.settings) if tables and chosen.name not in _BY_PEOPLE else ""
-    return replace(made, tables=tables, notes=(*made.notes, *legend(tables), *filter(None, (alike,))))
+    more = (small_text(subject.settings) if tables else "", *legend(tables), alike)
+    notes = tuple(dict.fromkeys((*made.notes, *filter(None, more))))
+    return replace(about, shows=made.shows, cannot=made.cannot, tables=tables, warnings=made.warnings, notes=notes)

@@ -1,0 +1,172 @@
+"""What every analysis shares: its settings, whom it looks at, and how metrics are named and written.
+
+Knows metrics by their cards alone, and no single analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attunebench.analyses.table import Cell, Drill, Filled, Unit, column
+from attunebench.metrics.draft import JUDGED
+from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.compatibility import several_scales
+from attunebench.scores.references import standing
+from attunebench.scores.table import Group, ReferenceValues, ScoreTable
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.multiple import Correction
+
+PRIMARY = "default"
+NOTHING_SCORED = "No model was scored here; `attune-bench score` writes scores that hold some."
+SMALL = 20
+"""Under this many conversations a subgroup gets a warning and no claim (spec 07)."""
+CANONICAL = tuple(card.id for card in REGISTRY.values() if card.status == "canonical" and card.group != "pillar")
+"""The metrics that enter the Composite, in the order of the registry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an analysis is made. `mode` None: every mode, each for itself, where the analysis can, else the primary one.
+
+    `correction` is over all tests of a table. `by_participant` makes the participant the unit of resampling.
+    """
+
+    mode: str | None = None
+    metrics: tuple[str, ...] = ()
+    seed: int = 0
+    resamples: int = 10_000
+    level: float = 0.95
+    alpha: float = 0.05
+    power: float = 0.80
+    correction: Correction = "holm"
+    by_participant: bool = False
+    baselines: bool = False
+    small: int = SMALL
+    threshold: float = 0.5
+    """Set beforehand: capabilities count as independent below this |ρ|."""
+
+    @property
+    def units(self) -> str:
+        """What is resampled and permuted, in a word."""
+        return "participants" if self.by_participant else "conversations"
+
+    def rng(self, name: str) -> np.random.Generator:
+        """A generator of its own for each use, so that no table depends on which others are made."""
+        return np.random.default_rng([self.seed, *name.encode()])
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an analysis is given: the study, the same results under other labels or settings, and how."""
+
+    study: ScoreTable
+    settings: Settings
+    others: Sequence[ScoreTable] = ()
+
+
+# Whom to look at
+
+
+def primary_mode(study: ScoreTable) -> str:
+    """The mode of the benchmark: "default" if there, else the first."""
+    return PRIMARY if PRIMARY in study.modes else next(iter(study.modes), PRIMARY)
+
+
+def mode_of(subject: Subject) -> str:
+    """The one mode that an analysis looks at."""
+    return subject.settings.mode or primary_mode(subject.study)
+
+
+def models_of(subject: Subject, *, humans: bool = False) -> ScoreTable:
+    """The models of that mode; without any group where there are none. Conversations that none of them has stay out."""
+    return in_mode(subject.study, mode_of(subject), subject.settings, humans=humans)
+
+
+def in_mode(study: ScoreTable, mode: str, settings: Settings, *, humans: bool = False) -> ScoreTable:
+    """The models of a mode, with the conversations that at least one of them has."""
+    chosen = study.models(baselines=settings.baselines, humans=humans)
+    chosen = chosen.with_groups([group for group in chosen.groups if group.mode == mode])
+    scored = np.flatnonzero(chosen.scored().any(axis=1))
+    return chosen.with_conversations([chosen.ids[row] for row in scored])
+
+
+def wanted_metrics(settings: Settings, otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The metrics that were asked for, else those that the analysis takes; unknown ids are left out."""
+    return tuple(metric_id for metric_id in settings.metrics or otherwise if metric_id in REGISTRY)
+
+
+def defined_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> dict[str, Floats]:
+    """Metric → values (conversations, groups), of those metrics that have any value."""
+    tables = {metric_id: study.values(metric_id) for metric_id in metric_ids}
+    return {metric_id: table for metric_id, table in tables.items() if not np.isnan(table).all()}
+
+
+def comparable_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
+    """The metrics by which these groups can be compared: not those that judges gave them on different scales."""
+    apart = JUDGED if several_scales(study) else frozenset()
+    return tuple(metric_id for metric_id in metric_ids if metric_id not in apart)
+
+
+def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
+    """Positions of the values, the best first, equal ones as they stand, undefined ones last."""
+    keys = np.where(np.isnan(values), np.inf, -values if higher_is_better else values)
+    return [int(position) for position in np.argsort(keys, kind="stable")]
+
+
+def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None:
+    """The reference of this id as far as it stands, or None where the scores hold none."""
+    return next((standing(reference) for reference in study.references if reference.id == reference_id), None)
+
+
+# How metrics are written
+
+
+def label_of(metric_id: str) -> str:
+    """A metric's short name."""
+    return REGISTRY[metric_id].label
+
+
+def unit_of(metric_id: str) -> Unit:
+    """How values of a metric are written."""
+    unit = REGISTRY[metric_id].unit
+    return "share" if unit == "share" else "points" if unit == "points" else "number"
+
+
+def digits_of(metric_id: str) -> int:
+    """Digits behind the point, of a metric's values and their differences."""
+    return 1 if REGISTRY[metric_id].unit == "points" else 3
+
+
+def better(metric_id: str) -> bool:
+    """Whether higher is better; differences of metrics without a direction are read as if it were."""
+    return REGISTRY[metric_id].higher_is_better is not False
+
+
+def drill_to(group: Group, metric_id: str) -> Drill:
+    """Behind a mean: all conversations of the group."""
+    return Drill(group=group.key, metric=metric_id)
+
+
+def metric_column(
+    metric_id: str, cells: Iterable[Cell], *, id: str = "", label: str = "", difference: bool = False
+) -> Filled:
+    """A column of a metric's values (or differences of them), named and rounded by its card."""
+    card = REGISTRY[metric_id]
+    unit = "number" if difference else unit_of(metric_id)
+    return column(
+        id or metric_id,
+        cells,
+        label or card.label,
+        unit,
+        card.meaning,
+        better=card.higher_is_better,
+        digits=digits_of(metric_id),
+    )
+
+
+def value_of(cell: Cell) -> float:
+    """A cell's number; NaN where it has none."""
+    return float(cell.value) if isinstance(cell.value, (int, float)) else np.nan

@@ -1,0 +1,254 @@
+"""Means with their doubt and paired tests, over resampled conversations or participants.
+
+The permutations follow from the number of tests alone, never from the number of resamples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attunebench.analyses.base import Settings, value_of
+from attunebench.analyses.table import NOT_ESTIMABLE, ZERO_INFLATED, Cell, Drill, known
+from attunebench.errors import UsageError
+from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import ScoreTable
+from attunebench.statistics import bootstrap
+from attunebench.statistics.bootstrap import Counts, Estimates, Floats, Labels
+from attunebench.statistics.intervals import with_wilson, zero_inflated
+from attunebench.statistics.multiple import adjust, max_t
+from attunebench.statistics.paired import PairedTests, paired_tests
+from attunebench.statistics.permutation import FEWEST, least_corrected, permutations_needed
+from attunebench.statistics.skill import skill
+
+_MOST_JOINT = 10_000
+"""Of these max-T takes about a gigabyte."""
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "maxt": "max-T"}
+
+
+def pair_tests(
+    name: str, a: Floats, b: Floats, settings: Settings, clusters: Labels | None, *, family: int | None = None
+) -> PairedTests:
+    """Paired tests of the columns of a against those of b as the settings say; `name` is the use of the chance.
+
+    `family`: how many tests are corrected together, where these are not all.
+    """
+    joint = settings.correction == "maxt"
+    if joint and a.shape[1] > _MOST_JOINT:
+        raise UsageError(
+            f"max-T keeps the permutations of all pairs in memory and takes at most {_MOST_JOINT:,} pairs, not "
+            f"{a.shape[1]:,}; use --correction holm."
+        )
+    return paired_tests(
+        a,
+        b,
+        rng=settings.rng(name),
+        resamples=settings.resamples,
+        tests=family,
+        clusters=clusters,
+        level=settings.level,
+        alpha=settings.alpha,
+        power=settings.power,
+        joint=joint,
+    )
+
+
+def corrected_p(tests: PairedTests, settings: Settings) -> Floats:
+    """p of all columns of the tests, corrected for their number as the settings say.
+
+    At an α that the permutations in memory cannot decide, Holm stands in for max-T, which has the same guarantee.
+    """
+    if settings.correction == "maxt" and permutations_needed(1, settings.alpha) <= FEWEST:
+        return max_t(tests.observed, tests.null)
+    return adjust(tests.p, plain_correction(settings))
+
+
+def plain_correction(settings: Settings) -> Literal["holm", "bh"]:
+    """The correction of tests that were not permuted together, for which max-T does not exist: then Holm."""
+    return "bh" if settings.correction == "bh" else "holm"
+
+
+def beyond_reach(least: Floats, settings: Settings, *, together: bool = True) -> NDArray[np.bool_]:
+    """Tests whose corrected p cannot be at most α, whatever the data: there are too few conversations (participants).
+
+    `least` is the smallest p that each test of a family can give; `together`: they are permuted together.
+    """
+    correction = settings.correction if together else plain_correction(settings)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(least_corrected(least, correction) > settings.alpha)
+
+
+def claimed(cell: Cell, settings: Settings) -> bool:
+    """Whether a difference may be claimed: told from 0 after correction, on enough conversations."""
+    p = cell.p if cell.p_corrected is None else cell.p_corrected
+    return p is not None and p <= settings.alpha and not cell.small
+
+
+@lru_cache(maxsize=4)
+def _weights(units: int, resamples: int, seed: int) -> Counts:
+    return bootstrap.resample_weights(units, resamples, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How means over a study's conversations get their intervals.
+
+    `weights` and `clusters` are what `statistics.bootstrap` takes: the resamples are the same for every table and those
+    of `score`. `people` labels the participants of the rows, whether they are the unit of resampling or not.
+    """
+
+    weights: Counts
+    clusters: Labels | None
+    people: Labels
+    settings: Settings
+
+    @classmethod
+    def of(cls, study: ScoreTable, settings: Settings) -> Sampling:
+        """For a study with at least one conversation."""
+        people = study.clusters
+        clusters = people if settings.by_participant else None
+        units = len(people) if clusters is None else int(clusters.max()) + 1
+        return cls(_weights(units, settings.resamples, settings.seed), clusters, people, settings)
+
+    def estimate(self, values: Floats, *, of: str | Sequence[str] = "") -> Estimates:
+        """Mean of each column of (conversations, columns), NaN a gap, with its interval.
+
+        `of`: the metric of all columns, or of each: shares of right answers then have Wilson's interval where all
+        conversations have the same value.
+        """
+        above, below = bootstrap.mean_as_ratio(values)
+        level, clusters = self.settings.level, self.clusters
+        found = bootstrap.estimate_ratios(above, below, self.weights, clusters=clusters, level=level)
+        shares = [bool(m) and REGISTRY[m].proportion for m in ([of] if isinstance(of, str) else of)]
+        return with_wilson(found, below, np.broadcast_to(shares, values.shape[1]), clusters, level)[0]
+
+    def small(self, values: Floats) -> NDArray[np.bool_]:
+        """Columns with too few conversations, or a single participant, for a claim."""
+        defined = ~np.isnan(values)
+        people = np.array([len(np.unique(self.people[column])) for column in defined.T], dtype=np.intp)
+        return np.asarray((defined.sum(axis=0) < self.settings.small) | (people < 2))
+
+    def cells(
+        self,
+        values: Floats,
+        drills: Sequence[Drill | None] | None = None,
+        *,
+        flag: bool = True,
+        of: str | Sequence[str] = "",
+    ) -> list[Cell]:
+        """A cell for each column's mean; `flag` marks those whose values are mostly the same; `of` as in `estimate`."""
+        found, small = self.estimate(values, of=of), self.small(values)
+        inflated = zero_inflated(values) if flag else np.zeros(values.shape[1], dtype=bool)
+        marks = [ZERO_INFLATED if one and not few else "" for one, few in zip(inflated, small, strict=True)]
+        return cells_of(found.value, found.low, found.high, found.n, small, drills, marks)
+
+    def skill_cells(self, values: Floats, baseline: Floats, ceiling: float) -> list[Cell]:
+        """(mean − baseline's)/(ceiling − baseline's) over the conversations of both: 0 is the baseline, 1 the ceiling.
+
+        `baseline` has an entry per conversation. A baseline at the ceiling leaves no skill.
+        """
+        sign = -1.0 if np.nanmean(np.append(baseline, ceiling)) > ceiling else 1.0
+        found = skill(
+            sign * values,
+            sign * baseline,
+            sign * ceiling,
+            self.weights,
+            clusters=self.clusters,
+            level=self.settings.level,
+        )
+        return cells_of(found.value, found.low, found.high, found.n, self.small(values - baseline[:, None]))
+
+    @property
+    def least(self) -> float:
+        """The smallest p that a paired test over all conversations (participants) can give."""
+        return float(0.5 ** (self.weights.shape[1] - 1))
+
+    def tests(self, name: str, a: Floats, b: Floats, *, family: int | None = None) -> PairedTests:
+        """Paired tests of the columns of a against those of b; `name` is the use that the chance is for.
+
+        `family`: how many tests are corrected together, where these are not all.
+        """
+        return pair_tests(name, a, b, self.settings, self.clusters, family=family)
+
+    def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
+        """A cell for each column's mean difference, with p and corrected p."""
+        small = self.small(a - b) | beyond_reach(tests.least, self.settings)
+        inflated = zero_inflated(a - b)
+        return [
+            difference_cell(
+                tests, corrected, i, small=bool(small[i]), mark=ZERO_INFLATED if inflated[i] and not small[i] else ""
+            )
+            for i in range(len(tests.difference))
+        ]
+
+
+def difference_cell(tests: PairedTests, corrected: Floats, column: int, *, small: bool, mark: str = "") -> Cell:
+    """The mean difference of one column, with p and corrected p. `small`: too little for a claim, if there is any."""
+    return Cell(
+        known(tests.difference[column]),
+        known(tests.low[column]),
+        known(tests.high[column]),
+        n=int(tests.n[column]),
+        p=known(tests.p[column]),
+        p_corrected=known(corrected[column]),
+        small=small and bool(tests.n[column] > 0),
+        mark=mark_of(tests.difference[column], tests.low[column], int(tests.n[column]), mark),
+    )
+
+
+def cells_of(
+    value: Floats,
+    low: Floats,
+    high: Floats,
+    n: NDArray[np.int64],
+    small: NDArray[np.bool_],
+    drills: Sequence[Drill | None] | None = None,
+    marks: Sequence[str] | None = None,
+) -> list[Cell]:
+    """A cell for each entry; one over nothing is undefined and not too small.
+
+    A value over several conversations without an interval is marked: they have all the same.
+    """
+    return [
+        Cell(
+            known(value[i]),
+            known(low[i]),
+            known(high[i]),
+            n=int(n[i]),
+            small=bool(small[i]) and n[i] > 0,
+            mark=mark_of(value[i], low[i], int(n[i]), marks[i] if marks else ""),
+            drill=drills[i] if drills else None,
+        )
+        for i in range(len(value))
+    ]
+
+
+def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
+    """The mark of a value whose interval cannot be estimated, else the one that it has anyway."""
+    return NOT_ESTIMABLE if n > 1 and np.isnan(low) and not np.isnan(value) else mark
+
+
+def mean_over_models(values: Floats) -> Floats:
+    """Each conversation's mean over the models that have it: (conversations,) from (conversations, models)."""
+    defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(values, axis=1) / np.where(defined.any(axis=1), defined.sum(axis=1), np.nan))
+
+
+def mean_of(tables: Sequence[Floats]) -> Floats:
+    """Element by element the mean of the tables in which it is defined."""
+    stacked = np.stack(list(tables))
+    defined = (~np.isnan(stacked)).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(stacked, axis=0) / np.where(defined > 0, defined, np.nan))
+
+
+def turned(cell: Cell) -> Cell:
+    """The same difference, seen from the other side."""
+    low, high = (None if end is None else -end for end in (cell.high, cell.low))
+    return replace(cell, value=-value_of(cell), low=low, high=high)

@@ -1,0 +1,204 @@
+"""Tables of numbers with their doubt, built column by column, and the analysis that they belong to.
+
+Every renderer (terminal, Markdown, CSV, JSON, HTML, figures) draws from this alone. Knows no metric, no scores and no
+format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+Unit = Literal["text", "count", "share", "points", "number", "p", "rank", "usd", "seconds"]
+"""How a number is written: share 0.612, points 61.2 (0–100), p 0.003 or < 0.001; `number` has three digits."""
+ChartKind = Literal["intervals", "bars", "heatmap", "matrix", "lines", "scatter", "dumbbells"]
+
+NOT_ESTIMABLE = "not estimable"
+"""Mark of a value whose interval cannot be estimated, since every conversation (participant) has the same one."""
+ZERO_INFLATED = "mostly one value"
+"""Mark of a mean over values of which nine in ten or more are equal: its interval is too narrow."""
+_MARKS = {
+    NOT_ESTIMABLE: f"“{NOT_ESTIMABLE}”: every conversation (or participant) has the same value, so no interval can be "
+    "estimated; shares of right answers have Wilson's interval instead.",
+    ZERO_INFLATED: f"“{ZERO_INFLATED}”: at least nine in ten conversations share one value (mostly 0), so the "
+    "percentile interval is narrower than it should be.",
+}
+
+
+class Missing(Exception):  # noqa: N818
+    """An analysis has nothing to show; the message says why in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """Which answers stand behind a cell, so that a reader can look at them; None means all of them.
+
+    `group` is the key of a group. `turns`: (conversation id, turn number). One of `metric` and `question` (with its
+    `block`) says what of them the cell is about.
+    """
+
+    group: tuple[str, str, str] | None = None
+    metric: str | None = None
+    question: str | None = None
+    block: str | None = None
+    conversations: tuple[str, ...] | None = None
+    turns: tuple[tuple[str, int], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a table, with its doubt. None is undefined and shown as "–".
+
+    `n` counts what the value is over, `p` is corrected where `corrected` says so. `small`: too little for a claim.
+    `mark` is a short word beside the number ("best", "screener"), `link` the URL of a file that a reader's screen can
+    open.
+    """
+
+    value: float | int | str | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    p: float | None = None
+    p_corrected: float | None = None
+    small: bool = False
+    mark: str = ""
+    drill: Drill | None = None
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: id for machines, label for people, what it means and which way is better (None: neither)."""
+
+    id: str
+    label: str
+    unit: Unit = "number"
+    meaning: str = ""
+    higher_is_better: bool | None = None
+    digits: int | None = None
+    rounds_down: bool = False
+    """1 is shown only where nothing is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """How a table is best drawn: `label` and `values` name columns; `lines` are references (chance): label → value.
+
+    A `heatmap` or `matrix` has a row for each row and a column for each of `values`; `lines` has a line for each row
+    over `values`; `scatter` takes two of `values`, `dumbbells` joins two; `intervals` and `bars` draw each of them.
+    `first`: only so many rows are drawn (None: all).
+    """
+
+    kind: ChartKind
+    label: str
+    values: tuple[str, ...]
+    title: str = ""
+    axis: str = ""
+    lines: Mapping[str, float] = field(default_factory=dict)
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. Rows have a cell for each column. `caption` says n, what the intervals are and what was controlled."""
+
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    chart: Chart | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One question asked of the scores. `shows` and `cannot` are sentences made from the numbers.
+
+    `missing` says in a sentence why there is no table (no human answers, scores of an older version …). An analysis of
+    the catalogue leaves name, title and question empty: its entry has them.
+    """
+
+    name: str = ""
+    title: str = ""
+    question: str = ""
+    shows: str = ""
+    cannot: str = ""
+    tables: tuple[Table, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+
+
+class Filled(NamedTuple):
+    """A column with its cells, one for each row."""
+
+    column: Column
+    cells: list[Cell]
+
+
+def column(
+    id: str,
+    values: Iterable[Cell | Any],
+    label: str = "",
+    unit: Unit = "number",
+    meaning: str = "",
+    *,
+    better: bool | None = None,
+    digits: int | None = None,
+    rounds_down: bool = False,
+) -> Filled:
+    """A column of cells or bare values; NaN is undefined. `label` is the id in words unless given."""
+    cells = [value if isinstance(value, Cell) else Cell(bare(value)) for value in values]
+    return Filled(Column(id, label or id.replace("_", " "), unit, meaning, better, digits, rounds_down), cells)
+
+
+def words(id: str, values: Iterable[Cell | str], label: str = "", meaning: str = "") -> Filled:
+    """A column of text."""
+    return column(id, values, label, "text", meaning)
+
+
+def counts(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:
+    """A column of whole numbers."""
+    return column(id, values, label, "count", meaning)
+
+
+def table(
+    id: str,
+    title: str,
+    *filled: Filled,
+    order: Iterable[int] | None = None,
+    caption: str = "",
+    notes: tuple[str, ...] = (),
+    chart: Chart | None = None,
+) -> Table:
+    """A table of these columns; its rows in `order` (positions; all as they stand unless given)."""
+    rows = list(zip(*(one.cells for one in filled), strict=True))
+    rows = rows if order is None else [rows[position] for position in order]
+    return Table(id, title, tuple(one.column for one in filled), tuple(rows), caption, notes, chart)
+
+
+def bare(value: Any) -> float | int | str | None:
+    """A plain value as a cell holds it: no numpy type, None for NaN."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def text(value: str, *, mark: str = "", drill: Drill | None = None) -> Cell:
+    """A cell of words."""
+    return Cell(value, mark=mark, drill=drill)
+
+
+def known(value: float) -> float | None:
+    """None for NaN: what arrays call undefined, as cells call it."""
+    return None if np.isnan(value) else float(value)
+
+
+def legend(tables: Sequence[Table]) -> tuple[str, ...]:
+    """What the marks of these tables mean, as far as they need a sentence."""
+    marks = {cell.mark for table in tables for row in table.rows for cell in row}
+    return tuple(meaning for mark, meaning in _MARKS.items() if mark in marks)

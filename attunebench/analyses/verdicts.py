@@ -1,0 +1,222 @@
+"""What analyses say: one sentence for each kind of test, and the captions, notes and warnings of tables.
+
+Knows no single analysis. Numbers in sentences are rounded here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from attunebench.analyses.base import Settings, value_of
+from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, claimed, plain_correction
+from attunebench.analyses.table import Cell
+from attunebench.judging import judges_named
+from attunebench.scores.compatibility import findings
+from attunebench.scores.table import ScoreTable
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.permutation import least_corrected
+
+# One sentence per kind of test: subject, direction, effect with its interval, corrected p where tested, n
+
+
+def difference_sentence(first: str, second: str, what: str, cell: Cell, settings: Settings, *, digits: int = 3) -> str:
+    """Whether two differ: `cell` is first minus second."""
+    if cell.value is None:
+        return f"{first} and {second} cannot be compared on {what}."
+    effect = effect_text(cell, digits)
+    if cell.small:
+        return f"Too few {settings.units} to compare {first} with {second} on {what} ({effect})."
+    if not claimed(cell, settings):
+        return f"{first} and {second} do not differ significantly on {what} ({effect})."
+    return f"{first} is {'higher' if value_of(cell) > 0 else 'lower'} than {second} on {what}: {effect}."
+
+
+def zero_sentence(subject: str, cell: Cell, settings: Settings, *, digits: int = 3, zero: str = "0") -> str:
+    """Whether a mean (difference) differs from 0, which may have a name of its own ("the base rate")."""
+    if cell.value is None:
+        return f"{subject} is undefined."
+    effect = effect_text(cell, digits)
+    if cell.small:
+        return f"Too few {settings.units} for a claim about {subject} ({effect})."
+    if not claimed(cell, settings):
+        return f"{subject} does not differ significantly from {zero} ({effect})."
+    return f"{subject} is {'above' if value_of(cell) > 0 else 'below'} {zero}: {effect}."
+
+
+def correlation_sentence(first: str, second: str, cell: Cell, settings: Settings, *, over: str) -> str:
+    """How two things correlate; `over` says over what ("11 models")."""
+    if cell.value is None or cell.small:
+        return f"Too few {settings.units} to correlate {first} with {second} over {over}."
+    effect = effect_text(cell, 2)
+    if cell.p is None and cell.p_corrected is None:
+        return f"{first} and {second} correlate at ρ {effect} over {over}."
+    if not claimed(cell, settings):
+        return f"{first} and {second} are not significantly correlated over {over} (ρ {effect})."
+    return f"{first} and {second} correlate over {over}: ρ {effect}."
+
+
+def claims_sentence(
+    named: Iterable[tuple[str, Cell]], settings: Settings, *, noun: str = "difference", of: str = "", digits: int = 3
+) -> str:
+    """Which of many tests against 0 are significant: their number, then each with its effect.
+
+    `named` has a name for each cell; `of` follows the noun ("between branches").
+    """
+    usable = [(name, cell) for name, cell in named if cell.value is not None and not cell.small]
+    if not usable:
+        return f"There are too few {settings.units} for a claim."
+    significant = [
+        f"{name} {with_interval(cell, digits, sign=True)}" for name, cell in usable if claimed(cell, settings)
+    ]
+    whole = f"{counted(len(usable), noun)} {of}".rstrip()
+    if not significant:
+        return (
+            f"None of {whole} is significant."
+            if len(usable) > 1
+            else f"The {noun} {of}".rstrip() + " is not significant."
+        )
+    verb = "is" if len(significant) == 1 else "are"
+    return f"{len(significant)} of {whole} {verb} significant: {listed(significant)}."
+
+
+def sides(cells: Iterable[Cell], settings: Settings) -> tuple[int, int, int]:
+    """How many cells are significantly above 0, below it, and how many have enough behind them for a claim."""
+    usable = [cell for cell in cells if cell.value is not None and not cell.small]
+    values = [value_of(cell) for cell in usable if claimed(cell, settings)]
+    return sum(value > 0 for value in values), sum(value < 0 for value in values), len(usable)
+
+
+def range_text(named: Iterable[tuple[str, Cell]], digits: int = 3) -> str:
+    """ "0.310 [0.287, 0.333] (a) to 0.412 [0.380, 0.441] (b)": the lowest and the highest, "" where there is none."""
+    ordered = sorted(((n, c) for n, c in named if c.value is not None), key=lambda one: value_of(one[1]))
+    ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
+    return " to ".join(f"{with_interval(cell, digits)} ({name})" for name, cell in ends)
+
+
+def effect_text(cell: Cell, digits: int = 3) -> str:
+    """ "+0.031 [0.010, 0.052], p 0.012, n = 200", as far as the cell has them."""
+    parts = [with_interval(cell, digits, sign=True)]
+    parts += [p_text(cell)] if cell.p is not None or cell.p_corrected is not None else []
+    parts += [f"n = {cell.n}"] if cell.n is not None else []
+    return ", ".join(parts)
+
+
+# Captions, notes and warnings
+
+
+def reach_text(least: Floats, settings: Settings, *, together: bool = True) -> tuple[str, ...]:
+    """A warning where no test of a family can be significant, whatever the data; else nothing. See `beyond_reach`."""
+    tests = int((~np.isnan(least)).sum())
+    if not tests or not (beyond_reach(least, settings, together=together) | np.isnan(least)).all():
+        return ()
+    correction = settings.correction if together else plain_correction(settings)
+    smallest, corrected = (float(np.nanmin(p)) for p in (least, least_corrected(least, correction)))
+    return (
+        f"Too few {settings.units} for a claim: the smallest possible p is {smallest:.3g}, and {corrected:.3g} after "
+        f"correction ({CORRECTIONS[correction]}) over {tests:,} {'test' if tests == 1 else 'tests'}.",
+    )
+
+
+def shared_people_text(study: ScoreTable, settings: Settings) -> str:
+    """That people have several conversations, which the settings take as independent; "" where neither is so."""
+    counts = np.bincount(study.clusters) if len(study.ids) else np.zeros(0, dtype=np.intp)
+    several = int((counts > 1).sum())
+    if settings.by_participant or not several:
+        return ""
+    return (
+        f"{several} of {len(counts)} participants {'has' if several == 1 else 'have'} several conversations, taken as "
+        "independent here. If a person's conversations are alike, intervals are too narrow and p too small: "
+        "`--cluster participant` makes the participant the unit."
+    )
+
+
+def judges_text(study: ScoreTable) -> str:
+    """Who judged the drafts, in a sentence: a judged score is an artefact of its judge and never stands without it."""
+    judged: dict[tuple[str, ...], list[str]] = {}
+    for group in study.groups:
+        names = {
+            judge
+            for entry in study.metadata[group.source].get("settings") or ()
+            if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key
+            for variant in entry.get("variants") or ()
+            for judge in judges_named(variant)
+        }
+        judged.setdefault(tuple(sorted(names)), []).append(f"{group.label} ({group.mode})")
+    if len(judged) == 1:
+        names_of_all = next(iter(judged))
+        return (
+            f"Drafts were judged by {listed(names_of_all)}." if names_of_all else "The scores name no judge of drafts."
+        )
+    parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
+    return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
+
+
+def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
+    """A number in a sentence; a zero that was rounded has no minus."""
+    if value is None or np.isnan(value):
+        return "undefined"
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
+    """ "0.612 [0.581, 0.643]"; the value alone where there is no interval."""
+    value = cell.value if isinstance(cell.value, (int, float)) else None
+    if cell.low is None or cell.high is None:
+        return number(value, digits, sign=sign)
+    return f"{number(value, digits, sign=sign)} [{number(cell.low, digits)}, {number(cell.high, digits)}]"
+
+
+def p_text(cell: Cell) -> str:
+    """ "p 0.012" or "p < 0.001" in a sentence, corrected where the cell has that."""
+    p = cell.p if cell.p_corrected is None else cell.p_corrected
+    if p is None:
+        return "p undefined"
+    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """ "1 model", "11 models"."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], *, most: int = 6) -> str:
+    """ "a, b and c"; "a, b, c and 8 more" where there are too many."""
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def intervals_text(settings: Settings) -> str:
+    """How the intervals of a table were made, for its caption."""
+    return (
+        f"{100 * settings.level:g} % percentile bootstrap intervals, {settings.resamples:,} resamples of "
+        f"{settings.units}"
+    )
+
+
+def sample_text(study: ScoreTable) -> str:
+    """ "60 conversations of 12 participants", for captions."""
+    who = study.clusters
+    people = len(np.unique(who)) if len(who) else 0
+    return f"{counted(len(study.ids), 'conversation')} of {counted(people, 'participant')}"
+
+
+def correction_text(settings: Settings, over: str) -> str:
+    """ "p by sign flips, corrected after Holm over 55 pairs", for captions."""
+    return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
+
+
+def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
+    """What stands against ranking these groups in these metrics: other labels, prompts, judges, settings, coverage."""
+    return tuple(
+        f"NOT COMPARABLE: {finding.sentence}" if finding.severity == "refuse" else finding.sentence
+        for finding in findings(study, metric_ids)
+    )
+
+
+def small_text(settings: Settings) -> str:
+    """What marks a cell as small, for notes."""
+    return f"No claim is made on under {settings.small} conversations or a single participant."
