@@ -142,7 +142,7 @@ class Filled(NamedTuple):
 
 def column(
     id: str,
-    values: Iterable[Cell | Any],
+    values: Iterable[Cell | Any] = (),
     label: str = "",
     unit: Unit = "number",
     meaning: str = "",
@@ -152,16 +152,16 @@ def column(
     rounds_down: bool = False,
 ) -> Filled:
     """A column of cells or bare values; NaN is undefined. `label` is the id in words unless given."""
-    cells = [value if isinstance(value, Cell) else Cell(bare(value)) for value in values]
+    cells = [as_cell(value) for value in values]
     return Filled(Column(id, label or id.replace("_", " "), unit, meaning, better, digits, rounds_down), cells)
 
 
-def words(id: str, values: Iterable[Cell | str], label: str = "", meaning: str = "") -> Filled:
+def words(id: str, values: Iterable[Cell | str | None] = (), label: str = "", meaning: str = "") -> Filled:
     """A column of text."""
     return column(id, values, label, "text", meaning)
 
 
-def counts(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:
+def counts(id: str, values: Iterable[Cell | Any] = (), label: str = "", meaning: str = "") -> Filled:
     """A column of whole numbers."""
     return column(id, values, label, "count", meaning)
 
@@ -170,27 +170,31 @@ def table(
     id: str,
     title: str,
     *filled: Filled,
+    rows: Iterable[Sequence[Cell | Any]] | None = None,
     order: Iterable[int] | None = None,
     caption: str = "",
     notes: tuple[str, ...] = (),
     chart: Chart | None = None,
 ) -> Table:
-    """A table of these columns; its rows in `order` (positions; all as they stand unless given)."""
-    rows = list(zip(*(one.cells for one in filled), strict=True))
-    rows = rows if order is None else [rows[position] for position in order]
-    return Table(id, title, tuple(one.column for one in filled), tuple(rows), caption, notes, chart)
+    """A table of these columns, or, where these have no cells, of `rows` of cells and bare values.
+
+    `order`: positions of its rows; all as they stand unless given.
+    """
+    if rows is None:
+        lines = list(zip(*(one.cells for one in filled), strict=True))
+    else:
+        lines = [tuple(map(as_cell, row)) for row in rows]
+    lines = lines if order is None else [lines[position] for position in order]
+    return Table(id, title, tuple(one.column for one in filled), tuple(lines), caption, notes, chart)
 
 
-def bare(value: Any) -> float | int | str | None:
-    """A plain value as a cell holds it: no numpy type, None for NaN."""
+def as_cell(value: Any) -> Cell:
+    """A cell as it is; a bare value as a cell without doubt: no numpy type, None for NaN."""
+    if isinstance(value, Cell):
+        return value
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and np.isnan(value) else value
-
-
-def text(value: str, *, mark: str = "", drill: Drill | None = None) -> Cell:
-    """A cell of words."""
-    return Cell(value, mark=mark, drill=drill)
+    return Cell(None if isinstance(value, float) and np.isnan(value) else value)
 
 
 def known(value: float) -> float | None:

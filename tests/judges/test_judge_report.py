@@ -132,13 +132,11 @@ def test_the_order_of_models_is_compared_with_that_by_the_judges_before(data: Pa
         ("before: old", "z > y > x", None, None),
         ("all: old and new", "x = z > y", 1, 1),
     ] == said
-    assert "who leads depends on who judges" in analyses[0].shows
 
 
 def test_equal_means_are_no_order(data: Path, tmp_path: Path) -> None:
     analyses = judge_report(ballots(write(tmp_path / "r", ["x", "y"], ["a", "b"], lambda *_: 4), data), settings=QUICK)
     assert {"x = y"} == {row["order"].value for row in rows(table(analyses, "order"))}
-    assert "No two models change places" in analyses[0].shows
 
 
 def test_agreement_on_yes_and_no_is_that_of_the_answers(data: Path, tmp_path: Path) -> None:
@@ -211,10 +209,11 @@ def test_families_are_told_by_names_that_say_so_and_never_guessed(judge: str, mo
 
 def test_one_judge_or_none_is_said_and_makes_no_table_of_agreement(data: Path, tmp_path: Path) -> None:
     one = judge_report(ballots(write(tmp_path / "one", ["m"], ["a"], lambda *_: 4), data), settings=QUICK)
-    assert "a is the only judge." == one[0].shows
-    assert "One judge alone" in one[1].missing
+    assert one[0].tables
+    assert one[1].missing
+    assert not one[1].tables
     none = judge_report(ballots(write(tmp_path / "none", ["m"], [], lambda *_: 4), data), settings=QUICK)
-    assert all("No draft in these results has a vote" in analysis.missing for analysis in none)
+    assert all(analysis.missing and not analysis.tables for analysis in none)
 
 
 def test_judges_of_different_drafts_share_nothing_and_nothing_is_claimed(data: Path, tmp_path: Path) -> None:
@@ -230,7 +229,6 @@ def test_judges_of_different_drafts_share_nothing_and_nothing_is_claimed(data: P
         marks["spearman"].value,
     )
     assert {0} == {row["conversations"].value for row in rows(table(analyses, "order"))}
-    assert "No item was answered by two judges." == analyses[1].shows
 
 
 def test_results_that_are_there_twice_or_of_no_known_conversation_do_not_count(data: Path, tmp_path: Path) -> None:

@@ -1,0 +1,317 @@
+"""Everything that scores hold about one model in one mode: looked up and summed, compared with nobody.
+
+Pure: scores in, analyses out. Where a result file lies on this disk is for the caller to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attunebench.analyses.accounts import (
+    SHARES,
+    UNSCORED,
+    api_cost,
+    call_tables,
+    coverage_table,
+    duration,
+    part_of,
+    served_table,
+    settings_table,
+)
+from attunebench.analyses.base import Settings, better, by_value, digits_of, label_of, metric_column
+from attunebench.analyses.one_model import LONGEST, SPREAD, OneModel, spread_of
+from attunebench.analyses.table import Analysis, Cell, Table, column, counts, legend, table, words
+from attunebench.analyses.verdicts import (
+    comparability,
+    counted,
+    judges_text,
+    listed,
+    number,
+    shared_people_text,
+    small_text,
+    with_interval,
+)
+from attunebench.comparison.choosing import chosen_groups
+from attunebench.metrics import rates
+from attunebench.metrics.registry import REGISTRY
+from attunebench.scores.table import Group, ScoreTable
+from attunebench.text import printable
+
+_FIRST = ("composite", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
+_TITLES = {
+    "composite": "Composite (0–100)",
+    "pillar": "The three pillars of the Composite",
+    "turn": "Turn by turn",
+    "conversation": "Conversation-wide",
+    "draft": "Drafted replies (not in the Composite)",
+    "diagnostic": "Diagnostics (not in the Composite)",
+}
+_LAST = ("draft", "diagnostic")
+"""Tables that stand behind everything else: long, and no part of the Composite."""
+_KINDS = {
+    "human": "A person who answered, no language model.",
+    "baseline": "A built-in baseline, no language model.",
+    "oracle": "The built-in oracle answers from the labels: it shows the ceiling, and is no language model.",
+}
+_PLACES = 3
+"""So many best and worst conversations are listed of the first metric, and one of each of the others."""
+
+
+class Files(NamedTuple):
+    """Where a result file is: as people read it, and as a URL for a screen that can open it ("" for none)."""
+
+    shown: str
+    url: str = ""
+
+
+Locate = Callable[[int, str], Files]
+"""(position of the scores file, name of the result file in its results folder) → where it is."""
+
+
+def as_named(_source: int, name: str) -> Files:
+    """The name of a result file as the scores have it, where nobody knows its folder."""
+    return Files(printable(name, 2 * LONGEST))
+
+
+def model_stats(
+    study: ScoreTable, settings: Settings, models: Sequence[str] = (), locate: Locate = as_named
+) -> tuple[Analysis, ...]:
+    """An overview with a line for each model and mode, then an analysis for each of them.
+
+    `models` as in `comparison.compare`; without them all models and people, and baselines where the settings want
+    them or where there is nothing else. `settings.metrics` restricts the metrics; the first one is that whose best and
+    worst conversations are listed further down. UsageError for a model or mode that the scores do not hold.
+    """
+    labels = {group.model_key: group.label for group in study.groups}
+    scored = {group.key for group in study.groups}
+    unscored = [
+        Group(*key, label=labels.get(key[:2]) or printable(key[1], LONGEST) or "(no name)")
+        for key in study.aggregates
+        if key not in scored
+    ]
+    study = study.with_groups([*study.groups, *unscored])
+    if models:
+        study = chosen_groups(study, replace(settings, mode=None), models)
+    else:
+        study = study.models(baselines=settings.baselines, humans=True)
+    study = study if settings.mode is None else study.of_mode(settings.mode)
+    ones = [OneModel.of(study, group, settings) for group in study.groups]
+    metric_ids = tuple(m for m in REGISTRY if not settings.metrics or m in settings.metrics)
+    return (_overview(study, ones, metric_ids), *(_of_one(one, metric_ids, locate) for one in ones))
+
+
+def _overview(study: ScoreTable, ones: Sequence[OneModel], metric_ids: Sequence[str]) -> Analysis:
+    shown = [m for m in metric_ids if m in _FIRST] or list(metric_ids[: len(_FIRST)])
+    shares = {name: [Cell(one.share(*parts).value) for one in ones] for name, parts in SHARES.items()}
+    spent, time = ([one.amount(read) for one in ones] for read in (api_cost, duration))
+    models = table(
+        "models",
+        "Each model and mode",
+        words("model", [one.group.label for one in ones]),
+        words("mode", [one.mode for one in ones]),
+        counts("n", [len(one.study.ids) for one in ones], "conversations", "That were scored."),
+        counts("expected", [one.coverage.get("expected") for one in ones], "of", "Conversations of the ground truth."),
+        *(metric_column(m, [one.mean(m) for one in ones]) for m in shown),
+        column(
+            "answered", shares["items answered"], "", "share", "Items answered of items expected.", rounds_down=True
+        ),
+        column("mended", shares["calls repaired"], "repaired", "share", "Of the calls."),
+        column("refused", shares["calls refused"], "", "share", "Of the calls."),
+        column("cost", [Cell(a.total, mark=part_of(a)) for a in spent], "", "usd", "Of all results that state it."),
+        column("cost_each", [a.mean for a in spent], "per conversation", "usd"),
+        column("seconds", [a.mean for a in time], "", "seconds", "Per conversation."),
+        words("provider", [printable(one.group.provider, LONGEST) for one in ones]),
+        caption="Means over the conversations of each: where these differ, models are not comparable here. "
+        "`attune-bench compare` compares them.",
+    )
+    return Analysis(
+        "stats",
+        "Model by model",
+        "What do the scores hold about each model?",
+        warnings=comparability(study, shown),
+        tables=(models,),
+    )
+
+
+def _of_one(one: OneModel, metric_ids: Sequence[str], locate: Locate) -> Analysis:
+    name = printable(f"{one.group.provider}/{one.group.model}", LONGEST)
+    label = one.group.label
+    about = Analysis(
+        f"stats/{label}/{one.mode}",
+        f"{label} ({one.mode})",
+        f"What do the scores hold about {name} in mode {one.mode}?",
+    )
+    why = ", ".join(f"{len(ids)} {reason}" for reason in UNSCORED if (ids := one.coverage.get(reason)))
+    if not one.study.ids:
+        return replace(
+            about, missing=f"Nothing of it was scored{f': {why}' if why else ''}.", tables=(coverage_table(one),)
+        )
+    expected, scored = one.coverage.get("expected"), len(one.study.ids)
+    lacking = expected is not None and scored < expected
+    gap = f"{label}: scored {scored} of {expected}{f': {why}' if why else ''}." if lacking else ""
+    measured = [m for m in metric_ids if REGISTRY[m].status == "canonical" or not np.isnan(one.values(m)).all()]
+    by_group: dict[str, list[str]] = {}
+    for metric_id in measured:
+        by_group.setdefault("composite" if metric_id == "composite" else REGISTRY[metric_id].group, []).append(
+            metric_id
+        )
+    tables = [_metrics(one, group, by_group[group]) for group in _TITLES if group in by_group]
+    absent = [label_of(m) for m in metric_ids if m not in measured]
+    lead = one.settings.metrics or ("composite",)
+    ordered = (*(m for m in lead if m in metric_ids), *(m for m in metric_ids if m not in lead))
+    accounts = (
+        *call_tables(one),
+        coverage_table(one),
+        served_table(one),
+        settings_table(one),
+    )
+    notes = (
+        _KINDS.get(one.group.kind, ""),
+        *_intervals(one),
+        f"Not measured here: {', '.join(absent)}." if absent else "",
+        small_text(one.settings),
+        *legend(tables),
+    )
+    return replace(
+        about,
+        shows=_essentials(one, lead[0]),
+        cannot="One model alone: whether it is better than another is for `attune-bench compare` to say. Best and "
+        "worst conversations are single values, and single values are noisy.",
+        tables=(
+            *(shown for shown in tables if shown.id not in _LAST),
+            *(shown for shown in (_extremes(one, ordered, locate), *accounts) if shown.rows),
+            *(shown for shown in tables if shown.id in _LAST),
+        ),
+        warnings=tuple(filter(None, (gap, *comparability(one.study, metric_ids)))),
+        notes=tuple(filter(None, notes)),
+    )
+
+
+# Metrics
+
+
+def _metrics(one: OneModel, group: str, metric_ids: Sequence[str]) -> Table:
+    digits, cells = digits_of(metric_ids[0]), [one.mean(m) for m in metric_ids]
+    labels = [label_of(m) for m in metric_ids]
+    meanings = ("Standard deviation over conversations (n − 1).", *("Quantile over conversations.",) * 5)
+    spread = zip(SPREAD, meanings, zip(*(spread_of(one.values(m)) for m in metric_ids), strict=True), strict=True)
+    pooled = [label_of(m) for m in metric_ids if m in {card.id for card in rates.CARDS}]
+    lower = [label_of(m) for m in metric_ids if REGISTRY[m].higher_is_better is False]
+    notes = (
+        f"Means over all items or calls together, spread over conversations: {', '.join(pooled)}." if pooled else "",
+        judges_text(one.study) if group == "draft" else "",
+        f"Lower is better: {', '.join(lower)}." if lower else "",
+    )
+    return table(
+        group,
+        _TITLES[group],
+        words("metric", labels),
+        counts("n", [cell.n for cell in cells], "n", "Conversations in which the metric is defined."),
+        column("mean", cells, meaning="As `score` wrote it.", digits=digits),
+        *(column(id, values, meaning=meaning, digits=digits) for id, meaning, values in spread),
+        words("id", metric_ids, "id", "What --metric and `report --explain` take."),
+        notes=tuple(filter(None, notes)),
+    )
+
+
+def _intervals(one: OneModel) -> tuple[str, ...]:
+    """How means and intervals were made."""
+    made = one.metadata.get("intervals") or {}
+    method, unit = printable(str(made.get("method", "bootstrap")), 40), printable(str(made.get("unit", "")), 40)
+    return (
+        f"Means and [low, high], the 95 % {method} interval{f' over {unit}s' if unit else ''}, are those of `score`; "
+        "spread is over conversations.",
+        shared_people_text(one.study, one.settings) if unit == "conversation" else "",
+    )
+
+
+def _extremes(one: OneModel, metric_ids: Sequence[str], locate: Locate) -> Table:
+    """The best and worst conversations of each metric, with their result files; no row where nothing is defined."""
+    rows: list[tuple[Any, ...]] = []
+    for metric_id in metric_ids:
+        rows += list(_ends(one, metric_id, locate, 1 if rows else _PLACES))
+    return table(
+        "extremes",
+        "Best and worst conversations",
+        words("metric"),
+        words("end", (), "end", "best and worst; lowest and highest where neither is better."),
+        column("value", digits=3),
+        counts("alike", (), "alike", "Conversations with that very value."),
+        words("conversation"),
+        words("talk", (), "labels", "The file of the conversation."),
+        words("file", label="result file"),
+        rows=rows,
+        caption="Among conversations with equal values, the first in the order of the scores is listed; “alike” counts "
+        "them.",
+    )
+
+
+def _ends(one: OneModel, metric_id: str, locate: Locate, places: int) -> Iterator[tuple[Any, ...]]:
+    values = one.values(metric_id)
+    count = int((~np.isnan(values)).sum())
+    if not count:
+        return
+    way = REGISTRY[metric_id].higher_is_better
+    ends = [("highest", True), ("lowest", False)] if way is None else [("best", way), ("worst", not way)]
+    if np.nanmin(values) == np.nanmax(values):
+        ends, places = [("only" if count == 1 else "all alike", ends[0][1])], 1
+    else:
+        places = min(places, count // 2)
+    for end, highest_first in ends:
+        for position in by_value(values, higher_is_better=highest_first)[:places]:
+            conversation = one.study.ids[position]
+            runs = one.study.entries.get((one.group.key, conversation), ())
+            name = runs[0].get("source_file")
+            file = locate(one.group.source, name) if name else Files("")
+            yield (
+                label_of(metric_id),
+                end,
+                values[position],
+                int((values == values[position]).sum()),
+                Cell(printable(conversation, LONGEST), link=file.url),
+                one.name_of(conversation),
+                Cell(file.shown or None, mark=f"and {len(runs) - 1} more" if len(runs) > 1 else "", link=file.url),
+            )
+
+
+def _essentials(one: OneModel, metric_id: str) -> str:
+    """What a person looks up a model for, in a few sentences."""
+    cell, label, conversations = one.mean(metric_id), label_of(metric_id), counted(len(one.study.ids), "conversation")
+    if cell.value is None:
+        sentences = [f"{label} is undefined in all of {conversations}."]
+    else:
+        over = f"{counted(cell.n or 0, 'conversation')} of {counted(one.participants, 'participant')}"
+        few = ", too few for a claim" if cell.small else ""
+        sentences = [f"{label} {with_interval(cell, digits_of(metric_id))} over {over}{few}."]
+    answered, cost, time = one.share(*SHARES["items answered"]), one.amount(api_cost), one.amount(duration)
+    if answered.value is not None:
+        sentences.append(f"{rates.percent(answered.value)} of the items answered.")
+    ends = {"repaired": "calls repaired", "refused": "calls refused", "truncated": "calls cut at the token limit"}
+    calls = {word: one.share(*SHARES[name]) for word, name in ends.items()}
+    if told := [f"{share.part:,.0f} {word}" for word, share in calls.items() if share.n]:
+        sentences.append(f"Of {max(share.whole for share in calls.values()):,.0f} calls, {listed(told)}.")
+    if cost.total is None:
+        sentences.append("No result states its cost.")
+    else:
+        part = "" if cost.n == cost.of else f" over the {cost.n} of {cost.of} results that state it"
+        sentences.append(f"Cost ${cost.total:.4f}{part} (${cost.mean:.4f} per conversation).")
+    if time.mean is not None:
+        sentences.append(f"{time.mean:.1f} s per conversation.")
+    if one.group.kind == "model":
+        for word, what in (("as", "models_reported"), ("by", "providers_reported")):
+            if names := one.served(what):
+                sentences.append(f"Served {word} {listed([f'{name} ({count})' for name, count in names])}.")
+    values = one.values(metric_id)
+    if not np.isnan(values).all() and np.nanmin(values) != np.nanmax(values):
+        places = [by_value(values, higher_is_better=way)[0] for way in (better(metric_id), not better(metric_id))]
+        best, worst = (
+            f"{one.name_of(one.study.ids[place], ending=False) or printable(one.study.ids[place], LONGEST)} "
+            f"({number(values[place], digits_of(metric_id))})"
+            for place in places
+        )
+        sentences.append(f"Best in {best}, worst in {worst}.")
+    return " ".join(sentences)
