@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +129,7 @@ def panels(figure: Figure, rows: int, columns: int, **more: Any) -> list[Axes]:
 def panel_title(axes: Axes, text: str, look: Look, across: int, *, names: float = 1.5, colour: str = INK) -> None:
     """A panel's title in lines that fit its width; `names` are the inches that the panels leave for names."""
     room = (look.inches - names) / across
-    axes.set_title("\n".join(textwrap.wrap(text, max(10, int(room / 0.08)))), color=colour)
+    axes.set_title("\n".join(textwrap.wrap(text, max(10, int(room / 0.08)), break_long_words=False)), color=colour)
 
 
 def marker_of(style: Style) -> Any:
@@ -179,9 +179,10 @@ def name_rows(axes: Axes, labels: Sequence[str], names: Mapping[str, str] | None
     axes.spines["left"].set_visible(False)
 
 
-def span_of(values: Points, *more: float) -> tuple[float, float]:
+def span_of(*columns: Points, more: Iterable[float] = (), intervals: bool = True) -> tuple[float, float]:
     """The least and greatest of values, their intervals and more; (0, 1) without any."""
-    ends = np.concatenate([values.value, values.low, values.high, np.array(more, dtype=np.float64)])
+    drawn = [part for one in columns for part in ([one.value, one.low, one.high] if intervals else [one.value])]
+    ends = np.concatenate([*drawn, np.array(list(more), dtype=np.float64)])
     ends = ends[~np.isnan(ends)]
     return (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
 
@@ -199,11 +200,6 @@ def fit(
     room = (high - low) * margin or max(abs(high) * 0.1, 0.05)
     ends = max(low - room, min(bounds[0], low)), min(high + room, max(bounds[1], high))
     (axes.set_xlim if axis == "x" else axes.set_ylim)(*ends)
-
-
-def bounds(metric_id: str) -> tuple[float, float]:
-    """The ends of a metric's range."""
-    return REGISTRY[metric_id].low, REGISTRY[metric_id].high
 
 
 def unit_words(metric_id: str) -> str:
@@ -250,7 +246,7 @@ def reference_lines(
     low, high = span_of(values)
     reach = 0.6 * (high - low) if high > low else 1.0
     near = {name: at for name, at in lines.items() if low - reach <= at <= high + reach}
-    fit(axes, *span_of(values, *near.values()), axis="y" if lengthwise else "x", bounds=within)
+    fit(axes, *span_of(values, more=near.values()), axis="y" if lengthwise else "x", bounds=within)
     for name, at in near.items():
         draw = axes.axhline if lengthwise else axes.axvline
         draw(at, color=FAINT, linewidth=0.9, linestyle=REFERENCE_DASHES.get(name, ":"), zorder=1)
@@ -358,3 +354,8 @@ def signed(value: float, digits: int = 1) -> str:
         return "–"
     text = f"{value:+.{digits}f}"
     return (f"{0:.{digits}f}" if float(text) == 0 else text).replace("-", "−")
+
+
+def percent(value: float) -> str:
+    """ "43", "–" for undefined."""
+    return "–" if np.isnan(value) else f"{100 * value:.0f}"

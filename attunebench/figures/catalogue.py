@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
 from attunebench.errors import UsageError
 from attunebench.figures.model import LackingError, Look, Picture, Skipped
 from attunebench.figures.source import Source
@@ -32,24 +32,24 @@ class Entry:
 
 
 _ENTRIES = (
-    Entry("leaderboard", "Composite and Pairwise", "a model", "rankings"),
-    Entry("turn-metrics", "Metrics turn by turn, per mode", "a model", "grids"),
-    Entry("post-metrics", "Metrics over the whole talk, per mode", "a model", "grids"),
-    Entry("draft-metrics", "Drafted replies, per mode", "drafts that a judge scored", "grids"),
-    Entry("top-three", "First three in each metric", "two models", "rankings"),
-    Entry("profiles", "Profile of each model", "a model", "profiles"),
-    Entry("mode-differences", "Differences between modes", "two modes of a model", "modes"),
-    Entry("mode-ranks", "Ranks in each mode", "two modes of a model", "modes"),
-    Entry("win-rates", "Win rates between models", "two models", "matrices"),
-    Entry("question-heatmap", "Accuracy by question", "scores that hold answers (version 1.1)", "matrices"),
-    Entry("branch-errors", "Four Branch errors", "predicted branch scores", "wide"),
-    Entry("conversation-wide", "Answers about the whole talk", "answers about the talk", "wide"),
+    Entry("leaderboard", "Composite and Pairwise", "a model", "between"),
+    Entry("turn-metrics", "Metrics turn by turn, per mode", "a model", "between"),
+    Entry("post-metrics", "Metrics of the whole conversation, per mode", "a model", "between"),
+    Entry("draft-metrics", "Drafted replies, per mode", "drafts that a judge scored", "between"),
+    Entry("top-three", "First three in each metric", "two models", "between"),
+    Entry("profiles", "Profile of each model", "a model", "between"),
+    Entry("mode-differences", "Differences between modes", "two modes of a model", "between"),
+    Entry("mode-ranks", "Ranks in each mode", "two modes of a model", "between"),
+    Entry("win-rates", "Win rates between models", "two models", "between"),
+    Entry("question-heatmap", "Accuracy by question", "scores that hold answers (version 1.1)", "within"),
+    Entry("branch-errors", "Four Branch errors", "predicted branch scores", "within"),
+    Entry("conversation-wide", "Answers about the whole conversation", "answers about the conversation", "within"),
     Entry("perspective-gap", "Perspective gap", "both binary blocks", "within"),
-    Entry("turn-drift", "Drift over a talk", "talks of three turns", "within"),
-    Entry("diagnosis-groups", "Groups of told diagnoses", "scores that hold labels (version 1.1)", "within"),
-    Entry("distributions", "Distributions over conversations", "a model", "spread"),
-    Entry("difficulty", "Difficulty of conversations", "a model", "spread"),
-    Entry("cost", "Composite against cost", "results that say their cost, time or tokens", "cost"),
+    Entry("turn-drift", "Drift over a conversation", "conversations of three turns", "within"),
+    Entry("diagnosis-groups", "Groups of self-reported diagnoses", "scores that hold labels (version 1.1)", "within"),
+    Entry("distributions", "Distributions over conversations", "a model", "within"),
+    Entry("difficulty", "Difficulty of conversations", "a model", "within"),
+    Entry("cost", "Composite against cost", "results that state their cost, time or tokens", "within"),
 )
 FIGURES: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 """Name → entry, in the order in which they are drawn."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attunebench.figures import canvas
 from attunebench.figures.canvas import INK, PALE, SMALL_TYPE
-from attunebench.figures.model import Look
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from attunebench.figures.model import Picture
+from attunebench.figures.source import Source
 
 Floats = NDArray[np.float64]
 
@@ -24,17 +21,25 @@ _WIDEST_CELL, _NARROWEST_CELL, _BESIDE_CELLS = 0.7, 0.26, 1.7
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A heat map: values (rows, columns), what stands in each cell, and which of them stand out.
+    """A heat map: names, values (rows, columns), what stands in each cell, and which of them stand out.
 
-    Colours run from `low` to `high`: light to dark, or, `diverging`, orange to purple around their middle.
+    Colours run from `low` to `high`: light to dark, or, `diverging`, orange to purple around their middle. `row` and
+    `names`: inches of a row and of the names of rows. `split`: a line is drawn before that column.
     """
 
+    rows: Sequence[str]
+    columns: Sequence[str]
     values: Floats
     texts: Sequence[Sequence[str]]
     bold: NDArray[np.bool_]
     low: float
     high: float
+    axis: str
     diverging: bool = False
+    row: float = 0.22
+    names: float = 1.9
+    top: float = 1.85
+    split: int | None = None
 
     def shades(self) -> NDArray[np.float64]:
         """The colour of each cell, (rows, columns, 4); pale grey where it is undefined."""
@@ -49,25 +54,21 @@ class Heat:
         return colours
 
 
-def heat_map(
-    figure: Figure,
-    axes: Axes,
-    heat: Heat,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    cell_high: float,
-    beside: float,
-) -> None:
+def heat_map(source: Source, id: str, title: str, heat: Heat, caption: Sequence[str], labels: Sequence[str]) -> Picture:
     """Cells with their numbers, rows from the top, the names of columns above; few columns don't fill the width.
 
-    `cell_high` are the inches that the height of the figure leaves for a row, `beside` those that names of rows take.
+    Where the numbers would not be readable in one column of a page, the figure is two wide, and its caption says so.
     """
     from matplotlib.collections import PolyCollection
 
+    look, note = source.look, ""
+    if not look.wide and len(heat.columns) * _NARROWEST_CELL + _BESIDE_CELLS > look.inches:
+        look, note = replace(look, width="double"), "Two columns wide, since one would make its numbers unreadable."
+    figure = canvas.new_figure(look, heat.top + len(heat.rows) * heat.row, title)
+    (axes,) = canvas.panels(figure, 1, 1)
     squares, colours, shades = [], [], heat.shades()
-    for row in range(len(rows)):
-        for place in range(len(columns)):
+    for row in range(len(heat.rows)):
+        for place in range(len(heat.columns)):
             colour = shades[row, place]
             squares.append([(place, row), (place + 1, row), (place + 1, row + 1), (place, row + 1)])
             colours.append(colour)
@@ -83,20 +84,17 @@ def heat_map(
                 color="white" if dark else INK,
             )
     axes.add_collection(PolyCollection(squares, facecolors=colours, edgecolors="white", linewidths=0.5))
-    axes.set_xlim(0, len(columns))
-    axes.set_ylim(len(rows), 0)
-    if len(columns) * _WIDEST_CELL + beside < figure.get_figwidth():
-        axes.set_aspect(cell_high / _WIDEST_CELL, anchor="NW")
-    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=50, ha="left", rotation_mode="anchor")
+    axes.set_xlim(0, len(heat.columns))
+    axes.set_ylim(len(heat.rows), 0)
+    if len(heat.columns) * _WIDEST_CELL + heat.names < figure.get_figwidth():
+        axes.set_aspect(heat.row / _WIDEST_CELL, anchor="NW")
+    axes.set_yticks(np.arange(len(heat.rows)) + 0.5, heat.rows)
+    axes.set_xticks(np.arange(len(heat.columns)) + 0.5, heat.columns, rotation=50, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def roomy(look: Look, columns: int) -> tuple[Look, tuple[str, ...]]:
-    """The look that has room for a heat map's numbers, and for the caption that it is another one than was asked."""
-    if look.wide or columns * _NARROWEST_CELL + _BESIDE_CELLS <= look.inches:
-        return look, ()
-    return replace(look, width="double"), ("Two columns wide, since its numbers would not be readable in one.",)
+    if heat.split is not None:
+        axes.axvline(heat.split, color=INK, linewidth=1.0)
+    axes.set_xlabel(heat.axis)
+    return Picture(id, title, figure, (*filter(None, (caption[0], note, *caption[1:])), *source.shortened(labels)))

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attunebench import analyses
-from attunebench.analyses import common
-from attunebench.analyses.model import Analysis, Cell, Settings, Subject, Table
+from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, in_mode, primary_mode, value_of
 from attunebench.analyses.palette import Style, palette
+from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.figures.model import LackingError, Look
 from attunebench.scores.table import ScoreTable
 from attunebench.text import printable
@@ -42,13 +43,21 @@ class Points:
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Points:
         return cls(
-            np.array([common.value_of(cell) for cell in cells]),
+            np.array([value_of(cell) for cell in cells]),
             np.array([np.nan if cell.low is None else cell.low for cell in cells]),
             np.array([np.nan if cell.high is None else cell.high for cell in cells]),
             np.array([cell.n or 0 for cell in cells], dtype=np.int64),
             np.array([cell.small for cell in cells], dtype=bool),
             tuple(cell.mark for cell in cells),
         )
+
+    @classmethod
+    def bare(cls, value: Floats, low: Floats | None = None, high: Floats | None = None) -> Points:
+        """Values of arrays, with their intervals if they have any."""
+        gap = np.full_like(value, np.nan)
+        none = np.zeros(value.shape, dtype=np.int64)
+        ends = (gap if low is None else low, gap if high is None else high)
+        return cls(value, *ends, none, none.astype(bool), ("",) * len(value))
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -91,7 +100,7 @@ class Source:
     @property
     def mode(self) -> str:
         """The one mode of figures that show one."""
-        return self.settings.mode or common.primary_mode(self.study)
+        return self.settings.mode or primary_mode(self.study)
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -100,9 +109,9 @@ class Source:
 
     def models(self, mode: str | None = None) -> ScoreTable:
         """The models of a mode with the conversations that at least one has; `LackingError` where there are none."""
-        chosen = common.in_mode(self.study, mode or self.mode, self.settings)
+        chosen = in_mode(self.study, mode or self.mode, self.settings)
         if not chosen.groups:
-            raise LackingError(common.NOTHING_SCORED)
+            raise LackingError(NOTHING_SCORED)
         return chosen
 
     @cached_property
@@ -196,7 +205,7 @@ def has(table: Table, column_id: str) -> bool:
 
 def means(study: ScoreTable, metric_id: str, settings: Settings) -> Points:
     """A metric's mean per group with its interval, as the tables of all analyses have it."""
-    sampling = common.Sampling.of(study, settings)
+    sampling = Sampling.of(study, settings)
     return Points.of(sampling.cells(study.values(metric_id), of=metric_id))
 
 

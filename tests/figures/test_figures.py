@@ -236,7 +236,7 @@ def test_names_that_print_alike_get_numbers() -> None:
 
 
 def test_points_keep_undefined_values_undefined() -> None:
-    from attunebench.analyses.model import Cell
+    from attunebench.analyses.table import Cell
 
     found = Points.of([Cell(None), Cell(0.0, n=3)])
     assert [False, True] == found.known.tolist()
