@@ -112,39 +112,6 @@ def group_difference(
     return GroupContrast(estimate, inner, outer, n_in, n_out, units_in, units_out, se, low, high, p, mde, least)
 
 
-def difference_in_differences(
-    a: Floats,
-    b: Floats,
-    inside: Mask,
-    *,
-    clusters: Labels | None = None,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    permutations: int | None = None,
-    tests: int | None = None,
-    level: float = 0.95,
-    alpha: float = 0.05,
-    power: float = 0.8,
-) -> GroupContrast:
-    """(A − B) inside the group minus (A − B) outside: does A lose more than B there?
-
-    `a` and `b` are (rows, columns) over the same conversations; a row counts where both are defined. The differences
-    are then one quantity, treated as `group_difference` says; `inside` and `outside` are mean differences.
-    """
-    return group_difference(
-        a - b,
-        inside,
-        clusters=clusters,
-        rng=rng,
-        resamples=resamples,
-        permutations=permutations,
-        tests=tests,
-        level=level,
-        alpha=alpha,
-        power=power,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """Who is inside, and the units (rows, or whole clusters) that are resampled and permuted.

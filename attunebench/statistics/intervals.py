@@ -16,9 +16,7 @@ from attunebench.statistics.bootstrap import (
     Estimates,
     Floats,
     Labels,
-    mean_as_ratio,
     percentile_interval,
-    resample_weights,
     resampled_ratios,
     standard_errors,
     sum_by_cluster,
@@ -91,20 +89,6 @@ def clustered_wilson(
         worth = np.where(variance > 0, share * (1 - share) / variance, rows)
     worth = np.where(np.isnan(variance), rows, np.minimum(worth, n))
     return wilson_interval(share * worth, worth, level)
-
-
-def bca_interval(
-    values: Floats,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    clusters: Labels | None = None,
-) -> BcaIntervals:
-    """Bias-corrected, accelerated bootstrap intervals of the columns' means; see `bca_ratios`."""
-    above, below = mean_as_ratio(values)
-    units = len(values) if clusters is None else int(clusters.max()) + 1
-    return bca_ratios(above, below, resample_weights(units, resamples, rng), clusters=clusters, level=level)
 
 
 def bca_ratios(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from attunebench.statistics.contrasts import difference_in_differences, group_difference
+from attunebench.statistics.contrasts import group_difference
 from attunebench.statistics.power import minimum_detectable_effect
 
 FEW = {"resamples": 300, "permutations": 300}
@@ -104,17 +104,6 @@ def test_a_column_alone_has_the_numbers_that_it_has_among_others():
     together, alone = contrast(values, inside), contrast(values[:, [1]], inside)
     for name in NUMBERS:
         assert np.allclose(getattr(together, name)[1], getattr(alone, name)[0])
-
-
-def test_a_difference_in_differences_is_the_contrast_of_the_differences():
-    a, inside = sample(7)
-    b, _ = sample(8)
-    rng = np.random.default_rng(0)
-    found = difference_in_differences(a, b, inside, rng=rng, **FEW)
-    expected = contrast(a - b, inside)
-    for name in (*NUMBERS, "n_in", "n_out"):
-        assert np.array_equal(getattr(expected, name), getattr(found, name), equal_nan=True)
-    assert (~np.isnan(a[inside] - b[inside])).sum(axis=0).tolist() == found.n_in.tolist()
 
 
 @pytest.mark.parametrize("inside", [[True, False, False, False], [False] * 4, [True] * 4, [True, True, True, False]])

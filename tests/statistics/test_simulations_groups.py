@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attunebench.statistics.bootstrap import resample_weights
-from attunebench.statistics.contrasts import difference_in_differences, group_difference
+from attunebench.statistics.contrasts import group_difference
 from attunebench.statistics.correlation import correlation_matrix
 from attunebench.statistics.variance import variance_components
 
@@ -34,16 +34,6 @@ def test_a_group_difference_covers_95_percent_and_alarms_in_5(spread_inside):
     found = group_difference(values, inside, rng=rng, **BOUNDED)
     assert 0.93 <= covers(found, 0) <= 0.97
     assert 0.04 <= alarms(found) <= 0.06
-
-
-def test_a_difference_in_differences_covers_a_planted_one_and_alarms_in_5_percent_without():
-    rng = np.random.default_rng(31)
-    inside = np.arange(200) < 80
-    shared = rng.normal(size=(200, EXPERIMENTS))
-    a, b = (shared + rng.normal(0, 0.5, size=shared.shape) for _ in range(2))
-    planted = difference_in_differences(a - 0.2 * inside[:, None], b, inside, rng=rng, **BOUNDED)
-    assert 0.93 <= covers(planted, -0.2) <= 0.97
-    assert 0.04 <= alarms(difference_in_differences(a, b, inside, rng=rng, **BOUNDED)) <= 0.06
 
 
 def test_a_difference_as_large_as_the_detectable_one_is_found_in_80_percent():
