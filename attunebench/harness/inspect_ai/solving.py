@@ -73,11 +73,11 @@ def sentences() -> Iterator[None]:
 def attunebench_solver(**arguments: Any) -> Solver:
     """Put all calls of a sample's conversation to the model; `arguments` as the task takes them."""
     with sentences():
-        return _Asking(study_of(model_named("none"), **arguments))
+        return ConversationSolver(study_of(model_named("none"), **arguments))
 
 
 @dataclass(eq=False)
-class _Asking:
+class ConversationSolver:
     """Asks for the samples of one task, one model at a time or several."""
 
     study: Study
