@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from attunebench.analyses.model import Analysis, Cell
+from attunebench.analyses.table import Analysis, Cell
 from attunebench.conversations import demo_folder, load_conversations
 from attunebench.datasets.describing import describe
 
