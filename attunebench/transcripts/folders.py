@@ -1,4 +1,4 @@
-"""Evidence from folders: conversations, result files, and the call journal beside them. Reads, and changes nothing.
+"""Transcripts from folders: conversations, result files, and the call journal beside them.
 
 Never raises for what is not there or cannot be used: it is named in `remarks`, and the numbers stand without it.
 """
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.conversations import ConversationSet, load_conversations
 from attunebench.errors import DataError
-from attunebench.evidence.schema import Draft, RawReply, TalkTurn
 from attunebench.journal import Journal
 from attunebench.judging import judge_label
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scores import ConversationEntry
+from attunebench.transcripts import Draft, RawReply, TalkTurn
 
 if TYPE_CHECKING:
     from attunebench.journal import Entry
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OF_A_TALK = "call_id >= ? AND call_id < ? AND judge IS NULL"
 
 
-class FolderEvidence:
+class FolderTranscripts:
     """The texts in a conversations folder and a results folder; either may be None. A context manager."""
 
     def __init__(self, conversations: Path | None, results: Path | None, *, sha256: str | None = None) -> None:
@@ -46,7 +46,7 @@ class FolderEvidence:
             )
         self._journal = self._open()
 
-    def __enter__(self) -> FolderEvidence:
+    def __enter__(self) -> FolderTranscripts:
         return self
 
     def __exit__(
