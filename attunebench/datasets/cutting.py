@@ -9,7 +9,7 @@ from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.codebook import codebook_for
 from attunebench.conversations import validate_folder
 from attunebench.datasets.building import Built, build, check_target, place, workspace
-from attunebench.datasets.names import is_companion, outside_text, spans
+from attunebench.datasets.names import is_companion, lacking_text
 from attunebench.datasets.verifying import files_by_number
 from attunebench.errors import DataError
 
@@ -40,10 +40,7 @@ def cut(
             )
     missing = sorted(set(numbers) - wanted.keys())
     if missing and not (partial and wanted):
-        raise DataError(
-            f"{source} lacks {len(missing)} of the {len(set(numbers))} files ({spans(missing)})."
-            f"{outside_text(missing)} Nothing was cut; --partial cuts the others."
-        )
+        raise DataError(lacking_text(str(source), numbers, missing))
     chosen = {Path(files[0]).name: source / files[0] for files in wanted.values()}
     chosen |= {
         path.name: path for path in source.iterdir() if path.is_file() and is_companion(path.name, path.stat().st_size)

@@ -1,12 +1,10 @@
-"""Downloads an archive over HTTP: retried and resumed while the command runs, and bounded throughout."""
+"""Downloads an archive over HTTP: retried where the connection breaks, and bounded throughout."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import urlsplit
 
 import httpx2
@@ -33,7 +31,7 @@ def shown_address(url: str) -> str:
 
 
 def download(url: str, path: Path, progress: Progress) -> None:
-    """Download the archive at an http(s) address into the new file `path`.
+    """Download the archive at an http(s) address into the file `path`.
 
     Raises DataError: the server refuses or cannot be reached, a redirect leaves TLS, or the archive is too large.
     """
@@ -47,24 +45,13 @@ def download(url: str, path: Path, progress: Progress) -> None:
         reraise=True,
     )
     try:
-        with path.open("xb") as file, httpx2.Client(timeout=_TIMEOUT, max_redirects=MOST_REDIRECTS) as client:
-            part = _Part(file)
-            for attempt in retrying:
-                with attempt:
-                    _receive(client, url, part, progress)
+        with httpx2.Client(timeout=_TIMEOUT, max_redirects=MOST_REDIRECTS) as client:
+            retrying(_receive, client, url, path, progress)
     except (httpx2.HTTPError, httpx2.InvalidURL, TransientError) as error:
         raise DataError(
             f"{shown_address(url)} cannot be downloaded: {printable(str(error), 200) or type(error).__name__}. Repeat "
             "the command later, or download it by other means and give the file with --from."
         ) from None
-
-
-@dataclass
-class _Part:
-    """The bytes that have come, and the version of the archive that they are of ("": the server does not say)."""
-
-    file: BinaryIO
-    etag: str = ""
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -73,26 +60,14 @@ def _is_transient(error: BaseException) -> bool:
     return isinstance(error, kinds) and not isinstance(error, (httpx2.ConnectError, httpx2.UnsupportedProtocol))
 
 
-def _receive(client: httpx2.Client, url: str, part: _Part, progress: Progress) -> None:
-    """Receive the archive, or the rest of it where the server still has the same version."""
-    file, done = part.file, part.file.tell()
-    # The bytes as they are on the server: a range or a checksum of anything else means nothing.
+def _receive(client: httpx2.Client, url: str, path: Path, progress: Progress) -> None:
+    # The bytes as they are on the server: a checksum of anything else means nothing.
     headers = {"Accept-Encoding": "identity"}
-    if part.etag and done:
-        headers |= {"Range": f"bytes={done}-", "If-Range": part.etag}
-    with client.stream("GET", url, headers=headers, follow_redirects=True) as response:
+    with client.stream("GET", url, headers=headers, follow_redirects=True) as response, path.open("wb") as file:
         _check(response, url)
-        etag = response.headers.get("ETag", "")
-        continued = response.status_code == 206 and etag == part.etag
-        if response.status_code != 206:
-            done = file.seek(0)
-            file.truncate()
-        elif not continued or not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
-            part.etag = ""  # the next try takes all of it
-            raise TransientError("The server sent something else than the rest")
-        part.etag = "" if etag.startswith("W/") else etag  # a weak one does not promise the same bytes
         length = response.headers.get("Content-Length", "")
-        total = done + int(length) if length.isdecimal() else None
+        total = int(length) if length.isdecimal() else None
+        done = 0
         for piece in response.iter_raw():
             done += len(piece)
             if max(done, total or 0) > MOST_ARCHIVE_BYTES:
@@ -111,7 +86,7 @@ def _check(response: httpx2.Response, url: str) -> None:
     status = response.status_code
     if status in _TRANSIENT or status >= 500:
         raise TransientError(f"The server answered {status}")
-    if status not in (200, 206):
+    if status != 200:
         raise DataError(
             f"{shown_address(url)} answered {status} {response.reason_phrase}. Check the address, or download the "
             "archive by other means and give the file or the unpacked folder with --from."

@@ -16,7 +16,7 @@ from attunebench.conversations.subsets import published_subsets, subset_file_nam
 from attunebench.datasets.archives import unpack
 from attunebench.datasets.building import Built, build, check_target, place, workspace
 from attunebench.datasets.manifest import manifest_of
-from attunebench.datasets.names import belongs_to_data, conversation_number, is_companion, outside_text, spans
+from attunebench.datasets.names import belongs_to_data, conversation_number, is_companion, lacking_text
 from attunebench.errors import DataError, UsageError
 from attunebench.files import visible_files
 from attunebench.text import printable
@@ -71,7 +71,7 @@ def get(
                 progress(f"Checking {subset}.", 0, None)
                 chosen, missing = choose(files, subset, numbers)
                 if missing and not (partial and len(missing) < len(numbers)):
-                    raise DataError(_lacking(label, subset, numbers, missing))
+                    raise DataError(lacking_text(label, numbers, missing))
                 if isinstance(origin, Path) and origin.is_dir():
                     conversations = {path.parent for file, path in chosen.items() if not is_companion(file)}
                     check_target(targets[subset], replace=replace, sources=conversations)
@@ -199,15 +199,3 @@ def _files(origin: Path | str, work: Path, expected: str | None, progress: Progr
 
 def _refuse_folder(error: OSError) -> None:
     raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
-
-
-def _lacking(label: str, subset: str, numbers: frozenset[int], missing: tuple[int, ...]) -> str:
-    if len(missing) == len(numbers):
-        return (
-            f"{label} has none of the {len(numbers)} conversations of {subset} (conversation_<number>.json); give the "
-            "folder or archive that has them with --from."
-        )
-    return (
-        f"{label} lacks {len(missing)} of the {len(numbers)} conversations of {subset}: {spans(missing)}."
-        f"{outside_text(missing)} Nothing was written; --partial takes the others."
-    )

@@ -6,7 +6,7 @@ import hashlib
 import json
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -57,18 +57,6 @@ class Manifest(BaseModel):
         return self.ground_truth_sha256 == digest_of(conversations)
 
 
-class Changes(NamedTuple):
-    """How a folder differs from a manifest, by file name. `moved`: (name then, name now), with the same content."""
-
-    changed: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
-    moved: tuple[tuple[str, str], ...] = ()
-
-    def __bool__(self) -> bool:
-        return any(self)
-
-
 def manifest_of(folder: Path, report: ValidationReport, *, created: datetime | None = None) -> Manifest:
     """The manifest of a folder whose validation is `report`. Raises DataError where a file of it is invalid."""
     if report.errors:
@@ -104,8 +92,8 @@ def entries_of(folder: Path, report: ValidationReport) -> list[FileEntry]:
     return entries
 
 
-def compare(manifest: Manifest, entries: list[FileEntry]) -> Changes:
-    """How the files that are there now differ from a manifest's."""
+def differences(manifest: Manifest, entries: list[FileEntry]) -> list[str]:
+    """A line for each file that is not as the manifest says: changed, missing, new, or moved with the same content."""
     then = {entry.name: entry.sha256 for entry in manifest.files}
     now = {entry.name: entry.sha256 for entry in entries}
     missing = [name for name in then if name not in now]
@@ -114,11 +102,11 @@ def compare(manifest: Manifest, entries: list[FileEntry]) -> Changes:
     for name in list(missing):
         twin = next((other for other in new if now[other] == then[name]), None)
         if twin is not None:
-            moved.append((name, twin))
+            moved.append(f"moved: {name} to {twin}")
             missing.remove(name)
             new.remove(twin)
-    changed = tuple(name for name in then if name in now and now[name] != then[name])
-    return Changes(changed, tuple(missing), tuple(new), tuple(moved))
+    changed = [f"changed: {name}" for name in then if name in now and now[name] != then[name]]
+    return [*changed, *(f"missing: {name}" for name in missing), *(f"new: {name}" for name in new), *moved]
 
 
 def save_manifest(manifest: Manifest, path: Path) -> None:

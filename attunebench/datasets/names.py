@@ -77,6 +77,15 @@ def outside_text(numbers: Iterable[int]) -> str:
     return ""
 
 
+def lacking_text(source: str, numbers: Collection[int], missing: Collection[int]) -> str:
+    """Which of the wanted numbers a source does not have, and what to do."""
+    return (
+        f"{source} lacks {len(missing)} of the {len(set(numbers))} conversations (conversation_<number>.json): "
+        f"{spans(missing)}.{outside_text(missing)} Nothing was written; --partial takes the others, --from names "
+        "another source."
+    )
+
+
 def spans(numbers: Iterable[int]) -> str:
     """ "5–43, 46, 49": every number, runs of three and more by their ends."""
     runs: list[list[int]] = []

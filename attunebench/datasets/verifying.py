@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attunebench.conversations import Conversation, ValidationReport, validate_folder
 from attunebench.conversations.loading import digest_of, file_number
-from attunebench.datasets.manifest import Changes, Manifest, compare, entries_of
+from attunebench.datasets.manifest import Manifest, differences, entries_of
 from attunebench.datasets.names import Match, conversation_number, match_of, nearest, outside_text, spans
 from attunebench.errors import DataError
 
@@ -21,8 +21,8 @@ class Verification:
     """What a folder holds.
 
     `match`: how its file numbers differ from the subset that was asked for, else from the nearest; None where none is
-    near. `misnamed`: files that are not named as published ones. `duplicates`: a sentence each. `changes`: from the
-    manifest, where there is one.
+    near. `misnamed`: files that are not named as published ones. `duplicates` and `changes` (from the manifest):
+    a sentence each.
     """
 
     folder: Path
@@ -31,7 +31,7 @@ class Verification:
     asked: bool
     misnamed: tuple[str, ...]
     duplicates: tuple[str, ...]
-    changes: Changes
+    changes: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
@@ -75,7 +75,7 @@ def verify(folder: str | Path, *, subset: str | None = None, manifest: Manifest 
         asked=subset is not None,
         misnamed=tuple(name for name, number in published.items() if number is None),
         duplicates=(*same_number, *_same_texts(folder, report.conversations)),
-        changes=Changes() if manifest is None else compare(manifest, entries_of(folder, report)),
+        changes=() if manifest is None else tuple(differences(manifest, entries_of(folder, report))),
     )
 
 

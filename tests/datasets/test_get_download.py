@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from archive_server import ArchiveServer, Behaviour, Exchange, answer, cut, plain, whole
+from archive_server import ArchiveServer, Behaviour, Exchange, answer, cut, whole
 from published import SMALL, files, tarred, tree, zipped
 from tenacity import wait_none
 
@@ -82,33 +82,9 @@ def test_a_tar_is_taken_by_its_content_whatever_its_address_is_called(desk: Desk
     assert desk.is_whole
 
 
-def test_a_cut_connection_is_resumed_where_it_broke(desk: Desk) -> None:
-    desk.get(cut(1000), answer(503), cut(500))
-    assert [None, "bytes=1000-", "bytes=1000-", "bytes=1500-"] == desk.ranges
-    assert desk.is_whole
-
-
-@pytest.mark.parametrize("first", [cut(HALF), lambda exchange: whole(exchange, HALF)])
-def test_a_server_without_ranges_or_versions_sends_all_of_it_again(desk: Desk, first: Behaviour) -> None:
-    desk.get(first, whole)
-    assert desk.is_whole
-
-
-def test_an_archive_that_changes_between_tries_is_taken_anew(desk: Desk) -> None:
-    def changing(exchange: Exchange) -> None:
-        desk.server.body, desk.server.etag = zipped(files(folder="newer")), '"two"'
-        plain(exchange)
-
-    desk.get(cut(HALF), changing)
-    assert desk.is_whole
-
-
-@pytest.mark.parametrize(("etag", "start"), [('"two"', HALF), ('"one"', 0), ('"one"', HALF - 1), ('"one"', HALF + 1)])
-def test_the_rest_of_another_version_or_another_range_is_not_used(desk: Desk, etag: str, start: int) -> None:
-    size = len(ARCHIVE)
-    other = answer(206, ARCHIVE[start:], ETag=etag, Content_Range=f"bytes {start}-{size - 1}/{size}")
-    desk.get(cut(HALF), other)
-    assert [None, f"bytes={HALF}-", None] == desk.ranges
+def test_a_connection_that_breaks_is_retried_from_the_beginning(desk: Desk) -> None:
+    desk.get(cut(1000), answer(503), lambda exchange: whole(exchange, HALF))
+    assert [None] * 4 == desk.ranges
     assert desk.is_whole
 
 
@@ -142,7 +118,7 @@ def test_redirects_are_followed_and_a_loop_of_them_ends(desk: Desk) -> None:
     desk.parent.mkdir()
     desk.server.requests.clear()
     desk.refusal(*[answer(302, Location="/again")] * 50)
-    assert MOST_REDIRECTS + 1 == len(desk.server.requests)
+    assert MOST_REDIRECTS < len(desk.server.requests) < 50
 
 
 @pytest.mark.parametrize("location", ["file:///etc/passwd", "ftp://example.org/x", "http://a:b/"])

@@ -14,9 +14,8 @@ from factory import write_conversations
 from attunebench.conversations import load_conversations, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.manifest import (
-    Changes,
     Manifest,
-    compare,
+    differences,
     entries_of,
     manifest_of,
     read_manifest,
@@ -39,8 +38,8 @@ def write_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def changes(folder: Path) -> Changes:
-    return compare(read_manifest(folder / MANIFEST_NAME), entries_of(folder, validate_folder(folder)))
+def changes(folder: Path) -> list[str]:
+    return differences(read_manifest(folder / MANIFEST_NAME), entries_of(folder, validate_folder(folder)))
 
 
 def test_a_manifest_says_of_each_file_what_can_be_recomputed_from_it_alone(folder: Path) -> None:
@@ -85,8 +84,7 @@ def test_what_is_written_is_what_is_read(folder: Path) -> None:
 
 def test_an_untouched_folder_has_no_changes(folder: Path) -> None:
     write_manifest(folder)
-    assert Changes() == changes(folder)
-    assert not changes(folder)
+    assert [] == changes(folder)
 
 
 def test_changed_missing_new_and_moved_files_are_told_apart(folder: Path) -> None:
@@ -98,12 +96,12 @@ def test_changed_missing_new_and_moved_files_are_told_apart(folder: Path) -> Non
     (folder / "conversation_3.json").rename(folder / "sub" / "conversation_3.json")
     write_conversations(folder.parent / "other", 1, seed=50, turns=1)
     (folder.parent / "other" / "conversation_1.json").rename(folder / "conversation_9.json")
-    assert Changes(
-        changed=("conversation_1.json",),
-        missing=("conversation_2.json",),
-        new=("conversation_9.json",),
-        moved=(("conversation_3.json", "sub/conversation_3.json"),),
-    ) == changes(folder)
+    assert [
+        "changed: conversation_1.json",
+        "missing: conversation_2.json",
+        "new: conversation_9.json",
+        "moved: conversation_3.json to sub/conversation_3.json",
+    ] == changes(folder)
 
 
 def test_an_invalid_file_gets_no_manifest_and_leaves_the_old_one(folder: Path) -> None:

@@ -23,7 +23,6 @@ from attunebench.cli.emitting import emit_analyses
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from attunebench.datasets.manifest import Changes
     from attunebench.datasets.verifying import Verification
 
 
@@ -79,8 +78,10 @@ def verify(
         known = None
     verification = verify_folder(place, subset=subset, manifest=known)
     _show(verification)
+    for line in verification.changes:
+        _print("manifest", line)
     if known is not None:
-        _show_changes(verification.changes, known.created)
+        _print("manifest", f"{len(verification.changes) or 'no'} differences from the manifest of {known.created}.")
     if not write_manifest:
         if known is None:
             _print("manifest", "none; --write-manifest writes one, so that later changes are found.")
@@ -172,14 +173,6 @@ def _show(verification: Verification) -> None:
     _print_some("duplicate", [f"{sentence}." for sentence in verification.duplicates])
     if not verification.duplicates:
         _print("duplicates", "no number and no conversation twice.")
-
-
-def _show_changes(changes: Changes, created: str) -> None:
-    lines = [f"changed: {name}" for name in changes.changed] + [f"missing: {name}" for name in changes.missing]
-    lines += [f"new: {name}" for name in changes.new] + [f"moved: {then} to {now}" for then, now in changes.moved]
-    for line in lines:
-        _print("manifest", line)
-    _print("manifest", f"{len(lines) or 'no'} differences from the manifest of {created}.")
 
 
 def _print_some(what: str, lines: Sequence[str]) -> None:

@@ -92,7 +92,7 @@ def get(
     """Bring a published data set into a folder of its own, with the codebook, licence and readme where its source has
     them. Every conversation is checked, and a manifest is written for `data verify`.
 
-    The folder appears whole or not at all. A download that breaks off is resumed while the command runs. Where the
+    The folder appears whole or not at all. A download that breaks off is retried. Where the
     data set is there already, complete and valid, nothing is fetched.
     """
     from attunebench.datasets.getting import get as fetch
