@@ -20,7 +20,7 @@ from attunebench.analyses.sampling import (
     mean_over_models,
     pair_tests,
 )
-from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, text, words
+from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, words
 from attunebench.analyses.verdicts import correction_text, counted, with_interval
 from attunebench.profiles.scoring import Item, Scale, Scored
 from attunebench.statistics.association import spearman
@@ -241,7 +241,7 @@ def _scale_table(scales: Sequence[Scale], chance: _Chance, sample: str) -> Table
 
 
 def _label(item: Item) -> Cell:
-    return text(item.label, mark="screener" if item.screener else "")
+    return Cell(item.label, mark="screener" if item.screener else "")
 
 
 def _shows(tables: Sequence[Table], provider: str, people: int, settings: Settings) -> str:

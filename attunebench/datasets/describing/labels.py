@@ -31,7 +31,7 @@ def size(data: Data) -> Analysis:
             "Words of a participant's message": [len(turn.user_message.split()) for _, turn in data.turns],
             "Words of the original model's reply": [len(turn.llm_response.split()) for _, turn in data.turns],
         },
-        caption="SD with n − 1. Words are what stands between white space.",
+        "SD with n − 1. Words are what stands between white space.",
         total=True,
     )
     return Analysis(

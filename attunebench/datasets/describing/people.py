@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, table, words
 from attunebench.analyses.verdicts import counted, number
 from attunebench.conversations import Conversation
 from attunebench.conversations.groups import GROUPS, diagnosis_groups
-from attunebench.conversations.schema import Demographics
 from attunebench.conversations.traits import ASRS, Trait, asrs_is_sum, traits_of, truth_of
 from attunebench.datasets.describing.tables import (
     Data,
@@ -38,6 +37,7 @@ _TOLD = {
     "english_proficiency": "English",
     "work_edu_background": "Work or studies",
 }
+_SEVERAL = ("work_edu_background",)
 _BANDS = {
     "who_5": ("poor (below 13)", "not poor (13 and above)"),
     "promis": ("normal (T below 55)", "mild (T 55 to < 60)", "moderate (T 60 to < 70)", "severe (T 70 and above)"),
@@ -67,14 +67,14 @@ def people(data: Data) -> Analysis:
     )
 
 
-def _told(read: Callable[[Demographics], str | Iterable[str] | None]) -> Reader:
+def _demographic(name: str) -> Reader:
     """Reads what participants told of themselves: one text, several, or nothing."""
 
-    def reader(conversation: Conversation) -> Iterable[str]:
-        value = read(conversation.profile.demographics) if conversation.profile else None
+    def read(conversation: Conversation) -> Iterable[str]:
+        value = getattr(conversation.profile.demographics, name) if conversation.profile else None
         return (value,) if isinstance(value, str) else value or ()
 
-    return reader
+    return read
 
 
 def _demographics(data: Data) -> Table:
@@ -82,42 +82,22 @@ def _demographics(data: Data) -> Table:
     # The youngest first.
     ages = sorted(filter(None, told), key=lambda age: (int((re.findall(r"[0-9]{1,9}", age) or ["0"])[0]), age))
     facets = [
-        facet(
-            data,
-            label,
-            _told(lambda person, name=name: getattr(person, name)),  # type: ignore[misc]
-            order=ages if name == "age_range" else (),
-            single=name != "work_edu_background",
-        )
+        facet(data, label, _demographic(name), ages if name == "age_range" else (), single=name not in _SEVERAL)
         for name, label in _TOLD.items()
     ]
-    return facet_table(
-        data,
-        "demographics",
-        "Demographics",
-        facets,
-        caption="Shares of the participants who told. Of work or studies several can be told.",
-    )
+    caption = "Shares of the participants who told. Of work or studies several can be told."
+    return facet_table(data, "demographics", "Demographics", facets, caption)
 
 
 def _diagnoses(data: Data) -> tuple[Table, Table]:
-    named = facet(data, "Diagnosis (self-reported)", _told(lambda person: person.diagnoses))
-    groups = facet(data, "Group", _told(lambda p: diagnosis_groups(p.diagnoses)), order=GROUPS, closed=True)
+    diagnoses = _demographic("diagnoses")
+    named = facet(data, "Diagnosis (self-reported)", diagnoses)
+    groups = facet(data, "Group", lambda c: diagnosis_groups(diagnoses(c)), GROUPS, closed=True)
+    told = f"Several can be told. Shares of the {counted(named.told.people, 'participant')} who told."
+    by_part = "By parts of the names; somebody can be in several groups."
     return (
-        facet_table(
-            data,
-            "diagnoses",
-            "Diagnoses, self-reported",
-            [named],
-            caption=f"Several can be told. Shares of the {counted(named.told.people, 'participant')} who told.",
-        ),
-        facet_table(
-            data,
-            "diagnosis_groups",
-            "Groups of diagnoses, self-reported",
-            [groups],
-            caption="By parts of the names; somebody can be in several groups.",
-        ),
+        facet_table(data, "diagnoses", "Diagnoses, self-reported", [named], told),
+        facet_table(data, "diagnosis_groups", "Groups of diagnoses, self-reported", [groups], by_part),
     )
 
 
@@ -125,14 +105,10 @@ def _screeners(data: Data) -> Table:
     form = "sum" if asrs_is_sum(data.conversations) else "count"
     scale = "a sum of 0–24, as a value above 6 occurs" if form == "sum" else "a count of 0–6, as no value is above 6"
     known = any(ASRS in c.profile.computed_scores for c in data.conversations if c.profile is not None)
-    return facet_table(
-        data,
-        "screeners",
-        "Bands of screening scales",
-        [_band(data, trait, form) for trait in traits_of(data.conversations) if trait.screener],
-        caption="Screeners, no diagnoses. Shares of the participants with a value.",
-        notes=(f"ASRS-6 is read as {scale}.",) if known else (),
-    )
+    bands = [_band(data, trait, form) for trait in traits_of(data.conversations) if trait.screener]
+    caption = "Screeners, no diagnoses. Shares of the participants with a value."
+    notes = (f"ASRS-6 is read as {scale}.",) if known else ()
+    return facet_table(data, "screeners", "Bands of screening scales", bands, caption, notes=notes)
 
 
 def _band(data: Data, trait: Trait, form: str) -> Facet:
@@ -143,7 +119,7 @@ def _band(data: Data, trait: Trait, form: str) -> Facet:
         band = truth_of(trait, conversation.profile)
         return (bands[band],) if isinstance(band, str) else ()
 
-    return facet(data, trait.label, read, order=tuple(bands.values()), closed=True, single=True)
+    return facet(data, trait.label, read, tuple(bands.values()), closed=True, single=True)
 
 
 def _scales(data: Data) -> Table:
@@ -160,33 +136,21 @@ def _scales(data: Data) -> Table:
         values = [score[name] for score in theirs if name in score]
         return statistics.fmean(values) if values else None
 
-    return spread_table(
-        data,
-        "scales",
-        "Scales",
-        "Scale",
-        {label: [mean(theirs, name) for theirs in scores.values()] for name, label in labels.items()},
-        caption="Over participants; where conversations of one differ, their mean counts. TIPI has no cut-off.",
-    )
+    means = {label: [mean(theirs, name) for theirs in scores.values()] for name, label in labels.items()}
+    caption = "Over participants; where conversations of one differ, their mean counts. TIPI has no cut-off."
+    return spread_table(data, "scales", "Scales", "Scale", means, caption)
 
 
 def affect(data: Data) -> Analysis:
     """PANAS totals before, after and their change; and each item. Published norms are for another scale."""
     quantities: dict[str, list[float | None]] = {}
     for side, label in _SIDES.items():
-        before, after = (
-            [getattr(getattr(c, at), side) for c in data.conversations] for at in ("pre_panas", "post_panas")
-        )
+        before = [getattr(c.pre_panas, side) for c in data.conversations]
+        after = [getattr(c.post_panas, side) for c in data.conversations]
         parts = {"before": before, "after": after, "change": _change(before, after)}
         quantities |= {f"{label}, {part}": values for part, values in parts.items()}
-    totals = spread_table(
-        data,
-        "totals",
-        "PANAS totals",
-        "Total",
-        quantities,
-        caption="Over conversations. Change: after minus before, where both are known.",
-    )
+    caption = "Over conversations. Change: after minus before, where both are known."
+    totals = spread_table(data, "totals", "PANAS totals", "Total", quantities, caption)
     means = {row[0].value: row[2].value for row in totals.rows}
     changes = [
         f"{label} changes by {number(value, 2, sign=True)} on average"
@@ -211,10 +175,8 @@ def _change(before: list[float | None], after: list[float | None]) -> list[float
 
 def _items(data: Data) -> Table:
     items = data.codebook.panas
-    before, after = (
-        [[getattr(c, at).items.get(item.lower()) for c in data.conversations] for item in items]
-        for at in ("pre_panas", "post_panas")
-    )
+    before = [[c.pre_panas.items.get(item.lower()) for c in data.conversations] for item in items]
+    after = [[c.post_panas.items.get(item.lower()) for c in data.conversations] for item in items]
 
     def mean(values: list[float | None]) -> Cell:
         known = [value for value in values if value is not None]
@@ -257,14 +219,15 @@ def _asked(data: Data, name: str, title: str) -> Table:
         given = getattr(conversation.wide, name)
         return given or ("nothing named",) if isinstance(given, tuple) else _text(given)
 
-    found = facet(data, "Answer", read, order=getattr(data.codebook, f"{name}_options"), closed=True)
-    caption = f"Shares of the {found.told.conversations} conversations with an answer."
-    return facet_table(data, name, title, [found], of="conversations", caption=caption)
+    answer = facet(data, "Answer", read, getattr(data.codebook, f"{name}_options"), closed=True)
+    caption = f"Shares of the {answer.told.conversations} conversations with an answer."
+    return facet_table(data, name, title, [answer], caption, of="conversations")
 
 
 def _follow_up(data: Data) -> Table:
     """Free texts are counted under the options of the codebook or not shown: they may tell who wrote them."""
-    options = {option.casefold(): option for option in data.codebook.follow_up_options}
+    order, negative = data.codebook.follow_up_options, data.codebook.q3_negative
+    options = {option.casefold(): option for option in order}
 
     def read(conversation: Conversation) -> Iterable[str]:
         given = conversation.wide.follow_up
@@ -272,23 +235,12 @@ def _follow_up(data: Data) -> Table:
             return ()
         return [options.get(" ".join(text.split()).casefold(), "in own words") for text in given] or ("nothing named",)
 
-    found = facet(
-        data,
-        "What felt off",
-        read,
-        order=data.codebook.follow_up_options,
-        closed=True,
-        among=lambda conversation: conversation.wide.q3 in data.codebook.q3_negative,
+    answer = facet(data, "What felt off", read, order, closed=True, among=lambda c: c.wide.q3 in negative)
+    caption = (
+        f"Asked after a negative Q3 alone; shares of the {answer.told.conversations} conversations with an answer. "
+        "Texts that are no option of the codebook are counted, not shown."
     )
-    return facet_table(
-        data,
-        "follow_up",
-        "Follow-up: what felt off",
-        [found],
-        of="conversations",
-        caption=f"Asked after a negative Q3 alone; shares of the {found.told.conversations} conversations with an "
-        "answer. Texts that are no option of the codebook are counted, not shown.",
-    )
+    return facet_table(data, "follow_up", "Follow-up: what felt off", [answer], caption, of="conversations")
 
 
 def _branches(data: Data) -> tuple[Table, Table]:
@@ -304,15 +256,9 @@ def _branches(data: Data) -> tuple[Table, Table]:
         numbers = Counter(rating for rating, _ in rated)
         few = small_cells([len({who for value, who in rated if value == r}) for r in _RATINGS], data.mask_below)
         rows.append([masked(few=hide, value=numbers[r]) for r, hide in zip(_RATINGS, few, strict=True)])
+    rated_by = "Rated from 1 to 7 by the participant."
     return (
-        spread_table(
-            data,
-            "branches",
-            "Four Branch ratings of the original model",
-            "Branch",
-            quantities,
-            caption="Rated from 1 to 7 by the participant.",
-        ),
+        spread_table(data, "branches", "Four Branch ratings of the original model", "Branch", quantities, rated_by),
         table(
             "branch_ratings",
             "Four Branch ratings, conversations by rating",
@@ -330,9 +276,7 @@ def topics(data: Data) -> Analysis:
     model = facet(data, "Original model", lambda c: _text(c.metadata.get("model")))
 
     def shares(id: str, title: str, facets: list[Facet], caption: str) -> Table:
-        return facet_table(
-            data, id, title, facets, of="conversations", caption=f"Shares of the conversations {caption}."
-        )
+        return facet_table(data, id, title, facets, f"Shares of the conversations {caption}.", of="conversations")
 
     topic_table = shares("topics", "Topics", [topic], "that tell")
     # Of topics that are shown alone: subtopics of a masked one would add up to it.

@@ -72,8 +72,8 @@ def spread_table(
     title: str,
     what: str,
     quantities: Mapping[str, Sequence[float | None]],
-    *,
     caption: str,
+    *,
     total: bool = False,
 ) -> Table:
     """n, mean, sample sd (n − 1), median and range of each quantity, by its label, over the values that are known.
@@ -160,8 +160,8 @@ def facet(
     data: Data,
     label: str,
     read: Reader,
-    *,
     order: Sequence[str] = (),
+    *,
     closed: bool = False,
     single: bool = False,
     among: Callable[[Conversation], bool] = lambda _: True,
@@ -214,9 +214,9 @@ def facet_table(
     id: str,
     title: str,
     facets: Sequence[Facet],
+    caption: str,
     *,
     of: Literal["people", "conversations"] = "people",
-    caption: str = "",
     notes: tuple[str, ...] = (),
 ) -> Table:
     """A row for each value of each facet, and one for what is not told. `of`: whose share it is, of those that told."""
