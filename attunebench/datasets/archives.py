@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from attunebench.datasets.names import belongs_to_data
+from attunebench.datasets.subsets import belongs_to_data
 from attunebench.errors import DataError
 from attunebench.jsonfile import MAX_BYTES
 from attunebench.text import printable

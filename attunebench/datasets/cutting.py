@@ -9,7 +9,7 @@ from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.codebook import codebook_for
 from attunebench.conversations import validate_folder
 from attunebench.datasets.building import Built, build, check_target, place, workspace
-from attunebench.datasets.names import is_companion, lacking_text
+from attunebench.datasets.subsets import is_companion, lacking_text
 from attunebench.datasets.verifying import files_by_number
 from attunebench.errors import DataError
 

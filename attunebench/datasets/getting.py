@@ -12,11 +12,18 @@ from urllib.parse import urlsplit
 
 from attunebench.conversations import validate_folder
 from attunebench.conversations.bundled import demo_folder
-from attunebench.conversations.subsets import published_subsets, subset_file_name
 from attunebench.datasets.archives import unpack
 from attunebench.datasets.building import Built, build, check_target, place, workspace
 from attunebench.datasets.manifest import manifest_of
-from attunebench.datasets.names import belongs_to_data, conversation_number, is_companion, lacking_text
+from attunebench.datasets.subsets import (
+    belongs_to_data,
+    conversation_number,
+    is_companion,
+    lacking_text,
+    published_subsets,
+    subset_called,
+    subset_file_name,
+)
 from attunebench.errors import DataError, UsageError
 from attunebench.files import visible_files
 from attunebench.text import printable
@@ -85,14 +92,9 @@ def get(
 
 def subsets_named(name: str) -> dict[str, frozenset[int]]:
     """Published name → numbers of the subset called `name`, or of each for `all`; UsageError for another name."""
-    subsets = published_subsets()
-    wanted = name.strip().lower()
-    if wanted == DEMO.lower():
+    if name.strip().lower() == DEMO.lower():
         raise UsageError(f"{DEMO} comes with the package and need not be fetched: {demo_folder()}")
-    chosen = {known: numbers for known, numbers in subsets.items() if wanted in (known.lower(), ALL)}
-    if not chosen:
-        raise UsageError(f"There is no data set '{name}'; choose one of {', '.join(subsets)}, or {ALL}.")
-    return chosen
+    return dict(published_subsets() if name.strip().lower() == ALL else [subset_called(name)])
 
 
 def choose(files: Files, subset: str, numbers: frozenset[int]) -> tuple[dict[str, Path], tuple[int, ...]]:

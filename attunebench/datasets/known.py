@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attunebench.conversations.bundled import demo_folder
-from attunebench.conversations.subsets import published_subsets
 from attunebench.datasets.getting import DEFAULT_PARENT, DEMO
-from attunebench.datasets.names import conversation_number
+from attunebench.datasets.subsets import conversation_number, published_subsets
 
 _PLACES_IN = (Path(), DEFAULT_PARENT, Path("Test Samples"))
 

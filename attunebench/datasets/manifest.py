@@ -14,7 +14,7 @@ from attunebench._version import __version__
 from attunebench.codebook import FILE_NAME as CODEBOOK
 from attunebench.conversations import ValidationReport
 from attunebench.conversations.loading import digest_of
-from attunebench.conversations.subsets import recognise
+from attunebench.datasets.subsets import recognise
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
 from attunebench.jsonfile import read_json

@@ -12,7 +12,7 @@ from pathlib import Path
 from attunebench.conversations import Conversation, ValidationReport, validate_folder
 from attunebench.conversations.loading import digest_of, file_number
 from attunebench.datasets.manifest import Manifest, differences, entries_of
-from attunebench.datasets.names import Match, conversation_number, match_of, nearest, outside_text, spans
+from attunebench.datasets.subsets import Match, conversation_number, match_of, nearest, outside_text, spans
 from attunebench.errors import DataError
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from attunebench.conversations import demo_folder
-from attunebench.conversations.subsets import subset_file_name, subset_numbers
+from attunebench.datasets.subsets import published_subsets, subset_file_name
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def sample(data: Path, tmp_path: Path) -> Path:
     """A folder that is called Sample200 and holds three of its files."""
     folder = tmp_path / "Sample200"
     folder.mkdir()
-    for made, number in zip(sorted(data.iterdir()), sorted(subset_numbers("Subsample20")), strict=False):
+    for made, number in zip(sorted(data.iterdir()), sorted(published_subsets()["Subsample20"]), strict=False):
         made.rename(folder / subset_file_name(number))
     return folder
 

@@ -10,7 +10,7 @@ import pytest
 from archive_server import ArchiveServer, answer, cut
 from published import SMALL, files, in_folder, zipped
 
-from attunebench.conversations.subsets import published_subsets
+from attunebench.datasets.subsets import published_subsets
 
 
 @pytest.fixture

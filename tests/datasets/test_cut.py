@@ -12,9 +12,9 @@ from factory import write_conversations
 from attunebench.codebook import codebook_for, default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.loading import MANIFEST_NAME
-from attunebench.conversations.subsets import recognise, subset_file_name, subset_numbers
 from attunebench.datasets.cutting import cut
 from attunebench.datasets.manifest import read_manifest
+from attunebench.datasets.subsets import published_subsets, recognise, subset_file_name
 from attunebench.datasets.verifying import verify
 from attunebench.errors import DataError, UsageError
 
@@ -41,18 +41,18 @@ def state(folder: Path) -> dict[str, str]:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A folder with the numbers of Subsample25 and a few more."""
-    return sample(tmp_path / "data" / "larger", subset_numbers("Subsample25") | {901, 902})
+    return sample(tmp_path / "data" / "larger", published_subsets()["Subsample25"] | {901, 902})
 
 
 def test_a_subset_is_copied_to_the_byte_and_the_source_stays_as_it_was(source: Path) -> None:
     before = state(source)
     target = source.parent / "Subsample25"
-    made = cut(source, target, subset_numbers("Subsample25"))
+    made = cut(source, target, published_subsets()["Subsample25"])
     assert before == state(source)
     copies = {name: digest for name, digest in state(target).items() if name != MANIFEST_NAME}
-    assert {subset_file_name(number): before[subset_file_name(number)] for number in subset_numbers("Subsample25")} == (
-        copies
-    )
+    assert {
+        subset_file_name(number): before[subset_file_name(number)] for number in published_subsets()["Subsample25"]
+    } == (copies)
     assert "Subsample25" == recognise(copies) == made.manifest.subset
     assert load_conversations(target).ground_truth_sha256 == made.manifest.ground_truth_sha256
     assert read_manifest(target / MANIFEST_NAME) == made.manifest
@@ -80,12 +80,12 @@ def test_a_source_without_a_codebook_gives_none(source: Path) -> None:
 
 
 def test_number_106_is_said_to_be_outside_the_sample_and_the_rest_is_cut_only_when_asked(tmp_path: Path) -> None:
-    source = sample(tmp_path / "Sample200", subset_numbers("Sample200"))
+    source = sample(tmp_path / "Sample200", published_subsets()["Sample200"])
     target = tmp_path / "Subsample100"
     with pytest.raises(DataError, match="106 is in Subsample100"):
-        cut(source, target, subset_numbers("Subsample100"))
+        cut(source, target, published_subsets()["Subsample100"])
     assert ["Sample200"] == [path.name for path in tmp_path.iterdir()]
-    made = cut(source, target, subset_numbers("Subsample100"), partial=True)
+    made = cut(source, target, published_subsets()["Subsample100"], partial=True)
     assert ((106,), 99, None) == (made.missing, made.manifest.n_conversations, made.manifest.subset)
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from published import SMALL, conversation, files, in_folder, tree
 
 from attunebench.codebook import codebook_for
-from attunebench.conversations.subsets import subset_numbers
 from attunebench.datasets.getting import choose, get
-from attunebench.datasets.names import belongs_to_data, conversation_number, is_companion
+from attunebench.datasets.subsets import belongs_to_data, conversation_number, is_companion, published_subsets
 from attunebench.errors import DataError, UsageError
 
 CODEBOOK = b'{"binary": {"B1": {"text": "a"}}}'
@@ -36,7 +35,7 @@ def test_files_are_found_wherever_they_lie(tmp_path: Path) -> None:
 def test_a_folder_named_like_the_subset_wins(tmp_path: Path) -> None:
     other = dict.fromkeys(files(folder="Sample200"), b'{"turns": "others"}')
     assert set(got_from(tmp_path, {**other, **files(folder=f"x/{SMALL.upper()}/conversations")}).values()) == {
-        conversation(number) for number in subset_numbers(SMALL)
+        conversation(number) for number in published_subsets()[SMALL]
     }
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attunebench.conversations import load_conversations
-from attunebench.conversations.subsets import published_subsets, subset_file_name, subset_numbers
-from attunebench.datasets.names import match_of, nearest, parse_spans, spans
+from attunebench.datasets.subsets import match_of, nearest, parse_spans, published_subsets, spans, subset_file_name
 from attunebench.datasets.verifying import subset_text, verify
 from attunebench.errors import DataError, UsageError
 
@@ -26,7 +25,7 @@ def subset(tmp_path: Path) -> Path:
     made = write_conversations(tmp_path / "made", 20, turns=1)
     folder = tmp_path / "Subsample20"
     folder.mkdir()
-    for made_file, number in zip(sorted(made.iterdir()), sorted(subset_numbers("Subsample20")), strict=True):
+    for made_file, number in zip(sorted(made.iterdir()), sorted(published_subsets()["Subsample20"]), strict=True):
         made_file.rename(folder / subset_file_name(number))
     return folder
 
@@ -39,7 +38,7 @@ def test_the_numbers_of_a_subset_are_recognised_and_its_digest_is_that_of_scores
 
 
 def test_a_missing_and_an_extra_number_are_named(subset: Path) -> None:
-    first, second = sorted(subset_numbers("Subsample20"))[:2]
+    first, second = sorted(published_subsets()["Subsample20"])[:2]
     (subset / subset_file_name(first)).rename(subset / subset_file_name(999))
     (subset / subset_file_name(second)).unlink()
     found = verify(subset, subset="subsample20")
@@ -50,7 +49,7 @@ def test_a_missing_and_an_extra_number_are_named(subset: Path) -> None:
 
 
 def test_a_file_by_another_name_is_no_file_of_the_subset(subset: Path) -> None:
-    number = min(subset_numbers("Subsample20"))
+    number = min(published_subsets()["Subsample20"])
     (subset / subset_file_name(number)).rename(subset / f"talk_{number}.json")
     found = verify(subset, subset="Subsample20")
     assert not found.ok
@@ -59,7 +58,7 @@ def test_a_file_by_another_name_is_no_file_of_the_subset(subset: Path) -> None:
 
 
 def test_number_106_is_said_to_be_outside_the_sample_of_200() -> None:
-    match = match_of("Sample200", subset_numbers("Sample200") | {106})
+    match = match_of("Sample200", published_subsets()["Sample200"] | {106})
     assert ((), (106,)) == (match.missing, match.extra)
 
 
@@ -103,7 +102,7 @@ def test_what_cannot_be_looked_at_is_refused_by_a_sentence(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", list(published_subsets()))
 def test_the_nearest_subset_of_nearly_all_its_numbers_is_that_subset(name: str) -> None:
-    numbers = sorted(subset_numbers(name))
+    numbers = sorted(published_subsets()[name])
     found = nearest(numbers[1:])
     assert found is not None
     assert (name, (numbers[0],), ()) == (found.subset, found.missing, found.extra)

@@ -81,7 +81,7 @@ def verify(
     for line in verification.changes:
         _print("manifest", line)
     if known is not None:
-        _print("manifest", f"{len(verification.changes) or 'no'} differences from the manifest of {known.created}.")
+        _print("manifest", f"differences from the manifest of {known.created}: {len(verification.changes)}.")
     if not write_manifest:
         if known is None:
             _print("manifest", "none; --write-manifest writes one, so that later changes are found.")

@@ -141,10 +141,9 @@ def cut(
     The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
     missing, and --partial cuts the other 99.
     """
-    from attunebench.conversations.subsets import published_subsets
     from attunebench.datasets.cutting import cut as cut_out
     from attunebench.datasets.getting import DEFAULT_PARENT
-    from attunebench.datasets.names import parse_spans, subset_called
+    from attunebench.datasets.subsets import parse_spans, published_subsets, subset_called
 
     if (name is None) == (numbers is None):
         raise UsageError(f"Give one of {', '.join(published_subsets())}, or --numbers such as 1-20,33.")

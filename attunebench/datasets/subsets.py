@@ -1,17 +1,19 @@
-"""What names of files say: the number of a conversation, the subset that numbers are near to, a paper beside the data.
+"""The published subsets by the numbers of their files, and what names of files say. Knows no file's content.
 
-Reads no file.
+The numbers are data in `published_subsets.json`; conversation number 106 is in Subsample100 and not in Sample200.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from importlib import resources
 from pathlib import PurePath
 from typing import NamedTuple
 
 from attunebench.codebook import FILE_NAME as CODEBOOK
-from attunebench.conversations.subsets import published_subsets, subset_numbers
 from attunebench.errors import UsageError
 
 _CONVERSATION = re.compile(r"conversation_(0|[1-9][0-9]{0,8})\.json")
@@ -28,6 +30,11 @@ def conversation_number(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def subset_file_name(number: int) -> str:
+    """The published file name of a conversation number."""
+    return f"conversation_{number}.json"
+
+
 def is_companion(name: str, size: int = 0) -> bool:
     """Whether a file is the codebook, or a licence or readme of a usual size, which lie beside conversations."""
     return name == CODEBOOK or (_PAPER.fullmatch(name) is not None and size <= _LARGEST_PAPER)
@@ -40,18 +47,36 @@ def belongs_to_data(path: PurePath, size: int) -> bool:
     return conversation_number(path.name) is not None or is_companion(path.name, size)
 
 
+@cache
+def published_subsets() -> Mapping[str, frozenset[int]]:
+    """Subset name → file numbers, the largest subset first."""
+    text = (resources.files("attunebench.datasets") / "published_subsets.json").read_text(encoding="utf-8")
+    return {name: frozenset(numbers) for name, numbers in json.loads(text).items()}
+
+
+def subset_called(name: str) -> tuple[str, frozenset[int]]:
+    """The published name and the file numbers of a subset, in any letter case. UsageError where there is none."""
+    for known, numbers in published_subsets().items():
+        if known.lower() == name.strip().lower():
+            return known, numbers
+    raise UsageError(f"There is no data set '{name}'; choose one of {', '.join(published_subsets())}.")
+
+
+def recognise(files: Iterable[str]) -> str | None:
+    """The published subset whose numbers are exactly those of `files` (names or paths), else None.
+
+    Only the numbers are compared: who needs certainty that the content is the published one compares digests.
+    """
+    numbers = {conversation_number(PurePath(file).name) for file in files}
+    return next((name for name, known in published_subsets().items() if known == numbers), None)
+
+
 class Match(NamedTuple):
     """How file numbers differ from those of a published subset; both differences in ascending order."""
 
     subset: str
     missing: tuple[int, ...]
     extra: tuple[int, ...]
-
-
-def subset_called(name: str) -> tuple[str, frozenset[int]]:
-    """The published name and the file numbers of a subset. Raises UsageError where there is none of this name."""
-    numbers = subset_numbers(name)
-    return next(subset for subset, members in published_subsets().items() if members == numbers), numbers
 
 
 def match_of(name: str, numbers: Collection[int]) -> Match:
@@ -69,12 +94,10 @@ def nearest(numbers: Collection[int]) -> Match | None:
 
 def outside_text(numbers: Iterable[int]) -> str:
     """A sentence where a number is in a subset and not in the largest one, so that nobody looks for a mistake."""
-    largest, *others = published_subsets()
-    for number in sorted(set(numbers) - subset_numbers(largest)):
-        for subset in others:
-            if number in subset_numbers(subset):
-                return f" Number {number} is in {subset} and outside {largest}."
-    return ""
+    subsets = published_subsets()
+    largest = next(iter(subsets))
+    outside = {n: name for name, known in subsets.items() for n in set(numbers) & (known - subsets[largest])}
+    return "".join(f" Number {number} is in {name} and outside {largest}." for number, name in sorted(outside.items()))
 
 
 def lacking_text(source: str, numbers: Collection[int], missing: Collection[int]) -> str:
