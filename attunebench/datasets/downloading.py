@@ -47,10 +47,12 @@ def download(url: str, path: Path, progress: Progress) -> None:
     try:
         with httpx2.Client(timeout=_TIMEOUT, max_redirects=MOST_REDIRECTS) as client:
             retrying(_receive, client, url, path, progress)
-    except (httpx2.HTTPError, httpx2.InvalidURL, TransientError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, TransientError, ImportError, ValueError) as error:
+        # The last two are of a proxy in the environment that cannot be used.
+        reason = printable(str(error), 200).rstrip(".") or type(error).__name__
         raise DataError(
-            f"{shown_address(url)} cannot be downloaded: {printable(str(error), 200) or type(error).__name__}. Repeat "
-            "the command later, or download it by other means and give the file with --from."
+            f"{shown_address(url)} cannot be downloaded: {reason}. Repeat the command later, or download it by other "
+            "means and give the file with --from."
         ) from None
 
 

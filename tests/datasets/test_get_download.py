@@ -176,6 +176,12 @@ def test_a_host_that_does_not_answer_is_one_sentence_at_once(desk: Desk) -> None
     assert [] == desk.told
 
 
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "ftp://127.0.0.1"])
+def test_a_proxy_that_cannot_be_used_is_one_sentence(desk: Desk, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    assert "--from" in desk.refusal(url="http://example.org/data.zip")
+
+
 def test_without_from_the_published_repository_is_asked_and_no_other_host(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
