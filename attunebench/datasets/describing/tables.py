@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.table import Cell, Column, Table, column, counts, table, words
+from attunebench.analyses.table import Cell, Column, Table, Unit, column, table, words
 from attunebench.analyses.verdicts import counted, listed
 from attunebench.codebook import Codebook
 from attunebench.conversations import Conversation
@@ -81,31 +81,25 @@ def spread_table(
     `total`: of amounts, which are told with their sum and never masked; else what is missing is counted.
     """
     mask = 0 if total else data.mask_below
-    known = {label: [value for value in values if value is not None] for label, values in quantities.items()}
-
-    def cells(measure: Callable[[list[float]], float | None]) -> list[Cell]:
-        return [masked(few=0 < len(values) < mask, value=measure(values)) for values in known.values()]
-
-    digits = 0 if all(float(value).is_integer() for values in known.values() for value in values) else 1
-    filled = [words("what", known, what), counts("n", cells(len), "n")]
-    filled += [counts("total", cells(sum), "Total")] if total else []
-    filled += [
+    known = [([value for value in values if value is not None], len(values)) for values in quantities.values()]
+    ends = 0 if all(float(value).is_integer() for values, _ in known for value in values) else 1
+    measures: list[tuple[str, str, Unit, int | None, Callable[[list[float], int], float | None]]] = [
+        ("n", "n", "count", None, lambda values, _: len(values)),
+        ("total", "Total", "count", None, lambda values, _: sum(values)),
         # Exact arithmetic inside: the order of the files changes no digit.
-        column("mean", cells(lambda values: statistics.fmean(values) if values else None), "Mean", digits=2),
-        column("sd", cells(lambda values: statistics.stdev(values) if len(values) > 1 else None), "SD", digits=2),
-        column("median", cells(lambda values: statistics.median(values) if values else None), "Median", digits=1),
+        ("mean", "Mean", "number", 2, lambda values, _: statistics.fmean(values) if values else None),
+        ("sd", "SD", "number", 2, lambda values, _: statistics.stdev(values) if len(values) > 1 else None),
+        ("median", "Median", "number", 1, lambda values, _: statistics.median(values) if values else None),
+        ("min", "Min", "number", ends, lambda values, _: min(values, default=None)),
+        ("max", "Max", "number", ends, lambda values, _: max(values, default=None)),
+        ("missing", "Missing", "count", None, lambda values, n: n - len(values)),
     ]
-    if mask <= 1:
-        filled += [
-            column(name, cells(lambda values, end=end: end(values, default=None)), name.title(), digits=digits)  # type: ignore[misc]
-            for name, end in (("min", min), ("max", max))
-        ]
-    if not total:
-        missing = (len(quantities[label]) - len(values) for label, values in known.items())
-        shown_missing = [
-            masked(few=0 < len(values) < mask, value=n) for values, n in zip(known.values(), missing, strict=True)
-        ]
-        filled.append(counts("missing", shown_missing, "Missing"))
+    hidden = {"missing" if total else "total", *(("min", "max") if mask > 1 else ())}
+    filled = [words("what", quantities, what)]
+    for name, label, unit, digits, measure in measures:
+        if name not in hidden:
+            cells = [masked(few=0 < len(values) < mask, value=measure(values, n)) for values, n in known]
+            filled.append(column(name, cells, label, unit, digits=digits))
     return table(id, title, *filled, caption=caption)
 
 
