@@ -112,12 +112,12 @@ def base_right(classes: Sequence[Hashable | None], people: Labels) -> Floats:
 def base_numbers(truth: Floats, people: Labels) -> Floats:
     """For each row the median of the other participants' numbers; NaN where the row, or everybody else, has none."""
     theirs = _first_of_each([None if np.isnan(value) else value for value in truth], people)
-    found = np.full(len(truth), np.nan)
+    medians = np.full(len(truth), np.nan)
     for row in np.flatnonzero(~np.isnan(truth)):
         others = [value for person, value in theirs.items() if person != people[row]]
         if others:
-            found[row] = median(others)
-    return found
+            medians[row] = median(others)
+    return medians
 
 
 def _first_of_each(values: Sequence[Any], people: Labels) -> dict[int, Any]:

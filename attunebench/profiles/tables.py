@@ -110,10 +110,10 @@ class _Chance:
         """Each column's mean over the rows that have a value. `shares`: of ones and zeros, which where all are alike
         have Wilson's interval over participants."""
         above, below = mean_as_ratio(np.column_stack(columns))
-        found = estimate_ratios(above, below, self._weights, clusters=self.people, level=self.settings.level)
-        all_or_none = shares & np.isin(found.value, (0.0, 1.0))
-        found, _ = with_wilson(found, below, all_or_none, self.people, self.settings.level)
-        return cells_of(found.value, found.low, found.high, found.n, self.is_small(columns))
+        means = estimate_ratios(above, below, self._weights, clusters=self.people, level=self.settings.level)
+        all_or_none = shares & np.isin(means.value, (0.0, 1.0))
+        means, _ = with_wilson(means, below, all_or_none, self.people, self.settings.level)
+        return cells_of(means.value, means.low, means.high, means.n, self.is_small(columns))
 
     def balanced(self, item: Item) -> Cell:
         """The mean of the classes' own accuracies; undefined under two classes. Absent ones leave a resample's mean."""
@@ -147,15 +147,17 @@ class _Chance:
         columns = np.column_stack([both, both * scale.truth, both * scale.given])
         sums = sum_by_cluster(np.nan_to_num(columns), self.people)
         n = np.where(sums[:, 0] > 0, sums[:, 0], np.nan)
-        found = spearman(
+        association = spearman(
             sums[:, 1] / n,
             sums[:, 2] / n,
             rng=self.settings.rng(f"{NAME}/{scale.id}"),
             resamples=self.settings.resamples,
             level=self.settings.level,
         )
-        small = 0 < found.n < self.settings.small
-        return Cell(known(found.rho), known(found.low), known(found.high), n=found.n, small=small)
+        small = 0 < association.n < self.settings.small
+        return Cell(
+            known(association.rho), known(association.low), known(association.high), n=association.n, small=small
+        )
 
 
 def _accuracy_table(items: Sequence[Item], chance: _Chance, sample: str) -> Table:
