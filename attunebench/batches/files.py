@@ -42,7 +42,7 @@ from attunebench.runner.events import Observer
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import RunSettings, check_judges
+from attunebench.runner.settings import RunSettings
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 
@@ -193,7 +193,6 @@ def plan_requests(
 ) -> PlanSummary:
     """See `attunebench.api.plan`. DataError is raised for results of other settings, files that cannot be written, and
     a run in progress."""
-    check_judges(settings)
     if target.name.startswith("_") and target.parent.resolve() == settings.output.resolve():
         raise UsageError(f"{target}: names with a leading _ are reserved in the results folder; choose another.")
     if not (target.name and target.parent.is_dir()):

@@ -14,7 +14,6 @@ from attunebench.errors import UsageError
 from attunebench.runner.events import Observer
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import check_judges
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 
@@ -73,7 +72,6 @@ def run_batches(
     `interruptible` handles Ctrl-C: batches continue, and the same command resumes. Raises UsageError,
     DataError and ConfigurationError; what was answered by then is kept.
     """
-    check_judges(settings)
     refuse_what_does_not_fit(settings)
     watcher = watcher or Watcher()
     settings = settled(settings, watcher.warned)

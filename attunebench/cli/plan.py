@@ -180,9 +180,7 @@ def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_inva
     from attunebench.cli.running import show_estimate
     from attunebench.runner import estimate_run
     from attunebench.runner.pricing import prices_of
-    from attunebench.runner.settings import check_judges
 
-    check_judges(settings)
     for model in (settings.em, *settings.judges):
         unsent(model)
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid)

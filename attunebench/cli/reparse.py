@@ -56,15 +56,10 @@ def _tell(summary: ReparseSummary) -> None:
 
     for name, reason in summary.left.items():
         _say(f"Left as it is: {printable(name)}: {printable(reason)}.")
-    for model, changed in sorted(summary.changed.items()):
-        _say(
-            f"{printable(model)}: {plural(changed.results, 'result')} rewritten; {plural(changed.calls, 'call')} and "
-            f"{plural(changed.items, 'item')} in them read otherwise."
-        )
+    for model, results in sorted(summary.changed.items()):
+        _say(f"{printable(model)}: {plural(results, 'result')} rewritten.")
     if summary.votes_dropped:
         _say(f"{plural(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
-    if summary.asked_again:
-        _say(f"{plural(summary.asked_again, 'call')} would be asked once more by today's reader; reparse asks nothing.")
     read = summary.unchanged + summary.rewritten
     _say(
         f"{plural(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "

@@ -23,7 +23,7 @@ from attunebench.runner.fingerprint import Stamping
 from attunebench.runner.job import Job, Open
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
-from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
+from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import BENCHMARK
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ class Study:
     def under(self, further: Mapping[str, Any] | None = None, **settings: Any) -> Study:
         """The study with these in place of its own settings. Raises UsageError for settings that fit no run."""
         changed = _checked({**dict(self.settings), **settings})
-        check_judges(changed)
         return replace(self, settings=changed, further=further or {})
 
     def conversation(self, conversation_id: str) -> Conversation:

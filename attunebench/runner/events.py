@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,32 +61,25 @@ class RunSummary:
     unreached: int = 0  # jobs that were neither written nor skipped: not begun, or begun and kept in the journal
     sample: str = ""
     adapted: dict[str, str] = field(default_factory=dict)  # what servers did not take: {"temperature": "not accepted"}
-    unanswered: dict[str, int] = field(default_factory=dict)  # outcome ("refused", "truncated" …) → calls
+    unanswered: Counter[str] = field(default_factory=Counter)  # outcome ("refused", "truncated" …) → calls
     shard: str = ""  # "2/8"; "" for the whole of a run
     whole: tuple[int, int] = (0, 0)  # of a shard: results of the whole run in the folder at its end, and in all
-    models: dict[str, list[str]] = field(default_factory=dict)  # model asked → the names under which servers answered
-    providers: dict[str, list[str]] = field(default_factory=dict)  # model asked → the providers that answered
+    models: dict[str, dict[str, None]] = field(default_factory=dict)  # model asked → names under which servers answered
+    providers: dict[str, dict[str, None]] = field(default_factory=dict)  # model asked → the providers that answered
 
     @property
     def served(self) -> dict[str, list[str]]:
         """Model asked → the names that answered, where it was another one, several, or by several providers."""
-        told = {}
+        served = {}
         for model, names in self.models.items():
-            providers = self.providers.get(model, [])
-            told[model] = [*worth_telling(model, names), *(providers if len(providers) > 1 else [])]
-        return {model: names for model, names in told.items() if names}
+            providers = [*self.providers.get(model, ())]
+            if named := [*worth_telling(model, names), *(providers if len(providers) > 1 else ())]:
+                served[model] = named
+        return served
 
     @property
     def interrupted(self) -> bool:
         return self.stopped == "interrupted"
-
-    @property
-    def prompt_tokens(self) -> int | None:
-        return self.spending.usage.prompt_tokens
-
-    @property
-    def completion_tokens(self) -> int | None:
-        return self.spending.usage.completion_tokens
 
     @property
     def cost(self) -> float | None:
@@ -103,16 +97,13 @@ class RunSummary:
         self.reasks += record.reasks
         self.retries += max(0, record.requests - 1 - record.reasks)
         self.adapted.update(record.adapted)
-        for names, seen in ((record.models, self.models), (record.providers, self.providers)):
-            known = seen.setdefault(model, [])
-            known += [name for name in names if name not in known]
+        self.models.setdefault(model, {}).update(dict.fromkeys(record.models))
+        self.providers.setdefault(model, {}).update(dict.fromkeys(record.providers))
         if record.call.judge is None:
-            expected = len(expected_items(record.call.asked))
+            expected, missing = len(expected_items(record.call.asked)), len(record.answer.missing)
             self.expected_items += expected
-            self.answered_items += expected - len(record.answer.missing)
-            if record.answer.missing:
-                outcome = record.answer.outcome
-                self.unanswered[outcome] = self.unanswered.get(outcome, 0) + 1
+            self.answered_items += expected - missing
+            self.unanswered.update([record.answer.outcome] if missing else ())
 
 
 class Observer:
@@ -150,29 +141,3 @@ class Observer:
 
     def interrupted(self, under_way: int, grace: float) -> None:
         """Nothing more is sent: so many calls are under way and get `grace` seconds to finish; 0 ends them now."""
-
-    def finished(self, summary: RunSummary) -> None:
-        """After the last call."""
-
-
-@dataclass(slots=True)
-class RejudgeSummary:
-    """How judging again ended. `run` has the counts that every run has; a job is one result file.
-
-    `added` counts votes where there was none, `replaced` those in place of an older one, of which `changed` say
-    something else and `rescaled` replace one on another scale; `kept` older ones whose judge had no usable answer this
-    time. `left`: file → why it was left as it is. `without_draft`, `other_turns`: file → its turns without a draft, and
-    those that the conversation does not have. `foreign`: results that hold votes of other judge prompts too, or of
-    unknown ones.
-    """
-
-    run: RunSummary
-    added: int = 0
-    replaced: int = 0
-    changed: int = 0
-    rescaled: int = 0
-    kept: int = 0
-    left: dict[str, str] = field(default_factory=dict)
-    without_draft: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    other_turns: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    foreign: int = 0

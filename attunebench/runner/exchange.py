@@ -83,13 +83,14 @@ def entry_of(
 class Rules:
     """By which replies are read and a call is done.
 
-    `max_tokens` is the limit of a first ask, `max_reasks` how often a call is asked again for what is missing. `again`:
-    how many further asks a call gets whose known answer is final and incomplete (`--retry-unanswered`).
+    `max_tokens` is the limit of a first ask, `max_reasks` how often a call is asked again for what is missing; None:
+    nothing is asked, and all that is known of a call is read. `again`: how many further asks a call gets whose known
+    answer is final and incomplete (`--retry-unanswered`).
     """
 
     codebook: Codebook
     max_tokens: int
-    max_reasks: int
+    max_reasks: int | None
     again: int = 0
 
 
@@ -103,6 +104,7 @@ class Exchange:
     def __init__(self, call: Call, rules: Rules) -> None:
         self.call = call
         self._rules = rules
+        self._most = rules.max_reasks
         self._entries: list[Entry] = []
         self._answer: Answer | None = None
         self._messages = call.messages
@@ -121,13 +123,18 @@ class Exchange:
 
     def next(self) -> Ask | None:
         """What to ask now; None where the call is done."""
-        over = self._ended or len(self._entries) > self._rules.max_reasks
+        over = self._ended or self._most is None or len(self._entries) > self._most
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
         """What to ask if the call is to be asked again, done or not."""
         limit = self._rules.max_tokens * (LENGTH_FACTOR if self._longer else 1)
         return Ask(len(self._entries), self._messages, limit)
+
+    def extend(self, asks: int) -> None:
+        """Allow so many further asks, where the call is done and incomplete."""
+        if asks and not self.complete and self.next() is None:
+            self._ended, self._most = False, len(self._entries) + asks - 1
 
     def add(self, entry: Entry) -> None:
         """Read what came back for the last ask."""

@@ -109,10 +109,10 @@ def differences(there: View, wanted: Stamp) -> list[str]:
     return named
 
 
-def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> str | None:
-    """That votes of these judges are on another scale than is wanted, as `differences` would say it."""
+def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> list[str]:
+    """Of votes of these judges on another scale than is wanted, as `differences` would say it."""
     others = {scale for judge in judges for scale in there.voted.get(judge, {}).values()} - {wanted}
-    return f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)" if others else None
+    return [f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)"] if others else []
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> list[str]:
@@ -128,22 +128,16 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> li
 class CacheReport:
     """What of a plan the journal knows already, and why the rest is new: "37 calls are new because …".
 
-    Looks up planned calls one by one; memory does not grow with them. A call that was never asked before, or of another
-    model alone, is no news. Judges' calls are left out: they lack their drafts until those are there.
+    A call that was never asked before, or of another model alone, is no news. Judges' calls are left out: they lack
+    their drafts until those are there. `journalled` counts calls whose first reply is in the journal.
     """
 
-    def __init__(self, journal: Journal | None, hashers: Sequence[Hasher | None]) -> None:
+    def __init__(self, journal: Journal | None, hashers: Mapping[int, Hasher]) -> None:
         self.journalled = 0
-        """Calls whose first reply is in the journal."""
         self._journal = journal if journal is not None and journal.count() else None
         self._hashers = hashers
         self._new: dict[tuple[str, ...], Counter[Kind]] = {}
         """Reasons → calls that are new for them, by kind."""
-
-    def add(self, calls: Sequence[Call]) -> Sequence[Call]:
-        """Look these up, and give them back."""
-        self.unknown(calls)
-        return calls
 
     def unknown(self, calls: Iterable[Call]) -> list[Call]:
         """Look these up; those come back of which the journal has no reply, as far as that is known."""
@@ -160,7 +154,7 @@ class CacheReport:
         return sentences
 
     def _is_known(self, call: Call) -> bool:
-        hasher = self._hashers[call.who] if call.who < len(self._hashers) else None
+        hasher = self._hashers.get(call.who)
         if self._journal is None or hasher is None or call.slot is not None:
             return False
         hashed = hasher(call, call.messages, 0)

@@ -26,15 +26,12 @@ Known = Callable[["Call", Ask], "Entry | None"]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An ask that can be put to a model now. `call` is complete: a judge's has its draft in it.
-
-    `missing`: items that earlier asks left open. `extra`: the call is done by the rules and asked again all the same.
-    """
+    """An ask that can be put to a model now. `call` is complete: a judge's has its draft in it. `missing`: items that
+    earlier asks left open."""
 
     call: Call
     ask: Ask
     missing: int = 0
-    extra: bool = False
 
     @property
     def who(self) -> int:
@@ -58,10 +55,9 @@ class Open:
 class Job:
     """The calls under one `key`: (conversation, mode), say.
 
-    `known` gives replies that are there already and is asked for each ask in turn; with `exhaust` all that is known of
-    a call is taken, where less would do. `drafts` (turn → text) are there before any call of this job. `assemble` makes
-    of the finished job what is to be written, None for nothing. `context` goes to the backend with each request;
-    built-in baselines read it.
+    `known` gives replies that are there already and is asked for each ask in turn. `drafts` (turn → text) are there
+    before any call of this job. `assemble` makes of the finished job what is to be written, None for nothing. `context`
+    goes to the backend with each request; built-in baselines read it.
 
     `records` has each call that is done; `owed` maps calls that nobody could answer to the reason; `failed` says why
     the job is given up, after `tries` of the failing call.
@@ -74,7 +70,6 @@ class Job:
         rules: Rules,
         *,
         known: Known | None = None,
-        exhaust: bool = False,
         drafts: Mapping[int, str] | None = None,
         assemble: Callable[[Job], Mapping[str, Any] | None] = lambda _: None,
         context: Any = None,
@@ -91,9 +86,7 @@ class Job:
         """Calls of which something was asked here, and not only known."""
         self._rules = rules
         self._known = known
-        self._exhaust = exhaust
         self._exchanges: dict[str, Exchange] = {}
-        self._further: dict[str, int] = {}
         self._open: dict[str, Open] = {}
         self._waiting: dict[str, list[Call]] = {}
         ready: list[Call] = []
@@ -133,13 +126,10 @@ class Job:
 
         Raises KeyError where the call is not open (any more).
         """
-        name = asked.call.id
-        del self._open[name]
-        self.fetched.add(name)
+        del self._open[asked.call.id]
+        self.fetched.add(asked.call.id)
         before = set(self._open)
-        exchange = self._exchanges[name]
-        # Further asks are for calls that were done before anything was asked here.
-        self._further[name] = self._further.get(name, self._rules.again if asked.extra else 0) - asked.extra
+        exchange = self._exchanges[asked.call.id]
         exchange.add(entry)
         self._go_on(exchange)
         return [each for name, each in self._open.items() if name not in before]
@@ -156,14 +146,6 @@ class Job:
         self._open.clear()
         self._waiting.clear()
 
-    def close(self) -> int:
-        """Take every call that was asked as it stands; how many would be asked once more by the rules."""
-        begun = [each for each in self._open.values() if each.ask.number]
-        for asked in begun:
-            del self._open[asked.call.id]
-            self._end(self._exchanges[asked.call.id])
-        return sum(not asked.extra for asked in begun)
-
     def _begin(self, call: Call) -> None:
         exchange = self._exchanges[call.id] = Exchange(call, self._rules)
         self._go_on(exchange)
@@ -171,18 +153,17 @@ class Job:
     def _go_on(self, exchange: Exchange) -> None:
         """Take what is known of the call; then it is open or done."""
         call = exchange.call
-        while self._exhaust or not exchange.complete:
-            ask = exchange.next()
-            extra, ask = ask is None, ask or exchange.once_more()
-            entry = self._known(call, ask) if self._known is not None else None
-            if entry is not None:
-                exchange.add(entry)
-                continue
-            if exchange.complete or (extra and not self._further.get(call.id, self._rules.again)):
+        while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
+            entry = self._known(call, exchange.next() or exchange.once_more())
+            if entry is None:
                 break
-            self._open[call.id] = Open(call, ask, exchange.missing, extra)
-            return
-        self._end(exchange)
+            exchange.add(entry)
+        if call.id not in self.fetched:  # further asks are for calls that were done before
+            exchange.extend(self._rules.again)
+        if (ask := exchange.next()) is not None:
+            self._open[call.id] = Open(call, ask, exchange.missing)
+        else:
+            self._end(exchange)
 
     def _end(self, exchange: Exchange) -> None:
         """The call is done. A draft frees its judges; no draft, nothing to judge."""

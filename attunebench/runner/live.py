@@ -17,7 +17,7 @@ from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.clients import Clients
-from attunebench.runner.model_client import Effort, Halted
+from attunebench.runner.model_client import Halted
 
 if TYPE_CHECKING:
     from attunebench.runner.events import Observer, Stop
@@ -137,12 +137,11 @@ class Live(Clients):
         """Ask until the call is done, the job fails or the vote stays pending: a judge's failure costs no result. What
         an answer opens (judges of a draft) goes to the front of the queue, so that a conversation ends soon."""
         call, who, following = asked.call, asked.who, asked
-        client, effort = self._clients[who], Effort()
         try:
             while who not in self._given_up:
                 if following.ask.number:
                     self._observer.reasking(following.call, following.missing)
-                entry = await client.ask(following, effort, job.context)
+                entry = await self._clients[who].ask(following, job.context)
                 if job.failed is not None:
                     return
                 opened = job.add(following, entry)
@@ -151,7 +150,7 @@ class Live(Clients):
                     self._ready.extendleft((job, each) for each in reversed(opened))
                     return
                 [following] = opened
-                if entry.reply is not None and not following.extra:
+                if entry.reply is not None:
                     self._run.budget.wasted.add(entry.reply.usage, entry.reply.cost)
             job.owe(asked, self._given_up[who])
         except (TransientError, RejectedError) as error:

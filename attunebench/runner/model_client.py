@@ -57,16 +57,6 @@ class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
     """A try was lost because the machine or process was asleep."""
 
 
-@dataclass(slots=True)
-class Effort:
-    """What one call has taken so far, re-prompts included. `requests` counts those sent; `lost` those without a reply
-    that may still be billed, including those in flight when the run was cancelled."""
-
-    requests: int = 0
-    lost: int = 0
-    began: tuple[float, float] | None = None  # the event loop's time and the line's clock at the first request
-
-
 @dataclass(eq=False)
 class ModelClient:
     """Asks one model, the evaluated one (`who` is 0) or a judge. `journal`: None where asking again is free.
@@ -92,13 +82,13 @@ class ModelClient:
     def __post_init__(self) -> None:
         self.remembered = self.backend.learned()
 
-    async def ask(self, asked: Open, effort: Effort, context: Any = None) -> Entry:
+    async def ask(self, asked: Open, context: Any = None) -> Entry:
         """The reply to an open ask, kept in the journal; or the error for which there can never be one.
 
         Raises TransientError if the network did not recover in time, RejectedError and ConfigurationError at once,
         DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent.
         """
-        return await _Fetch(self, asked, asked.request(self.settings, context), effort, replace(effort)).entry()
+        return await _Fetch(self, asked, asked.request(self.settings, context)).entry()
 
     def waiting_for(self) -> str:
         """Calls in flight and calls held back, in words; "" if there are none."""
@@ -120,25 +110,25 @@ class _Fetch:
     client: ModelClient
     asked: Open
     request: Request
-    effort: Effort
-    before: Effort  # as it was before this ask
+    requests: int = 0  # sent
+    lost: int = 0  # of these, without a reply that may still be billed, including one in flight when it is cancelled
     ticket: Ticket | None = None  # covers the next try
     sent_at: str = ""
-    began: float = 0.0
+    began: tuple[float, float] | None = None  # the event loop's time and the limiter's clock at the first request
     woken: bool = False  # whether a try was lost to sleep, which is excused once
     failures: int = 0  # that count against `max_tries`
     gateway: float | None = None  # seconds after which a gateway last timed out
 
     async def entry(self) -> Entry:
         """The finished request. Raises what `ModelClient.ask` raises."""
-        client, effort = self.client, self.effort
+        client = self.client
         try:
             return await self._tried()
         except TransientError as error:
-            error.tries = effort.requests
+            error.tries = self.requests
             raise
         except RejectedError as error:
-            error.tries = effort.requests + 1  # it was heard twice
+            error.tries = self.requests + 1  # it was heard twice
             raise
         except (ConfigurationError, DataError) as error:
             # The run ends here, and replies that cannot be kept must not be bought: the call that gets this one's slot
@@ -146,7 +136,7 @@ class _Fetch:
             client.halted = client.halted or not client.who or isinstance(error, DataError)
             raise
         finally:
-            client.budget.lost += effort.lost - self.before.lost
+            client.budget.lost += self.lost
             if self.ticket is not None:  # nothing was sent on it
                 client.budget.settle(self.ticket, None, maybe_billed=False)
 
@@ -160,8 +150,7 @@ class _Fetch:
                 self.ticket = await client.budget.reserve(client.who, request.messages, request.max_tokens)
             try:
                 with await self._turn() as slot:
-                    reply = await self._send(slot)
-                    entry = await self._keep(reply)
+                    entry = await self._keep(await self._send(slot))
                     learned = client.backend.learned()
                     if client.journal is not None and learned != client.remembered:
                         client.remembered = learned
@@ -183,11 +172,11 @@ class _Fetch:
             await asyncio.sleep(wait)
 
     async def _turn(self) -> Slot:
-        limiter, effort, request = self.client.limiter, self.effort, self.request
+        limiter, request = self.client.limiter, self.request
         tokens = prompt_size(request.messages) / USUAL_BYTES_PER_TOKEN + request.max_tokens / EXPECTED_PART
-        if effort.began is None:
+        if self.began is None:
             slot = await limiter.slot(tokens)
-            effort.began = asyncio.get_running_loop().time(), limiter.clock()
+            self.began = asyncio.get_running_loop().time(), limiter.clock()
             return slot
         while (left := self._left) > _MOMENT:
             # Time in an outage does not count, so there may be time left.
@@ -197,14 +186,15 @@ class _Fetch:
 
     @property
     def _left(self) -> float:
-        """Seconds left for this call. The clock stops during an outage, for a while."""
+        """Seconds left for this ask. The clock stops during an outage, for a while."""
+        assert self.began is not None
         now, clock = asyncio.get_running_loop().time(), self.client.limiter.clock()
-        began, clock_then = self.effort.began or (now, clock)
+        began, clock_then = self.began
         return self.client.settings.total_timeout - max(clock - clock_then, now - began - START_UP)
 
     def _wait(self, error: TransientError) -> float:
-        """Seconds until this call may try again, apart from the limiter's pauses. Raises the error, or one that says
-        more, if there is no next try."""
+        """Seconds until the next try, apart from the limiter's pauses. Raises the error, or one that says more, if
+        there is none."""
         limiter, wait, asked = self.client.limiter, 0.0, error.retry_after or 0.0
         self.failures += error.kind not in NOT_YET
         if error.kind == "gateway" and error.elapsed is not None and error.elapsed > GATEWAY_SHORTEST:
@@ -226,23 +216,22 @@ class _Fetch:
 
     async def _send(self, slot: Slot) -> Reply:
         """One try, with its price counted."""
-        client, effort, worker = self.client, self.effort, asyncio.current_task()
+        client, worker, loop = self.client, asyncio.current_task(), asyncio.get_running_loop()
         if client.halted:
             raise Halted
-        loop, reply, billed, slept = asyncio.get_running_loop(), None, True, naps()
-        ticket, self.ticket, now = self.ticket, None, loop.time()
+        reply, billed, slept = None, True, naps()
+        ticket, self.ticket = self.ticket, None
         assert ticket is not None
-        if not self.sent_at:  # of several tries the first
-            self.sent_at, self.began = datetime.now(timezone.utc).isoformat(timespec="milliseconds"), now
-        client.on_wire[worker] = self.request.call, now
-        effort.requests += 1
-        effort.lost += 1
+        self.sent_at = self.sent_at or datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        client.on_wire[worker] = self.request.call, loop.time()
+        self.requests += 1
+        self.lost += 1
         try:
             reply = await self._reply_in_time()
-            effort.lost -= 1
+            self.lost -= 1
         except TransientError as error:
             billed = error.kind not in UNBILLED
-            effort.lost -= error.kind == "connect"
+            self.lost -= error.kind == "connect"
             if naps() > slept and error.kind in BY_SLEEP and not self.woken:
                 self.woken = True
                 raise _Asleep from error
@@ -250,7 +239,7 @@ class _Fetch:
             raise
         except (BackendError, ConfigurationError):
             billed = False
-            effort.lost -= 1
+            self.lost -= 1
             raise
         finally:
             del client.on_wire[worker]
@@ -297,11 +286,11 @@ class _Fetch:
             client.hasher(call, ask.messages, ask.number),
             client.hasher,
             sent_at=self.sent_at,
-            seconds=now - self.began if self.sent_at else 0.0,
+            seconds=now - self.began[0] if self.began else None,
             reply=reply,
             error=error,
-            tries=self.effort.requests - self.before.requests,
-            lost=self.effort.lost - self.before.lost,
+            tries=self.requests,
+            lost=self.lost,
         )
         if client.journal is not None:
             client.on_wire[worker] = call, now

@@ -34,7 +34,7 @@ from attunebench.runner.files import SkippedFile, prepare_folder
 from attunebench.runner.order import share_of
 from attunebench.runner.run import Run, run_conversations
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import ModelSettings, RunSettings, Shard, check_judges
+from attunebench.runner.settings import ModelSettings, RunSettings, Shard
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 from attunebench.text import printable
@@ -77,7 +77,6 @@ def run_on_ray(
         raise UsageError('--executor ray needs Ray: pip install ".[ray]" in the checkout of attunebench.') from error
     observer = observer or Observer()
     settings = settled(settings.model_copy(update={"output": settings.output.absolute()}), observer.warned)
-    check_judges(settings)
     work = _AllShards(conversations, settings, codebook, BENCHMARK)
     run_shard = partial(run_conversations, conversations, codebook=codebook, **options)
     cluster = ray, address or os.environ.get("RAY_ADDRESS"), workers

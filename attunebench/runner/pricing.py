@@ -18,7 +18,7 @@ from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.scales import settled
 from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.work import ConversationWork
+from attunebench.runner.work import ConversationWork, Work
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Backend
@@ -205,11 +205,16 @@ def estimate_run(
     What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
     """
     notes: list[str] = []
-    settings = settled(settings, notes.append)
-    work = ConversationWork(conversations, settings, codebook, task)
+    work = ConversationWork(conversations, settled(settings, notes.append), codebook, task)
     work.look()
+    return estimate_work(work, notes)
+
+
+def estimate_work(work: Work, notes: Sequence[str]) -> Estimate:
+    """The calls that this work takes. Raises DataError where results of other settings are in the way."""
     estimate, refused = Estimate(notes=notes), Estimate()
-    work.survey(estimate.add, refused.add)
+    for calls, allowed in work.survey():
+        (estimate if allowed else refused).add(calls)
     work.check(refused.in_words())
     estimate.jobs, estimate.complete = len(work.todos), work.complete
     return estimate

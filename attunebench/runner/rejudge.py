@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from attunebench import eventloop
 from attunebench._version import __version__
@@ -29,30 +29,49 @@ from attunebench.results.folder import Findings, find_duplicates, read_content, 
 from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
-from attunebench.runner.events import Observer, RejudgeSummary, RunSummary
+from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.files import identity_of, prepare_folder
 from attunebench.runner.fingerprint import calls_sha256
 from attunebench.runner.job import Job
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
-from attunebench.runner.pricing import Estimate
+from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.run import Run
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import ModelSettings, RunSettings, check_judges
+from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import with_scores
-from attunebench.runner.work import Seen, Work
+from attunebench.runner.work import Work
 
 if TYPE_CHECKING:
     from attunebench.runner.exchange import Rules
     from attunebench.runner.job import Known
 
-__all__ = ["RejudgeSummary", "estimate_rejudge", "rejudge_results", "rejudge_settings"]
+
+@dataclass(slots=True)
+class RejudgeSummary:
+    """How judging again ended. `run` has the counts that every run has; a job is one result file.
+
+    `added` counts votes where there was none, `replaced` those in place of an older one, of which `changed` say
+    something else; `kept` older ones whose judge had no usable answer this time. `left`: file → why it was left as it
+    is. `without_draft`, `other_turns`: file → its turns without a draft, and those that the conversation does not have.
+    `foreign`: results that hold votes of other judge prompts too, or of unknown ones.
+    """
+
+    run: RunSummary
+    added: int = 0
+    replaced: int = 0
+    changed: int = 0
+    kept: int = 0
+    left: dict[str, str] = field(default_factory=dict)
+    without_draft: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    other_turns: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    foreign: int = 0
 
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
     """The settings of a run into `results` in which only the judges are called; `values` as `RunSettings` takes them.
 
-    Raises pydantic's ValidationError for values that fit no run.
+    Raises pydantic's ValidationError for values that fit no run, UsageError for a judge that is named twice.
     """
     # A free model in place of the evaluated one, so that no cost is shown where no judge costs.
     free = all(judge.provider == "baseline" for judge in judges)
@@ -80,7 +99,6 @@ def rejudge_results(
     observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
-    check_judges(settings)
     settings = settled(settings, observer.warned, within=True)
     live = Live(settings, observer, judges_only=True, interruptible=interruptible)
     work = VoteWork(conversations, settings, codebook, models, modes)
@@ -96,33 +114,22 @@ def estimate_rejudge(
     models: Sequence[str] = (),
     modes: Sequence[str] = (),
 ) -> Estimate:
-    """The votes that would be requested, including those that the journal has. Opens, sends and writes nothing."""
+    """The votes that would be requested, including those that the journal has. Opens, sends and writes nothing.
+
+    Raises what `rejudge_results` would raise before it sends anything.
+    """
     notes: list[str] = []
     settings = settled(settings, notes.append, within=True)
-    work, estimate = VoteWork(conversations, settings, codebook, models, modes), Estimate(notes=notes)
-    work.survey(estimate.add)
-    estimate.jobs, estimate.complete = len(work.todos), work.complete
-    return estimate
+    return estimate_work(VoteWork(conversations, settings, codebook, models, modes), notes)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A selected result file; `run` is what a run of it would hold: provider, model, mode."""
 
     path: Path
     name: str
     conversation_id: str
     run: tuple[str, str, str]
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self.conversation_id, self.run[2], self.name
-
-    @property
-    def spellings(self) -> set[str]:
-        """How a user may name its model."""
-        provider, model, _ = self.run
-        return {model.casefold(), f"{provider}/{model}".casefold()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +167,6 @@ class VoteWork(Work):
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
         self._plan = lru_cache(64)(self._planned)  # results of one conversation come one after the other
         self._rescaled: Counter[str] = Counter()
-        self._n_votes = 0
         candidates, self.summary.left = _candidates(settings.output, models, modes)
         self._candidates = self._ordered(candidates, conversations)
 
@@ -170,7 +176,9 @@ class VoteWork(Work):
         for place, (provider, model, mode) in sorted({(each.path.parent, each.run) for each in self._candidates}):
             stack.enter_context(claim(place, provider, model, [mode]))
 
-    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
+    def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
+        settings, judges = self._settings, ", ".join(self._judges)
+        n_votes = 0
         for candidate in self._candidates:
             sheet = self._sheet(candidate)
             if sheet is None:
@@ -182,18 +190,26 @@ class VoteWork(Work):
             if others := tuple(sorted(sheet.votes.keys() - planned)):
                 self.summary.other_turns[candidate.name] = others
             votes = [(call, self._vote(sheet, call)) for call in sheet.calls]
-            rescaled = {call.id: vote.scale for call, vote in votes if vote and vote.scale != self._settings.scale}
+            rescaled = {call.id: vote.scale for call, vote in votes if vote and vote.scale != settings.scale}
             self._rescaled.update(rescaled.values())
-            if rescaled and not self._settings.replace:
+            if rescaled and not settings.replace:
                 self.differing.update(rescaled.values())
-                refused([call for call in sheet.calls if call.id in rescaled])
-            due = [call for call, vote in votes if self._is_due(call, vote)]
+                yield [call for call in sheet.calls if call.id in rescaled], False
+            due = self._due(sheet)
             if due or not set(self._judges) <= set(judges_of(sheet.content)):
-                self.todos[candidate.key] = candidate
-                self._n_votes += len(due)
-                seen(due)
+                self.todos[_key(candidate)] = candidate
+                n_votes += len(due)
+                yield due, True
             else:
                 self.complete += 1
+        asked = "1 vote" if n_votes == 1 else f"{n_votes:,} votes"
+        results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
+        self.headline = (
+            f"{asked} of {judges} to ask for, on the drafts of {results} in {settings.output} ({self.order}); "
+            f"{self.complete} complete"
+        )
+        replacing = self._rescaled.items()
+        self.notes = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in replacing]
 
     def check(self, details: str = "") -> None:
         if self.differing:
@@ -205,28 +221,17 @@ class VoteWork(Work):
             )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        for candidate in tuple(self.todos.values()):
+        for key, candidate in tuple(self.todos.items()):
             sheet = self._sheet(candidate)
             if sheet is None:
-                del self.todos[candidate.key]
+                del self.todos[key]
                 continue
-            due = [call for call in sheet.calls if self._is_due(call, self._vote(sheet, call))]
             content = partial(self._content, candidate, sheet)
-            yield Job(candidate.key, due, rules, known=known, assemble=content, context=sheet.conversation)
+            yield Job(key, self._due(sheet), rules, known=known, assemble=content, context=sheet.conversation)
 
     def place(self, job: Job) -> Path:
         path: Path = self.todos[job.key].path
         return path
-
-    def words(self) -> tuple[str, str, Sequence[str]]:
-        votes = "1 vote" if self._n_votes == 1 else f"{self._n_votes:,} votes"
-        results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
-        headline = (
-            f"{votes} of {', '.join(self._judges)} to ask for, on the drafts of {results} in {self._settings.output} "
-            f"({self._order}); {self.complete} complete"
-        )
-        replacing = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in self._rescaled.items()]
-        return self._order, headline, replacing
 
     def _ordered(self, candidates: Sequence[Candidate], conversations: Sequence[Conversation]) -> list[Candidate]:
         """All results of one conversation before those of the next; `limit` counts conversations that have results."""
@@ -238,19 +243,24 @@ class VoteWork(Work):
         known = [name for name in ordered if name in by_conversation]
         unknown = [name for name in by_conversation if name not in self._conversations]
         chosen = known[: settings.limit]
-        self._order = order_words(len(chosen), len(known), settings.order_seed)
+        self.order = order_words(len(chosen), len(known), settings.order_seed)
         return [candidate for name in (*chosen, *unknown) for candidate in by_conversation[name]]
 
     def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
         return sheet.votes[call.turn].get(self._judges[call.judge or 0])
 
-    def _is_due(self, call: Call, vote: Vote | None) -> bool:
-        """Whether the vote is missing, to be replaced, or lacks answers that are to be asked for again."""
-        if vote is None or self._settings.replace:
-            return True
-        lacking = any(vote.ratings.get(name) is None for name in (RATINGS if call.asked.rated else ()))
-        lacking = lacking or any(vote.answers.get(question) is None for question in call.asked.questions)
-        return self._settings.retry_unanswered and lacking
+    def _due(self, sheet: Sheet) -> list[Call]:
+        """The calls whose vote is missing, to be replaced, or lacks answers that are to be asked for again."""
+        due = []
+        for call in sheet.calls:
+            vote, asked = self._vote(sheet, call), call.asked
+            if vote is not None and not self._settings.replace:
+                lacks = any(vote.ratings.get(name) is None for name in (RATINGS if asked.rated else ()))
+                lacks = lacks or any(vote.answers.get(question) is None for question in asked.questions)
+                if not (lacks and self._settings.retry_unanswered):
+                    continue
+            due.append(call)
+        return due
 
     def _sheet(self, candidate: Candidate) -> Sheet | None:
         """The file as it is now, or None (and noted) where it is left as it is."""
@@ -321,7 +331,6 @@ class VoteWork(Work):
             else:
                 replaced, anew = replaced + 1, anew + (before.scale == scale)
                 summary.changed += (before.ratings, before.answers) != (vote.ratings, vote.answers)
-                summary.rescaled += before.scale != scale
         summary.replaced += replaced
         if not changes:
             return None
@@ -352,6 +361,10 @@ class VoteWork(Work):
         }
 
 
+def _key(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.conversation_id, candidate.run[2], candidate.name
+
+
 def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tuple[list[Candidate], dict[str, str]]:
     """The result files under the folder, of these models and modes where some are named; and file → why it is left."""
     findings = Findings()
@@ -367,22 +380,22 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
             found[name] = Candidate(path, name, identity[0], identity[1:])
     if not found:
         raise DataError(f"There is no result in {folder}; name the folder that `attune-bench run` wrote to.")
-    known = {spelling for candidate in found.values() for spelling in candidate.spellings}
+    spellings: dict[str, set[str]] = {}
+    for name, each in found.items():
+        provider, model, _ = each.run
+        for spelling in (model.casefold(), f"{provider}/{model}".casefold()):
+            spellings.setdefault(spelling, set()).add(name)
     for model in models:
-        if model.strip().casefold() not in known:
-            there = ", ".join(dict.fromkeys(candidate.run[1] for candidate in found.values()))
+        if model.strip().casefold() not in spellings:
+            there = ", ".join(dict.fromkeys(each.run[1] for each in found.values()))
             raise UsageError(f"There is no result of a model {model}; there is {there}.")
     left = {each.file: f"it {each.reason}" for each in findings.unreadable}
     for duplicate in find_duplicates(iter(keys)):
         others = ", ".join(duplicate.files)
         left.update(dict.fromkeys(duplicate.files, f"the same result exists more than once ({others})"))
-    wanted = {name.strip().casefold() for name in models}
-    chosen = [
-        each
-        for name, each in found.items()
-        if name not in left and (not wanted or wanted & each.spellings) and (not modes or each.run[2] in modes)
-    ]
-    return chosen, left
+    wanted = set().union(*(spellings[model.strip().casefold()] for model in models)) if models else found.keys()
+    chosen = [each for name, each in found.items() if name in wanted and name not in left]
+    return [each for each in chosen if not modes or each.run[2] in modes], left
 
 
 def _strictly_read(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from attunebench.runner.fingerprint import CacheReport
 from attunebench.runner.live import Live
 from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.scales import settled
-from attunebench.runner.settings import RunSettings, check_judges
+from attunebench.runner.settings import RunSettings
 from attunebench.runner.task import BENCHMARK, Task, with_scores
 from attunebench.runner.work import ConversationWork
 
@@ -81,7 +81,6 @@ def run_conversations(
     """
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
-    check_judges(settings)
     live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
     work = ConversationWork(conversations, settings, codebook, task, assembled)
     run = Run(work, settings, codebook, observer, run_again=run_again)
@@ -110,34 +109,37 @@ class Run:
         self.budget = Budget(settings.max_cost)
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
-        self.hashers: Sequence[Hasher | None] = ()
-        """By `who`; None for what is not kept."""
-        self._counted: dict[tuple[str, ...], set[str]] = {}
+        self.hashers: dict[int, Hasher] = {}
+        """By `who`, of those whose replies are kept."""
         self.owed: dict[tuple[str, ...], int] = {}
         """Pending votes, by job."""
+        self._counted: dict[tuple[str, ...], set[str]] = {}
 
     async def by(self, executor: Executor) -> RunSummary:
         """Do all of the work with this executor. Raises what the work and the executor raise."""
-        started = time.monotonic()
+        started, summary = time.monotonic(), self.summary
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
-            self.hashers = executor.hashers()
-            if any(self.hashers):
+            self.hashers = {who: each for who, each in enumerate(executor.hashers()) if each is not None}
+            if self.hashers:
                 folder = self.settings.output
                 journal = Journal.open(folder, shard=part) if self._keeps else Journal.read(folder, copies=True)
                 self.journal = stack.enter_context(journal)
-                self._tell_unread(self.journal)
+            for path in self.journal.unread if self.journal is not None else ():
+                if not is_shared(path):
+                    self.observer.warned(
+                        f"Another process is writing to {path}, so it is not read: replies of this run that an earlier "
+                        "one has left in it would be requested again."
+                    )
             await executor.enter(stack, self.journal)
-            plan = await self._survey(executor)
-            for warning in self.work.warnings():
+            plan = await self._plan(executor)
+            for warning in self.work.warnings:
                 self.observer.warned(warning)
             self.observer.started(plan)
-            stopped = await executor.execute(self)
-        summary = self.summary
-        summary.stopped, summary.seconds = stopped, time.monotonic() - started
+            summary.stopped = await executor.execute(self)
+        summary.seconds = time.monotonic() - started
         summary.written, summary.votes_owed = len(self.work.made), sum(self.owed.values())
         self.work.end(summary)
-        self.observer.finished(summary)
         return summary
 
     def jobs(self, *, again: int | None = None) -> Iterator[Job]:
@@ -147,15 +149,13 @@ class Run:
         default as many as a call has in all.
         """
         settings = self.settings
-        further = settings.max_reasks + 1 if again is None else again
-        further = further if settings.retry_unanswered else 0
+        further = (settings.max_reasks + 1 if again is None else again) if settings.retry_unanswered else 0
         rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks, further)
         return self.work.jobs(rules, self._known if self.journal is not None else None)
 
-    def hashed(self, call: Call, ask: Ask) -> RequestHash | None:
-        """The hashes of an ask; None where its replies are not kept."""
-        hasher = self.hashers[call.who]
-        return hasher(call, ask.messages, ask.number) if hasher is not None else None
+    def hashed(self, call: Call, ask: Ask) -> RequestHash:
+        """The hashes of an ask whose reply is kept."""
+        return self.hashers[call.who](call, ask.messages, ask.number)
 
     async def finish(self, job: Job) -> None:
         """Write the result of a job, or note that it failed. Votes may follow: a job with calls left stays in `jobs`.
@@ -181,56 +181,50 @@ class Run:
     def count(self, job: Job) -> None:
         """Count and report the answered calls of a job, each once."""
         counted = self._counted.setdefault(job.key, set())
-        for record in (record for call_id, record in job.records.items() if call_id not in counted):
+        for record in [record for call_id, record in job.records.items() if call_id not in counted]:
             self.summary.add(record, self.settings.asked(record.call.who).model)
             self.observer.answered(record.call, record)
         counted.update(job.records)
 
     def _known(self, call: Call, ask: Ask) -> Entry | None:
-        hashed = self.hashed(call, ask)
-        entry = self.journal.find(*hashed.all) if hashed is not None and self.journal is not None else None
+        entry = None
+        if self.journal is not None and call.who in self.hashers:
+            entry = self.journal.find(*self.hashed(call, ask).all)
         self.budget.replayed += entry is not None
         return entry
 
-    async def _survey(self, executor: Executor) -> RunPlan:
+    async def _plan(self, executor: Executor) -> RunPlan:
         """What there is to do and what it takes. Raises DataError where results of other settings are in the way, and
         what `check_bound` and `executor.prices` raise."""
-        settings, work = self.settings, self.work
+        settings, work, known = self.settings, self.work, KnownPrices()
         expected, refused = Estimate(), Estimate()
         cached = CacheReport(self.journal, self.hashers)
-        work.survey(lambda calls: expected.add(cached.add(calls)), lambda calls: refused.add(cached.unknown(calls)))
+        for calls, allowed in work.survey():
+            unknown = cached.unknown(calls)
+            (expected if allowed else refused).add(calls if allowed else unknown)
         reasons = cached.sentences()
         if work.differing:
             known = await executor.prices(to_show=True)
             work.check(" ".join(filter(None, (refused.in_words(known.prices, settings.max_tokens), *reasons))))
-        known, costs = KnownPrices(), any(self.hashers) and bool(work.todos)
         if work.todos:
             known = await executor.prices()
             check_bound(settings, known.prices)
             self.budget.prices = known.prices
-        order, headline, notes = work.words()
+        costs = bool(self.hashers and work.todos)
         self.summary.jobs, self.summary.complete_before = len(work.todos) + work.complete, work.complete
         return RunPlan(
             jobs=self.summary.jobs,
             complete=work.complete,
             calls=expected.calls,
-            order=order,
+            order=work.order,
             spending=self.budget,
             prompt_tokens=expected.prompt_tokens if costs else None,
             price=expected.price(known.prices, settings.max_tokens) if costs else None,
             price_source=known.source,
             journalled=cached.journalled,
-            notes=[*reasons, *notes, *executor.notes],
-            headline=headline,
+            notes=[*reasons, *work.notes, *executor.notes],
+            headline=work.headline,
         )
-
-    def _tell_unread(self, journal: Journal) -> None:
-        for path in journal.unread:
-            if not is_shared(path):
-                self.observer.warned(
-                    f"Another process is writing to {path}, so it is not read: replies of this run that an earlier one "
-                    "has left in it would be requested again."
-                )
 
 
 def assembled(

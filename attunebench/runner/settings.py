@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
@@ -33,7 +33,7 @@ class Shard:
 
     @property
     def name(self) -> str:
-        """As it stands in names of files."""
+        """For names of files."""
         return f"{self.number}-of-{self.of}"
 
     @classmethod
@@ -62,7 +62,7 @@ class ModelSettings(BaseModel):
 
 
 class RunSettings(BaseModel):
-    """Everything that a run may be told."""
+    """Everything that a run may be told. Raises UsageError for a judge that is named twice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
@@ -89,7 +89,7 @@ class RunSettings(BaseModel):
     call_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
     """Seconds for one try, in all."""
     total_timeout: float = Field(default=600.0, gt=0, allow_inf_nan=False)
-    """Seconds for one call with all its tries and waits."""
+    """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
     concurrency: int = Field(default=16, gt=0, le=10_000)
@@ -118,6 +118,13 @@ class RunSettings(BaseModel):
     replace: bool = False
     """Make results anew that were made with other settings; those of the same settings stay."""
 
+    @field_validator("judges")
+    @classmethod
+    def _check_judges(cls, judges: tuple[ModelSettings, ...]) -> tuple[ModelSettings, ...]:
+        if len({judge.model for judge in judges}) < len(judges):
+            raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
+        return judges
+
     @property
     def parameters(self) -> dict[str, Any]:
         """What changes a model's answers beside the prompt: it is in every result, and no two are mixed."""
@@ -136,9 +143,3 @@ class RunSettings(BaseModel):
         """What changes a single request beside its prompt; a judge's names its scale, unless no name means that one."""
         named = {name: getattr(self, name) for name in _OF_A_REQUEST}
         return {**named, "judge_scale": self.scale} if judge and self.scale != UNNAMED_SCALE else named
-
-
-def check_judges(settings: RunSettings) -> None:
-    """Raises UsageError for a judge that is named twice."""
-    if len({judge.model for judge in settings.judges}) < len(settings.judges):
-        raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from attunebench.journal import claim
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.read import expected_items
 from attunebench.results.schema import Stamp, now
-from attunebench.results.votes import View, drafts_of, missing_votes, vote_of, votes_in, with_votes
+from attunebench.results.votes import View, drafts_of, missing_votes, view_of, vote_of, votes_in, with_votes
 from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
@@ -34,19 +34,16 @@ if TYPE_CHECKING:
     from attunebench.runner.exchange import Rules
     from attunebench.runner.job import Known
 
-Seen = Callable[[Sequence[Call]], object]
-"""Is passed the calls of a job."""
-
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One conversation in one mode that is not complete. `owed`: judge → turns to vote on, where there is a result;
-    `again`: there is a result, and its unanswered items are asked for again."""
+    """One conversation in one mode that is not complete. `votes`: its result lacks nothing but votes; `again`: its
+    result's unanswered items are asked for again."""
 
     conversation: Conversation
     mode: Mode
     stamp: Stamp
-    owed: Mapping[str, set[int]] | None = None
+    votes: bool = False
     again: bool = False
 
     @property
@@ -58,7 +55,8 @@ class Work:
     """What there is to do, and where its output is written.
 
     After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what is done
-    already, `differing` is not empty where existing files conflict, and `made` has the keys of what was written.
+    already, `differing` is not empty where existing files conflict; `order`, `headline` ("" for that of a run) and
+    `notes` say in words what is done, `warnings` what a user should know once. `made` has the keys of what was written.
     """
 
     def __init__(self) -> None:
@@ -66,6 +64,9 @@ class Work:
         self.complete = 0
         self.differing: Counter[str] = Counter()
         self.made: set[tuple[str, ...]] = set()
+        self.order = self.headline = ""
+        self.notes: Sequence[str] = ()
+        self.warnings: Sequence[str] = ()
 
     def enter(self, stack: ExitStack) -> str | None:
         """Lock the folder until `stack` closes; the name of the journal's part, None for the whole.
@@ -74,8 +75,8 @@ class Work:
         """
         raise NotImplementedError
 
-    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
-        """Find what there is to do; `seen` is passed the calls of each job, `refused` those that may not be made."""
+    def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
+        """Find what there is to do: the calls of each job, and whether they may be made (else they are `differing`)."""
         raise NotImplementedError
 
     def check(self, details: str = "") -> None:
@@ -100,14 +101,6 @@ class Work:
 
     def skip(self, job: Job, again: str) -> None:
         """Note that the job failed; `again` is the command that asks again."""
-
-    def words(self) -> tuple[str, str, Sequence[str]]:
-        """In words: the order in which it is done, a headline ("" for that of a run), and notes."""
-        return "", "", ()
-
-    def warnings(self) -> Sequence[str]:
-        """What a user should know once before anything is sent."""
-        return ()
 
     def end(self, summary: RunSummary) -> None:
         """Fill in what the summary says of the folder."""
@@ -148,25 +141,28 @@ class ConversationWork(Work):
         prepare_folder(settings.output)
         shard = settings.shard.name if settings.shard else None
         stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
-        if settings.shard:
-            self.chosen = part_of(self._whole, settings.shard, settings.output)
         self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
-        self.look()
-        self._folder.reserve(self._identities())
+        self.look(note=True)
+        for identity in self._identities():  # settled by all shards alike
+            self._folder.place(identity)
         return shard and journal_name(settings, shard, task.name)
 
-    def look(self) -> None:
-        """Read what is in the folder, without locking it."""
+    def look(self, *, note: bool = False) -> None:
+        """Read what is in the folder, without locking it. `note`: write down what is dealt to shards."""
         settings = self._settings
-        if settings.shard and self.chosen is self._whole:
-            self.chosen = part_of(self._whole, settings.shard, settings.output, note=False)
+        if settings.shard:
+            self.chosen = part_of(self._whole, settings.shard, settings.output, note=note)
         self._folder = ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
 
-    def survey(self, seen: Seen = lambda _: None, refused: Seen = lambda _: None) -> None:
+    def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
+        settings, shard = self._settings, self._settings.shard
+        part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
+        self.order = order_words(len(self._whole), self._n_all, settings.order_seed, part)
+        self.warnings = self._task.warnings(self.chosen, self._codebook)
         # All modes of one conversation before the next one: a run that stops has the same conversations in each mode.
         for conversation in self.chosen:
-            for mode in self._settings.modes:
-                self._survey(conversation, mode, seen, refused)
+            for mode in settings.modes:
+                yield from self._survey(conversation, mode)
 
     def check(self, details: str = "") -> None:
         if not self.differing:
@@ -188,9 +184,8 @@ class ConversationWork(Work):
         for todo in tuple(self.todos.values()):
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
-            if todo.owed is not None and (there := self._result_of(todo)) is not None:
-                drafts = drafts_of(there)
-                calls = [call for call in self._votes(calls, todo.owed) if call.turn in drafts]
+            if todo.votes and (there := self._result_of(todo)) is not None:
+                drafts, calls = drafts_of(there), self._missing(calls, view_of(there))
             content = partial(self._content, todo)
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
@@ -214,26 +209,11 @@ class ConversationWork(Work):
     def written(self, job: Job) -> None:
         """Remove it from the skipped list; what is left of it stays in `todos`."""
         self._skipped.remove(*job.key)
-        todo = self.todos[job.key]
-        if todo.again:
-            return  # more may come, and only changes are written
-        if not job.left:
+        if not (job.left or self.todos[job.key].again):  # asked again, more may come, and only changes are written
             del self.todos[job.key]
-        elif todo.owed is not None:
-            voted = {(self._judges[call.judge or 0], call.turn) for call in (r.call for r in job.records.values())}
-            owed = {judge: {n for n in turns if (judge, n) not in voted} for judge, turns in todo.owed.items()}
-            self.todos[job.key] = replace(todo, owed=owed)
 
     def skip(self, job: Job, again: str) -> None:
         self._skipped.add(*job.key, reason=job.failed or "", tries=job.tries, when=now(), again=again)
-
-    def words(self) -> tuple[str, str, Sequence[str]]:
-        shard = self._settings.shard
-        part = f"shard {shard.number} of {shard.of}, {len(self.chosen)} conversations of" if shard else ""
-        return order_words(len(self._whole), self._n_all, self._settings.order_seed, part), "", ()
-
-    def warnings(self) -> Sequence[str]:
-        return self._task.warnings(self.chosen, self._codebook)
 
     def end(self, summary: RunSummary) -> None:
         settings, identities = self._settings, self._identities()
@@ -256,13 +236,12 @@ class ConversationWork(Work):
 
     def _result_of(self, todo: Todo) -> Mapping[str, Any] | None:
         """The result that is there, read again, where it is added to or keeps its votes."""
-        there = todo.owed is not None or todo.again
-        return self._folder.read(self._identity(*todo.key)) if there else None
+        return self._folder.read(self._identity(*todo.key)) if todo.votes or todo.again else None
 
     def _content(self, todo: Todo, job: Job) -> dict[str, Any]:
         assert self._assemble is not None
         there, conversation = self._result_of(todo), todo.conversation
-        if todo.owed is not None and there is not None:
+        if todo.votes and there is not None:
             result = {**with_votes(there, job.records.values(), self._judges), **todo.stamp.as_keys}
             return with_scores(result, conversation)
         return self._assemble(
@@ -275,7 +254,7 @@ class ConversationWork(Work):
             before=there,
         )
 
-    def _survey(self, conversation: Conversation, mode: Mode, seen: Seen, refused: Seen) -> None:
+    def _survey(self, conversation: Conversation, mode: Mode) -> Iterator[tuple[Sequence[Call], bool]]:
         settings = self._settings
         existing = self._folder.find(self._identity(conversation.conversation_id, mode))
         if existing is not None and self._is_complete_unplanned(existing, conversation):
@@ -283,32 +262,32 @@ class ConversationWork(Work):
             return
         calls: Sequence[Call] = self._plan(conversation, mode)
         stamp = self._stamping(calls, conversation.source_sha256)
-        again, owed = False, None
-        named: list[str] = []
+        votes = again = False
+        others: list[str] = []
         if existing is not None:
-            named = differences(existing, stamp)
-            rescaled = other_scale(existing, self._judges, settings.scale)
-            if not named:
+            others = differences(existing, stamp)
+            if not others:
                 again = settings.retry_unanswered and not existing.answered
-                judging = (call.turn for call in calls if call.kind == "judge")
-                owed = None if again else missing_votes(existing, self._judges, judging, settings.scale)
-                if not (again or owed):
+                votes = not again
+                calls = self._missing(calls, existing) if votes else calls
+                if not calls:
                     self.complete += 1
                     return
-            named += [rescaled] if rescaled else []
-        if owed is not None:
-            calls = self._votes(calls, owed)
-        if named and not settings.replace:
-            self.differing.update(named)
-            refused(calls)
-            return
-        seen(calls)
-        todo = Todo(conversation, mode, stamp, owed, again)
-        self.todos[todo.key] = todo
+            others += other_scale(existing, self._judges, settings.scale)
+        allowed = settings.replace or not others
+        if allowed:
+            todo = Todo(conversation, mode, stamp, votes, again)
+            self.todos[todo.key] = todo
+        else:
+            self.differing.update(others)
+        yield calls, allowed
 
-    def _votes(self, calls: Sequence[Call], owed: Mapping[str, set[int]]) -> list[Call]:
-        turns = [owed.get(judge, set()) for judge in self._judges]
-        return [call for call in calls if call.judge is not None and call.turn in turns[call.judge]]
+    def _missing(self, calls: Sequence[Call], there: View) -> list[Call]:
+        """The judges' calls whose votes on the settings' scale are missing, where there is a draft."""
+        judging = {call.turn for call in calls if call.kind == "judge"}
+        missing = missing_votes(there, self._judges, judging, self._settings.scale)
+        wanted = [missing.get(judge, ()) for judge in self._judges]
+        return [call for call in calls if call.judge is not None and call.turn in wanted[call.judge]]
 
     def _plan(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         return self._task.plan(conversation, mode, self._codebook, self._settings)

@@ -47,8 +47,8 @@ def told(tmp_path: Path, calls: Sequence[Call]) -> Callable[..., CacheReport]:
 
     def look(planned: Sequence[Call], folder: Path = tmp_path, **target: Any) -> CacheReport:
         with Journal.read(folder) as journal:
-            report = CacheReport(journal, [Hasher(**{**TARGET, **target})])
-            report.add(planned)
+            report = CacheReport(journal, {0: Hasher(**{**TARGET, **target})})
+            report.unknown(planned)
         return report
 
     return look

@@ -12,8 +12,9 @@ from talks import talk
 from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal import Entry
+from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.exchange import Rules
+from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.job import Job, Open
 from attunebench.selftest.answers import filled
 
@@ -21,7 +22,7 @@ TURNS = 2
 BOOK = default_codebook()
 
 
-def job(*, judges: int = 0, max_reasks: int = 1, again: int = 0, **options: Any) -> Job:
+def job(*, judges: int = 0, max_reasks: int | None = 1, again: int = 0, **options: Any) -> Job:
     conversation = talk(seed=1, turns=TURNS)
     calls = plan_conversation(conversation, "default", BOOK, judges=judges)
     return Job(("talk", "default"), calls, Rules(BOOK, 100, max_reasks, again), **options)
@@ -159,8 +160,14 @@ def test_an_owed_vote_is_not_open_and_keeps_nothing_from_its_end() -> None:
     assert not walked.left
 
 
-def test_calls_that_are_closed_stand_as_they_are() -> None:
-    walked = job(max_reasks=2)
-    add(walked, of_kind(walked, "post"), "no JSON")
-    assert 1 == walked.close()
-    assert {"post"} == {record.call.kind for record in walked.records.values()}
+def test_without_reasks_all_that_is_known_of_a_call_is_read_and_nothing_more_is_open() -> None:
+    asks: list[int] = []
+
+    def known(call: Call, ask: Ask) -> Entry | None:
+        asks.append(ask.number)
+        return entry(Open(call, ask), "no JSON" if ask.number == 0 else None) if ask.number < 3 else None
+
+    walked = job(max_reasks=None, known=known)
+    assert not walked.open
+    assert [0, 1, 2, 3] == asks[:4]
+    assert {2} == {record.reasks for record in walked.records.values()}

@@ -178,7 +178,7 @@ def test_replies_are_read_again_on_the_scale_on_which_they_were_asked(run: Run, 
     run(judges=("judge", "second"))
     before = read(folder)
     summary = attunebench.reparse(folder, data)
-    assert (CONVERSATIONS, {}, 0) == (summary.unchanged, summary.left, summary.asked_again)
+    assert (CONVERSATIONS, {}) == (summary.unchanged, summary.left)
     assert before == read(folder)
 
 

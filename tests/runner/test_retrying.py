@@ -19,7 +19,6 @@ from attunebench.errors import BackendError, ConfigurationError, ItemError, Tran
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.limits import START_UP
-from attunebench.runner.model_client import Effort
 from attunebench.runner.pacing import RateLimiter
 
 ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
@@ -52,7 +51,7 @@ class Course:
 
     outcome: Reply | Exception | None
     times: list[float]
-    effort: Effort
+    lost: int
     told: Told
     ended: float
 
@@ -72,21 +71,20 @@ def ask(
         if before is not None:
             await before(line)
         client = client_at(line, server.send, settings_for(**settings), told)
-        effort = Effort()
         outcome: Reply | Exception | None
         try:
-            outcome = (await client.ask(ASK, effort)).reply
+            outcome = (await client.ask(ASK)).reply
         except (BackendError, ConfigurationError) as error:
             outcome = error
         assert (0, 0) == (line.under_way, line.waiting)
-        return Course(outcome, server.times, effort, told, now())
+        return Course(outcome, server.times, client.budget.lost, told, now())
 
     return run_virtual(story())
 
 
 def test_a_reply_needs_one_request_and_no_wait() -> None:
     course = ask(REPLY)
-    assert (REPLY, [0], 1, 0) == (course.outcome, course.times, course.effort.requests, course.effort.lost)
+    assert (REPLY, [0], 0) == (course.outcome, course.times, course.lost)
 
 
 @pytest.mark.parametrize("kind", ["server", "line", "connect", "timeout", "body", "gateway"])
@@ -109,7 +107,7 @@ def test_tries_are_bounded_and_the_error_says_how_many_were_sent() -> None:
 def test_what_cannot_heal_is_not_tried_again(error: Exception, outcome: Exception | None) -> None:
     course = ask(error)
     assert outcome is course.outcome
-    assert (1, 0) == (course.effort.requests, course.effort.lost)
+    assert (1, 0) == (len(course.times), course.lost)
 
 
 @pytest.mark.parametrize("kind", ["rate", "money", "starting"])
@@ -136,23 +134,21 @@ def test_every_request_may_be_billed_but_those_that_never_reached_the_server(
     kinds: tuple[Trouble, ...], lost: int
 ) -> None:
     course = ask(*(trouble(kind) for kind in kinds), REPLY)
-    assert (3, lost) == (course.effort.requests, course.effort.lost)
+    assert (3, lost) == (len(course.times), course.lost)
 
 
 def test_a_request_that_is_under_way_when_the_run_is_cancelled_may_be_billed() -> None:
-    async def story() -> Effort:
+    async def story() -> int:
         line = RateLimiter("m", 1, observer=Told())
         client = client_at(line, Server([REPLY], 10).send, settings_for(), Told())
-        effort = Effort()
-        task = asyncio.ensure_future(client.ask(ASK, effort))
+        task = asyncio.ensure_future(client.ask(ASK))
         await asyncio.sleep(1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return effort
+        return client.budget.lost
 
-    effort = run_virtual(story())
-    assert (1, 1, (0, 0)) == (effort.requests, effort.lost, effort.began)
+    assert 1 == run_virtual(story())
 
 
 def test_a_try_ends_at_its_timeout_whatever_the_server_drips() -> None:
@@ -172,7 +168,7 @@ def test_a_call_takes_no_longer_than_its_total_time() -> None:
 def test_a_wait_that_is_longer_than_what_is_left_ends_the_call_at_once() -> None:
     course = ask(trouble("rate", 3600), total_timeout=60)
     assert 0 == course.ended
-    assert 1 == course.effort.requests
+    assert 1 == len(course.times)
 
 
 def test_time_held_back_before_the_first_request_does_not_count() -> None:
@@ -190,16 +186,15 @@ def test_waiting_for_a_line_that_is_open_takes_neither_tries_nor_time() -> None:
     async def story() -> tuple[int, int]:
         told = Told()
         line = RateLimiter("m", 16, observer=told, rng=NoJitter())
-        settings, send = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY]).send
-        effort = Effort()
-        call = asyncio.ensure_future(client_at(line, send, settings, told).ask(ASK, effort))
+        settings, server = settings_for(max_tries=2, total_timeout=10), Server([trouble("line"), REPLY])
+        call = asyncio.ensure_future(client_at(line, server.send, settings, told).ask(ASK))
         await asyncio.sleep(0.1)  # it has had its first try
         await break_down(line)
         for _ in range(4):  # fresh calls probe
             await pass_through(line, trouble("connect"), seconds=0)
         await pass_through(line)
         await call
-        return effort.requests, round(now())
+        return len(server.times), round(now())
 
     assert (2, 123) == run_virtual(story())
 
@@ -220,29 +215,10 @@ def test_an_outage_that_ends_within_the_allowance_costs_no_call() -> None:
     assert REPLY == ask(*[trouble("starting")] * 15, REPLY, total_timeout=10).outcome
 
 
-def test_the_total_time_goes_on_over_reasks() -> None:
-    async def story() -> tuple[Reply, float]:
-        told, settings = Told(), settings_for(total_timeout=100)
-        line = RateLimiter("m", 1, observer=told)
-        effort = Effort()
-
-        async def reply(seconds: float) -> None:
-            await client_at(line, Server([REPLY], seconds).send, settings, told).ask(ASK, effort)
-
-        await reply(60)
-        with pytest.raises(TransientError, match="no complete answer within 40 s"):
-            await reply(60)
-        with pytest.raises(TransientError, match="no slot was free within 100 s"):
-            await reply(0)
-        return effort.requests, now()
-
-    assert (2, 100) == run_virtual(story())
-
-
 def test_a_gateway_that_gives_up_twice_after_the_same_time_is_not_asked_a_third_time() -> None:
     course = ask(trouble("gateway", elapsed=60), trouble("server"), trouble("gateway", elapsed=55), REPLY)
     assert isinstance(course.outcome, TransientError)
-    assert (3, 3) == (course.effort.requests, course.outcome.tries)
+    assert (3, 3) == (len(course.times), course.outcome.tries)
     assert "its limit is shorter than the answer takes" in str(course.outcome)
     assert "55 s" in str(course.outcome)
 
@@ -257,7 +233,7 @@ def test_the_rates_learn_what_a_reply_really_took() -> None:
         told = Told()
         line = RateLimiter("m", 1, observer=told, tpm=60_000)
         reply = Reply("an answer", usage=Usage(prompt_tokens=4000, completion_tokens=1000))
-        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK, Effort())
+        await client_at(line, Server([reply]).send, settings_for(), told).ask(ASK)
         return await pass_through(line, tokens=1000)
 
     assert pytest.approx(5) == run_virtual(story())
@@ -268,7 +244,7 @@ def test_a_pause_is_waited_for_outside_of_a_place() -> None:
         told = Told()
         line = RateLimiter("m", 1, observer=told, rng=NoJitter())
         server = Server([trouble("rate", 30), REPLY])
-        call = asyncio.ensure_future(client_at(line, server.send, settings_for(), told).ask(ASK, Effort()))
+        call = asyncio.ensure_future(client_at(line, server.send, settings_for(), told).ask(ASK))
         await asyncio.sleep(10)
         under_way = line.under_way
         await call

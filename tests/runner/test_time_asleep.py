@@ -29,7 +29,6 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import TransientError, Trouble
 from attunebench.eventloop import BEAT, LATE, NAP, AwakeClock
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.model_client import Effort
 from attunebench.runner.pacing import RateLimiter
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Raw
 
@@ -126,26 +125,29 @@ def test_no_traceback_of_asyncios_own_is_printed(capfd: pytest.CaptureFixture[st
 
 def tried(
     send: Callable[[int], Awaitable[Reply]], **settings: object
-) -> tuple[Reply | Exception | None, Effort, Told, RateLimiter]:
-    """What became of one call to a server that does this at the n-th try, in virtual time."""
-    told = Told()
+) -> tuple[Reply | Exception | None, int, Told, RateLimiter]:
+    """What became of one call to a server that does this at the n-th try, and how many there were, in virtual time."""
+    told, tries = Told(), 0
 
-    async def story() -> tuple[Reply | Exception | None, Effort, RateLimiter]:
+    def send_next() -> Awaitable[Reply]:
+        nonlocal tries
+        tries += 1
+        return send(tries)
+
+    async def story() -> tuple[Reply | Exception | None, RateLimiter]:
         line = RateLimiter("m", 4, observer=told, rng=NoJitter())
-        effort = Effort()
-        client = client_at(line, lambda: send(effort.requests), settings_for(**settings), told)
         try:
-            return (await client.ask(ASK, effort)).reply, effort, line
+            return (await client_at(line, send_next, settings_for(**settings), told).ask(ASK)).reply, line
         except TransientError as error:
-            return error, effort, line
+            return error, line
 
     loop = VirtualLoop()
     loop.naps = 0  # type: ignore[attr-defined]
     try:
-        outcome, effort, line = loop.run_until_complete(story())
+        outcome, line = loop.run_until_complete(story())
     finally:
         loop.finish()
-    return outcome, effort, told, line
+    return outcome, tries, told, line
 
 
 def sleeps_and_fails(kind: Trouble, times: int) -> Callable[[int], Awaitable[Reply]]:
@@ -162,14 +164,14 @@ def sleeps_and_fails(kind: Trouble, times: int) -> Callable[[int], Awaitable[Rep
 
 @pytest.mark.parametrize("kind", ["line", "timeout", "connect", "body"])
 def test_a_try_that_was_lost_to_a_sleep_takes_no_try_no_wait_and_blames_nobody(kind: Trouble) -> None:
-    outcome, effort, told, line = tried(sleeps_and_fails(kind, 1), max_tries=1)
-    assert (REPLY, 2) == (outcome, effort.requests)
+    outcome, tries, told, line = tried(sleeps_and_fails(kind, 1), max_tries=1)
+    assert (REPLY, 2) == (outcome, tries)
     assert ([], [], 0.0) == (told.waits, told.pauses, line.outage)
 
 
 def test_a_second_sleep_excuses_no_more() -> None:
-    outcome, effort, _, _ = tried(sleeps_and_fails("line", 2), max_tries=1)
-    assert (TransientError, 2) == (type(outcome), effort.requests)
+    outcome, tries, _, _ = tried(sleeps_and_fails("line", 2), max_tries=1)
+    assert (TransientError, 2) == (type(outcome), tries)
 
 
 def test_a_sleep_gives_no_time_back_that_a_call_had_used_up_awake() -> None:
@@ -178,8 +180,8 @@ def test_a_sleep_gives_no_time_back_that_a_call_had_used_up_awake() -> None:
         await asyncio.sleep(1000)
         return REPLY
 
-    outcome, effort, _, _ = tried(send, call_timeout=1000, total_timeout=600)
-    assert (TransientError, 1) == (type(outcome), effort.requests)
+    outcome, tries, _, _ = tried(send, call_timeout=1000, total_timeout=600)
+    assert (TransientError, 1) == (type(outcome), tries)
 
 
 @pytest.mark.parametrize("kind", ["rate", "money", "server"])

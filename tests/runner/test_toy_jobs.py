@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from attunebench.batches.requests import Origin, open_tables
 from attunebench.batches.running import BatchOptions, Watcher
 from attunebench.codebook import default_codebook
 from attunebench.journal import Journal
+from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.exchange import Rules
@@ -47,9 +48,9 @@ class ToyWork(Work):
     def enter(self, stack: ExitStack) -> None:
         self.path.parent.mkdir(exist_ok=True)
 
-    def survey(self, seen: Any = None, refused: Any = None) -> None:
+    def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
         self.todos[KEY] = None
-        seen(CALLS)
+        yield CALLS, True
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
         for key in list(self.todos):
