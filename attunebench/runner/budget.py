@@ -1,5 +1,5 @@
-"""The budget of a run: what may still be spent, and what was spent on what. A request is sent only if the run stays
-within --max-cost even if it and all requests in flight cost their worst case."""
+"""The budget of a run: a request is sent only if the run stays within --max-cost even if it and all requests in flight
+cost their worst case."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A request in flight: to whom, and its worst-case cost in USD."""
+    """A request in flight, and its worst-case cost in USD."""
 
     who: int
     worst: float
@@ -42,7 +42,6 @@ class Cost:
     unpriced: int = 0
 
     def add(self, usage: Usage, cost: float | None) -> None:
-        """Count one reply."""
         self.replies += 1
         self.usage += usage
         self.unpriced += cost is None
@@ -59,14 +58,10 @@ class Cost:
 
 
 class Budget:
-    """A run's budget. `max_cost`: USD, None for no bound; `prices`: of the evaluated model (`who` 0), then of the
-    judges. An unknown price counts as zero, so a bound requires all of them (`check_bound`).
-
-    `model` and `judges` sum up the replies of this run by who gave them; `wasted` is the part of them that was asked
-    for again (cut at the limit, or items missing). `lost` counts requests without a usable reply that the provider may
-    still bill, `replayed` the replies from the journal, which an earlier run has paid. `spent` is what counts against
-    the bound.
-    """
+    """A run's budget. `prices`: of the evaluated model (`who` 0), then of the judges; an unknown one counts as zero, so
+    a bound requires all of them (`check_bound`). `model` and `judges` sum up the replies of this run, `wasted` those
+    that were asked for again. `lost` counts requests without a usable reply that may be billed, `replayed` replies from
+    the journal, `spent` is what counts against the bound, in USD."""
 
     def __init__(self, max_cost: float | None = None, prices: Sequence[Prices | None] = ()) -> None:
         self.model, self.judges, self.wasted = Cost(), Cost(), Cost()
@@ -85,7 +80,6 @@ class Budget:
 
     @property
     def usage(self) -> Usage:
-        """Tokens of model and judges."""
         return self.model.usage + self.judges.usage
 
     def cover(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
@@ -100,8 +94,7 @@ class Budget:
         return Ticket(who, worst)
 
     async def reserve(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
-        """As `cover`, but waits for requests in flight that may end cheaper. Raises BudgetSpent if none is in
-        flight."""
+        """As `cover`, but waits for requests in flight that may end cheaper; raises BudgetSpent if there are none."""
         while True:
             try:
                 return self.cover(who, messages, max_tokens)
@@ -112,10 +105,8 @@ class Budget:
             await self._room.wait()
 
     def settle(self, ticket: Ticket, reply: Reply | None, *, maybe_billed: bool = True) -> float | None:
-        """The request is over: its cost in USD, as the provider states it or by the prices; None where it is unknown.
-
-        An unknown cost, and a request that may be billed without a reply, count against the bound at the worst case.
-        """
+        """The request is over: its cost in USD, None where it is unknown. Unknown costs, and requests that may be
+        billed without a reply, count against the bound at their worst case."""
         self._open -= 1
         self._under_way = self._under_way - ticket.worst if self._open else 0.0
         cost = None
@@ -136,8 +127,8 @@ class Budget:
         return cost
 
     def may_open(self, calls_left: int) -> bool:
-        """Whether the budget allows another job beside the `calls_left` calls of started ones, at the mean cost so far:
-        finishing started jobs comes first."""
+        """Whether the budget allows another job beside the `calls_left` calls of started ones, at the mean cost so
+        far."""
         replies = self.model.replies + self.judges.replies
         if self.max_cost is None or not replies:
             return True

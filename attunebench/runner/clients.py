@@ -1,16 +1,14 @@
-"""The models that a run calls, the evaluated one and the judges: backends, prices, what the journal knows of their
-servers, rate limiters. Knows no conversation and no prompt."""
+"""The models that a run calls: backends, prices, what the journal knows of their servers, rate limiters."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
+from attunebench.errors import ConfigurationError
 from attunebench.journal import Hasher
 from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter
@@ -25,15 +23,12 @@ if TYPE_CHECKING:
 
 Place = tuple[str, str, str]
 """(provider, address, model)"""
-_RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
+_RESERVE = 96  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 
 
 class Clients:
-    """The evaluated model and the judges of `settings`; with `judges_only` the evaluated model is not called.
-
-    The constructor raises ConfigurationError for missing keys and addresses. `enter` is called once the journal is
-    open, `model_clients` when the work begins.
-    """
+    """The evaluated model (`who` 0) and the judges (from 1) of `settings`; with `judges_only` the former is not called.
+    Raises ConfigurationError for missing keys and addresses. `enter` comes first, then `model_clients`."""
 
     def __init__(self, settings: RunSettings, observer: Observer, *, judges_only: bool = False) -> None:
         self.settings = settings
@@ -48,7 +43,7 @@ class Clients:
 
     @property
     def notes(self) -> list[str]:
-        """Who pays, where a server says so: a sentence for each."""
+        """Who pays, where a server says so."""
         return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
 
     def hashers(self) -> list[Hasher | None]:
@@ -60,30 +55,28 @@ class Clients:
         """Reopen the backends with what the journal knows of their servers; `stack` closes them."""
         self._journal = journal
         if journal is not None:
-            self._fit_descriptors()
+            self._raise_file_limit()
         for who, backend in self.backends.items():
             if journal is not None:
                 place = place_of(backend)
                 memory, taken = journal.terms(*place), journal.constraints_taken(*place)
                 if memory or taken:
-                    self.backends[who] = self._open(self._models[who], memory, taken)
+                    self.backends[who] = self._open(self._models[who], memory=memory, taken=taken)
             stack.push_async_callback(self.backends[who].aclose)
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         """What the models cost; `to_show`: for a sum that is only shown, so a local server, which is free, is not
-        asked. Raises what `prices_of` raises."""
+        asked."""
         asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
         known = await prices_of(self.settings, [asked.get(who) for who in range(1 + len(self.settings.judges))])
         return known if 0 in self.backends else replace(known, prices=[FREE, *known.prices[1:]])
 
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
         """By `who`; entries for the same model at the same address share one rate limiter."""
-        settings, observer = self.settings, self._observer
+        settings, observer, clients = self.settings, self._observer, {}
         limiters: dict[Place, RateLimiter] = {}
-        clients = {}
         for who, backend in self.backends.items():
-            kept = backend.provider != "baseline"
-            place = place_of(backend)
+            kept, place = backend.provider != "baseline", place_of(backend)
             if place not in limiters:
                 limiters[place] = RateLimiter(
                     backend.model,
@@ -97,48 +90,39 @@ class Clients:
             clients[who] = ModelClient(backend, settings, observer, limiters[place], budget, hasher, journal, who)
         return clients
 
-    def _fit_descriptors(self) -> None:
-        """Lower the concurrency until file descriptors are left for keeping replies: paid replies must be written. The
-        journal is open by now."""
+    def _raise_file_limit(self) -> None:
+        """Have a file descriptor for every call in flight, and those to write replies with, which are paid for. Raises
+        ConfigurationError where the system does not allow as many."""
         try:
             import resource
         except ImportError:  # Windows has no such limit
             return
-        wanted = self.settings.concurrency
         models = max(1, sum(each.provider != "baseline" for each in self._models.values()))
+        needed = _RESERVE + self.settings.concurrency * models
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
-        taken = _RESERVE + 32  # where the system does not say how many are open
-        with suppress(OSError):
-            taken = _RESERVE + sum(1 for _ in Path("/dev/fd").iterdir())
-        needed = taken + wanted * models
         if limit == resource.RLIM_INFINITY or limit >= needed:
             return
-        raised = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
         with suppress(ValueError, OSError):  # some systems allow less than they say
-            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, ceiling))
-            limit = raised
-        fitting = max(1, (limit - taken) // models)
-        if fitting < wanted:
-            self.settings = self.settings.model_copy(update={"concurrency": fitting})
-            self._observer.warned(
-                f"This process may open {limit:,} files (`ulimit -n`), so at most {fitting:,} calls to a model are in "
-                f"flight at once, not {wanted:,}."
+            limit = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, ceiling))
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        fitting = max(1, (limit - _RESERVE) // models)
+        if fitting < self.settings.concurrency:
+            raise ConfigurationError(
+                f"This process may open {limit:,} files, too few for {self.settings.concurrency:,} calls in flight: "
+                f"raise `ulimit -n` to {needed:,}, or give --concurrency {fitting:,}."
             )
 
-    def _open(
-        self, model: ModelSettings, memory: Mapping[str, Any] | None = None, taken: Collection[str] = ()
-    ) -> Backend:
-        structured, concurrency = self.settings.structured, self.settings.concurrency
-        return open_backend(model, structured=structured, concurrency=concurrency, memory=memory, taken=taken)
+    def _open(self, model: ModelSettings, **known: Any) -> Backend:
+        return open_backend(model, structured=self.settings.structured, concurrency=self.settings.concurrency, **known)
 
 
 def place_of(each: Backend | Endpoint) -> Place:
-    """Where and what a model is, as the journal and the rate limiters have it."""
     return each.provider, each.base_url, each.model
 
 
 def hasher_of(place: Place, settings: RunSettings, *, judge: bool) -> Hasher:
-    """Hashes the requests of a run to one model, the evaluated one or a judge."""
+    """Hashes the requests of a run to one model."""
     provider, base_url, model = place
     parameters = settings.request_parameters(judge=judge)
     return Hasher(provider=provider, base_url=base_url, model=model, parameters=parameters)

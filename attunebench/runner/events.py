@@ -1,4 +1,4 @@
-"""What the engine tells whoever watches. It reports and never prints; a display is somebody else's file."""
+"""What the engine tells whoever watches; it never prints."""
 
 from __future__ import annotations
 
@@ -38,11 +38,8 @@ class RunPlan:
 
 @dataclass(slots=True)
 class RunSummary:
-    """How a run ended; counted while it goes on. A job is one conversation in one mode.
-
-    Items and `unanswered` are of calls to the evaluated model. Where the run ended before its time, `stopped` says why,
-    and `sample` what part of the set is done and what kind of sample that is.
-    """
+    """How a run ended; counted while it goes on. Items and `unanswered` are of calls to the evaluated model. `stopped`:
+    why it ended before its time; `sample`: what part of the set is done then, and what kind of sample that is."""
 
     output: Path
     spending: Budget = field(default_factory=Budget)
@@ -83,16 +80,15 @@ class RunSummary:
 
     @property
     def cost(self) -> float | None:
-        """USD of this run, or None where a part of it is unknown."""
         return self.spending.cost
 
     @property
     def answered_rate(self) -> float | None:
-        """Items answered over items expected in this run's calls to the evaluated model; None where none was asked."""
+        """Items answered over items expected; None where none was asked."""
         return self.answered_items / self.expected_items if self.expected_items else None
 
     def add(self, record: Record, model: str) -> None:
-        """Count a call to this model that has its final answer."""
+        """Count a call to this model that is done."""
         self.calls += 1
         self.reasks += record.reasks
         self.retries += max(0, record.requests - 1 - record.reasks)

@@ -1,8 +1,5 @@
-"""What the replies to one call come to, and what is to be asked next: the rule by which a call is done.
-
-Pure, and the same whether a reply came over the line a moment ago or out of the journal: that is what makes resuming a
-run a matter of reading. Owns no prompt's wording, no network and no file.
-"""
+"""What the replies to one call come to, and what is asked next. Pure, and the same for a reply from the wire and from
+the journal: that is what makes resuming a run a matter of reading."""
 
 from __future__ import annotations
 
@@ -48,10 +45,8 @@ def entry_of(
     tries: int = 1,
     lost: int = 0,
 ) -> Entry:
-    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one.
-
-    `hashed` is what `hasher` gave for the ask. `sent_at`: ISO 8601; `seconds`, `tries` and `lost` as `Entry` has them.
-    """
+    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `hashed` is what
+    `hasher` gave for it; `sent_at` (ISO 8601), `seconds`, `tries` and `lost` are those of `Entry`."""
     return Entry(
         request_hash=hashed.request,
         call_id=call.identity,
@@ -81,12 +76,9 @@ def entry_of(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """By which replies are read and a call is done.
-
-    `max_tokens` is the limit of a first ask, `max_reasks` how often a call is asked again for what is missing; None:
-    nothing is asked, and all that is known of a call is read. `again`: how many further asks a call gets whose known
-    answer is final and incomplete (`--retry-unanswered`).
-    """
+    """By which replies are read and a call is done. `max_tokens`: the limit of a first ask. `max_reasks`: how often a
+    call is asked again for what is missing; None: never, and all that is known of it is read. `again`: how many further
+    asks a call gets whose known answer is incomplete (`--retry-unanswered`)."""
 
     codebook: Codebook
     max_tokens: int
@@ -95,11 +87,9 @@ class Rules:
 
 
 class Exchange:
-    """The replies to one call, read in their order. The first valid answer of each item stands.
-
-    `next()` is what has to be asked now, or None where the call is done: everything answered, a refusal, a request
-    that can never be taken, a reply that the larger limit cut as well, or `max_reasks` used up.
-    """
+    """The replies to one call. The first valid answer of each item stands; the call is done where all is answered, at a
+    refusal or a request that can never be taken, where the larger limit was too small as well, or after
+    `max_reasks`."""
 
     def __init__(self, call: Call, rules: Rules) -> None:
         self.call = call
@@ -113,12 +103,11 @@ class Exchange:
 
     @property
     def complete(self) -> bool:
-        """Whether every item has its answer."""
         return self._answer is not None and not self._answer.missing
 
     @property
     def missing(self) -> int:
-        """Items without an answer after what was asked so far."""
+        """Items that are open after what was asked so far."""
         return len(self._answer.missing) if self._answer is not None else 0
 
     def next(self) -> Ask | None:

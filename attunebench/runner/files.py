@@ -1,17 +1,15 @@
-"""The output folder of a run: result files, the list of what was skipped, and whole files or none.
-
-Knows names and bytes; what is in a result is for the package `results` to know.
-"""
+"""The output folder of a run: names of results, the list of what was skipped, and whole files or none."""
 
 from __future__ import annotations
 
 import json
 import re
 import tempfile
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
+from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.files import atomic_write
@@ -28,7 +26,7 @@ _SKIPPED_KEY = ("provider", "model", "conversationId", "mode")
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write an object, whole or not at all. Raises DataError where the file cannot be written."""
+    """Write an object, whole or not at all. Raises DataError."""
     text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     try:
         with atomic_write(path) as file:
@@ -68,10 +66,8 @@ def result_name(identity: Identity) -> str:
 
 
 class ResultFolder:
-    """The result files of one folder by what they are, never by what they are called.
-
-    `identify` tells whose result a file's content is (None: none of these), `name` what a new one is called.
-    """
+    """The result files of one folder by what they are, never by their names. `identify` tells whose result a content is
+    (None: none of these), `name` what a new file is called."""
 
     def __init__(
         self,
@@ -79,20 +75,18 @@ class ResultFolder:
         identify: Callable[[Mapping[str, Any]], Identity | None] = identity_of,
         name: Callable[[Identity], str] = result_name,
     ) -> None:
-        self.folder = folder
-        self._name = name
+        self.folder, self._name = folder, name
         self._paths: dict[Identity, Path] = {}
         self._views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             data = read_object(path) or {}
-            identity = identify(data)
+            self._names[path.name.casefold()] = identity = identify(data)
             if identity is not None and identity not in self._paths:
                 self._paths[identity], self._views[identity] = path, view_of(data)
-            self._names[path.name.casefold()] = identity
 
     def find(self, identity: Identity) -> View | None:
-        """What matters of the result of this conversation, provider, model and mode, if it was there at the start."""
+        """The view of this result, if it was there at the start."""
         return self._views.get(identity)
 
     def read(self, identity: Identity) -> Mapping[str, Any] | None:
@@ -112,14 +106,9 @@ class ResultFolder:
         self._names[path.name.casefold()] = identity
         return path
 
-    def reserve(self, identities: Iterable[Identity]) -> None:
-        """Settle the names of results to come in this order, so that all who write to the folder have the same."""
-        for identity in identities:
-            self.place(identity)
-
 
 def short_name(stem: str, *of: str) -> str:
-    """The stem, cut to what every file system takes and then told apart by a hash of what it is the name of."""
+    """The stem, cut to what every file system takes, with a hash of its full name then."""
     return stem if len(stem) <= _LONGEST_NAME else f"{stem[:_LONGEST_NAME]}_{name_digest(*of)[:8]}"
 
 
@@ -139,12 +128,8 @@ def read_object(path: Path) -> Mapping[str, Any] | None:
 
 class SkippedFile:
     """`_skipped_<model>.json`: what a run left out of one model, why, and how to go on; no file where nothing is.
-
-    It is for people and for coverage counts: a later run decides by the results that are there. Each change is on disk
-    before the call returns. `task` keeps the lists of others than the benchmark apart, under a name that scoring does
-    not look at. Each `shard` ("2-of-8") has a list of its own, so that no two processes rewrite one file; without one,
-    the lists that shards have left are kept too, since no shard runs beside the whole.
-    """
+    `task` keeps the lists of others than the benchmark apart. Each `shard` has a list of its own, so that no two
+    processes rewrite one file; without one, those that shards have left are kept up too."""
 
     def __init__(self, folder: Path, provider: str, model: str, task: str = "", *, shard: str = "") -> None:
         of_task = f"_{clean_name(task)}" if task else ""
@@ -156,30 +141,30 @@ class SkippedFile:
         # Names of different models may be cleaned to the same one, so the model is part of the key.
         self._lists: dict[Path, dict[tuple[str, ...], dict[str, Any]]] = {}
         for path in (self.path, *(other for other in others if other.name.startswith(f"{stem}~"))):
-            entries = (read_object(path) or {}).get("skipped")
-            entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-            self._lists[path] = {tuple(str(entry.get(name)) for name in _SKIPPED_KEY): entry for entry in entries}
+            listed = (read_object(path) or {}).get("skipped")
+            entries = map(coerce.block, listed if isinstance(listed, list) else ())
+            self._lists[path] = {tuple(str(entry.get(name)) for name in _SKIPPED_KEY): dict(entry) for entry in entries}
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
-        """Note what failed, when, after how many tries, and the command to run again."""
         key = (*self._model, conversation_id, mode)
-        self.remove(conversation_id, mode, but=self.path)
+        self.remove(conversation_id, mode)
         noted = {"reason": reason, "tries": tries, "when": when, "run_again": again}
         self._lists[self.path][key] = {**dict(zip(_SKIPPED_KEY, key, strict=True)), **noted}
         self._save(self.path)
 
-    def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
-        """The conversation has its result now (or its entry stands in the file `but`)."""
+    def remove(self, conversation_id: str, mode: str) -> None:
         for path, entries in self._lists.items():
-            if path != but and entries.pop((*self._model, conversation_id, mode), None) is not None:
+            if entries.pop((*self._model, conversation_id, mode), None) is not None:
                 self._save(path)
 
     def join_shards(self, done: Container[tuple[str, str]]) -> None:
         """Have this model's entries in this one list, but those whose (conversation, mode) is done. No shard runs."""
-        own = [(path, key) for path, entries in self._lists.items() for key in entries if key[:2] == self._model]
-        moved = [(key, self._lists[path].pop(key)) for path, key in own]
-        moved.sort(key=lambda item: str(item[1].get("when")))
-        self._lists[self.path].update({key: entry for key, entry in moved if key[2:] not in done})
+        listed = [(key, entry) for entries in self._lists.values() for key, entry in entries.items()]
+        listed.sort(key=lambda item: str(item[1].get("when")))
+        for entries in self._lists.values():
+            entries.clear()
+        ours = {key for key, _ in listed if key[:2] == self._model and key[2:] in done}
+        self._lists[self.path].update({key: entry for key, entry in listed if key not in ours})
         for path in self._lists:  # this one first: a kill leaves an entry twice rather than nowhere
             self._save(path)
 

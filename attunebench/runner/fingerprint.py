@@ -1,7 +1,4 @@
-"""Are results and journalled calls those of this run? Digests of what is asked, and what differs.
-
-What changes no prompt and no parameter re-buys nothing: a corrected label leaves these hashes as they are.
-"""
+"""Are results and journalled calls those of this run? What changes no prompt and no parameter re-buys nothing."""
 
 from __future__ import annotations
 
@@ -38,11 +35,8 @@ _OF_A_KIND = ("prompt", "answer schema")
 
 
 class Stamping:
-    """Stamps what a run of the task with these settings makes.
-
-    A stamp's `plan_sha256` is of all that calls are made of. Planning is pure: the same file, templates, codebook,
-    strategy and code make the same calls. Where any of these is another one, the calls themselves decide.
-    """
+    """Stamps what a run of the task with these settings makes. `plan_sha256` is of all that calls are made of: where it
+    is the same, so are the calls; otherwise the calls themselves decide."""
 
     def __init__(self, settings: RunSettings, codebook: Codebook, task: Task) -> None:
         self._settings = settings
@@ -59,7 +53,7 @@ class Stamping:
         return replace(stamp, judge_calls_sha256={self._settings.scale: judges})
 
     def unplanned(self, calls_sha256: str, source_sha256: str) -> Stamp:
-        """The stamp of the file's calls where these are known to have that digest; judges' calls aside."""
+        """The stamp where the calls are known to have that digest; judges' calls aside."""
         return Stamp(
             parameters=self._settings.parameters,
             prompt_set_sha256=self._prompt_set,
@@ -72,7 +66,7 @@ class Stamping:
 
 @cache
 def _code_sha256() -> str:
-    """The digest of the sources of everything between a conversation's file and its calls."""
+    """Of all code between a conversation's file and its calls."""
     package = Path(attunebench.__file__).parent
     folders = [sorted((package / name).rglob("*.py")) for name in ("protocol", "prompts", "conversations")]
     files = [*chain(*folders), *(package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text"))]
@@ -80,17 +74,14 @@ def _code_sha256() -> str:
 
 
 def calls_sha256(calls: Iterable[Call]) -> str:
-    """A digest of what is asked, in an order of its own (by call id)."""
+    """A digest of what is asked, in whatever order."""
     ordered = sorted(calls, key=lambda call: call.id)
     return sha256("".join(map(call_digest, ordered)).encode()).hexdigest()
 
 
 def differences(there: View, wanted: Stamp) -> list[str]:
-    """The settings in which an existing result differs from what this run would make, each with both values.
-
-    Empty means that the result is this run's own, but for votes on another scale (`other_scale`). Votes matter only
-    where the run has judges and the file has votes on its scale.
-    """
+    """The settings in which a result differs from what this run would make, each with both values; votes on another
+    scale (`other_scale`) aside. Votes matter only where the run has judges and the file has votes on its scale."""
     if not there.whole:
         return ["turns (damaged in the file)"]
     stamp = there.stamp
@@ -126,11 +117,9 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> li
 
 
 class CacheReport:
-    """What of a plan the journal knows already, and why the rest is new: "37 calls are new because …".
-
-    A call that was never asked before, or of another model alone, is no news. Judges' calls are left out: they lack
-    their drafts until those are there. `journalled` counts calls whose first reply is in the journal.
-    """
+    """What of a plan the journal knows, and why the rest is new. A call that was never asked before, or of another
+    model, is no news; judges' calls lack their drafts yet. `journalled` counts calls whose first reply is in the
+    journal."""
 
     def __init__(self, journal: Journal | None, hashers: Mapping[int, Hasher]) -> None:
         self.journalled = 0
@@ -140,7 +129,7 @@ class CacheReport:
         """Reasons → calls that are new for them, by kind."""
 
     def unknown(self, calls: Iterable[Call]) -> list[Call]:
-        """Look these up; those come back of which the journal has no reply, as far as that is known."""
+        """Those of which the journal has no reply, as far as that is known."""
         return [call for call in calls if not self._is_known(call)]
 
     def sentences(self) -> list[str]:

@@ -1,9 +1,5 @@
-"""A job: calls that belong together, what can be asked of them now, and what came of it.
-
-The one place that knows which ask is open, what waits for what, and when everything is done; executors (live, a batch
-service, request files, other frameworks) ask what is open and hand back entries. Pure: it looks up what is known and
-knows no conversation, no file and no network.
-"""
+"""A job: calls that belong together, what can be asked of them now, and what came of it. Pure, and the only place that
+knows which ask is open, what waits for what, and when everything is done."""
 
 from __future__ import annotations
 
@@ -26,8 +22,8 @@ Known = Callable[["Call", Ask], "Entry | None"]
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An ask that can be put to a model now. `call` is complete: a judge's has its draft in it. `missing`: items that
-    earlier asks left open."""
+    """An ask that can be put to a model now; a judge's has its draft in it. `missing`: items that earlier asks left
+    open."""
 
     call: Call
     ask: Ask
@@ -35,11 +31,10 @@ class Open:
 
     @property
     def who(self) -> int:
-        """0 for the evaluated model; judges count from 1."""
         return self.call.who
 
     def request(self, settings: RunSettings, context: Any = None) -> Request:
-        """What goes over the wire for it; `context` as `Job` has it."""
+        """What goes over the wire for it."""
         return Request(
             call=self.call,
             messages=self.ask.messages,
@@ -53,15 +48,10 @@ class Open:
 
 
 class Job:
-    """The calls under one `key`: (conversation, mode), say.
-
-    `known` gives replies that are there already and is asked for each ask in turn. `drafts` (turn → text) are there
-    before any call of this job. `assemble` makes of the finished job what is to be written, None for nothing. `context`
-    goes to the backend with each request; built-in baselines read it.
-
-    `records` has each call that is done; `owed` maps calls that nobody could answer to the reason; `failed` says why
-    the job is given up, after `tries` of the failing call.
-    """
+    """The calls under one `key`: (conversation, mode), say. `known` looks up each ask in turn. `drafts`: turn → text
+    that is there before any call. `assemble` makes of the finished job what is written, None for nothing. `context`
+    goes to the backend. `records` has each call that is done, `owed` calls that nobody could answer with the reason;
+    `failed` says why the job is given up, after `tries` of a call."""
 
     def __init__(
         self,
@@ -118,14 +108,11 @@ class Job:
 
     @property
     def answered(self) -> bool:
-        """Whether every call to the evaluated model is done: a result can be made, whatever judges still owe."""
+        """Whether a result can be made, whatever judges still owe."""
         return self.failed is None and not any(each.who == 0 for each in self._open.values())
 
     def add(self, asked: Open, entry: Entry) -> list[Open]:
-        """Take what came back for an open ask; the asks that are open now and were not before.
-
-        Raises KeyError where the call is not open (any more).
-        """
+        """Take what came back for an open ask (else KeyError); the asks that are open now and were not before."""
         del self._open[asked.call.id]
         self.fetched.add(asked.call.id)
         before = set(self._open)
@@ -135,12 +122,12 @@ class Job:
         return [each for name, each in self._open.items() if name not in before]
 
     def owe(self, asked: Open, reason: str) -> None:
-        """Give up an open ask of a judge's: its vote is owed, for this reason."""
+        """Give up an open ask of a judge's."""
         self._open.pop(asked.call.id, None)
         self.owed[asked.call.id] = reason
 
     def fail(self, reason: str, tries: int = 0) -> None:
-        """Give up the job: nothing of it is asked any more. The first reason stands."""
+        """Give up the job; the first reason stands."""
         if self.failed is None:
             self.failed, self.tries = reason, tries
         self._open.clear()

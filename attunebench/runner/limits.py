@@ -1,8 +1,4 @@
-"""What a line counts: how much its model is given at once, and whether its server is there at all.
-
-Pure counting with the time handed in: it waits for nothing and knows no call. Who waits, and who is the probe, is
-`pacing`'s business.
-"""
+"""Counting for `pacing`, with the time handed in: how many calls may be in flight, and whether a server is there."""
 
 from __future__ import annotations
 
@@ -24,12 +20,9 @@ START_UP = 300.0  # seconds that a server may take to load its model before that
 
 
 class Adaptive:
-    """The calls that may be under way at once, from 1 to `ceiling`, and at first so many.
-
-    A refusal leaves `SHRINK` of them, unless its call was sent before the last change of this kind, which says nothing
-    about the new limit. A success adds 1/limit, so that a round of successes adds one. After an outage it starts at
-    `RESTART` and doubles every round up to where it was.
-    """
+    """The calls that may be in flight, from 1 to `ceiling`. A refusal leaves `SHRINK` of them, unless its call was sent
+    before the last such change; a round of successes adds one. After an outage it starts at `RESTART` and doubles every
+    round up to where it was."""
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
@@ -38,16 +31,14 @@ class Adaptive:
 
     @property
     def value(self) -> int:
-        """Whole calls, never under 1."""
         return int(self._exact + _ROUNDING)
 
     def grow(self) -> None:
-        """A call succeeded."""
         step = 1.0 if self._exact < self._doubling_to else 1.0 / self._exact
         self._exact = min(float(self.ceiling), self._exact + step)
 
     def shrink(self, sent_at: float, now: float) -> bool:
-        """A call that was sent then was one too many. Whether it is the first to say so."""
+        """A call that was sent then was one too many; whether it is the first to say so."""
         if sent_at < self._changed_at:
             return False
         self._changed_at = now
@@ -55,15 +46,14 @@ class Adaptive:
         return True
 
     def restart(self, now: float) -> None:
-        """An outage is over."""
         self._changed_at = now
         self._doubling_to = max(self._doubling_to, self._exact)
         self._exact = min(self._exact, float(RESTART))
 
 
 class Bucket:
-    """A rate: `per_minute` units (None: no limit), of which a second's worth, and at least one, may go at once. What
-    needs more goes when the bucket is full, and leaves a debt."""
+    """A rate: `per_minute` units, of which a second's worth, and at least one, may go at once. What needs more goes
+    when the bucket is full, and leaves a debt."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._rate = (per_minute or math.inf) / 60.0
@@ -85,12 +75,9 @@ class Bucket:
 
 
 class Breaker:
-    """Closed while calls succeed now and then; open while nobody but a probe may ask.
-
-    Calls that were under way when the first of a row failed are one strike together: a hiccup fails all of them at
-    once. A line with few `places` opens after fewer strikes, before a call has used up its tries. A server that loads
-    its model opens the line at once, and is no outage for `START_UP` seconds.
-    """
+    """Closed while calls succeed now and then; open while nobody but a probe may ask. Calls that were in flight when
+    the first of a row failed are one strike together. With few `places` it opens before a call has used up its tries. A
+    server that loads its model opens it at once, and is no outage for `START_UP` seconds."""
 
     def __init__(self, rng: random.Random, places: int) -> None:
         self.open = False
@@ -102,30 +89,29 @@ class Breaker:
         self._struck_at = self._opened_at = self._held = 0.0
 
     def held(self, now: float) -> float:
-        """Seconds that the line has been open, in all."""
+        """Seconds that it has been open, in all."""
         return self._held + (now - self._opened_at if self.open else 0.0)
 
     def excuses(self, kind: Trouble, now: float) -> bool:
-        """Whether this trouble is a server's loading its model within its allowance, and no outage."""
+        """Whether this is a server's loading its model within its allowance, and no outage."""
         if kind != "starting":
             return False
         self._loading_since = now if self._loading_since is None else self._loading_since
         return now - self._loading_since < START_UP
 
     def succeed(self, now: float) -> bool:
-        """A call was answered. Whether that ends an outage."""
+        """A call was answered; whether that ends an outage."""
         self._strikes = self._openings = 0
         self._loading_since = None
         return self.close(now)
 
     def close(self, now: float) -> bool:
-        """Let others than the probe ask; the next failure may open the line again. Whether it was open."""
+        """Let others than the probe ask; whether it was open."""
         was_open, self._held, self.open = self.open, self.held(now), False
         return was_open
 
     def fail(self, kind: Trouble, now: float, *, sent_at: float, probe: bool, asked: float) -> bool:
-        """A call failed, and the server `asked` to wait so many seconds. Whether that opens the line, or keeps it open
-        until a later `probe_at`."""
+        """A call failed, and the server `asked` to wait. Whether that opens it, or keeps it open until `probe_at`."""
         if self.open and not probe:
             return False
         pause = LOADING_PAUSE

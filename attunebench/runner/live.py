@@ -1,9 +1,5 @@
-"""The live executor: streams many jobs, sends all ready asks of a job at once, holds only a few jobs in memory.
-
-Ready asks are sent in order; when none is ready, the next job is started. So the calls of one conversation are sent
-close together, which helps prefix caches. Each model's `RateLimiter` decides how many calls are in flight; this module
-only keeps enough tasks for it.
-"""
+"""The live executor: sends all ready asks of a job at once, and starts the next job when none is ready, so that few
+jobs are in memory and a conversation's calls go close together, which helps prefix caches."""
 
 from __future__ import annotations
 
@@ -34,12 +30,9 @@ QUIET = 60.0  # seconds without a finished request before `stalled` is reported;
 
 
 class Live(Clients):
-    """Runs one run's jobs against its models over the network: a `runner.run.Executor`.
-
-    With `judges_only`, a judge that cannot be called ends the run. `interruptible` handles Ctrl-C: the first lets calls
-    in flight finish (as SIGTERM and SIGHUP do), the second stops them. After `total_timeout` seconds of nothing but
-    failures the run stops instead of skipping conversations one by one; a failing judge is dropped.
-    """
+    """Runs one run's jobs over the network: a `runner.run.Executor`. `interruptible`: the first Ctrl-C lets calls in
+    flight finish, the second stops them. After `total_timeout` seconds of nothing but failures the run stops instead of
+    skipping conversations one by one; a failing judge is dropped, but with `judges_only` it ends the run."""
 
     def __init__(
         self, settings: RunSettings, observer: Observer, *, judges_only: bool = False, interruptible: bool = False
@@ -56,8 +49,7 @@ class Live(Clients):
         self._given_up: dict[int, str] = {}
 
     async def execute(self, run: Run) -> Stop:
-        """Run all jobs. The first ConfigurationError of a call to the model (of any call with judges only), DataError
-        of the journal or the folder, or bug stops the rest and is raised."""
+        """Run all jobs. The first ConfigurationError (of a judge with judges only), DataError or bug ends it."""
         self._run, self._jobs, self._clients = run, run.jobs(), self.model_clients(run.budget)
         minding = asyncio.create_task(self._mind())
         try:
@@ -84,7 +76,7 @@ class Live(Clients):
         return bool(self._tasks)
 
     def _advance(self) -> bool:
-        """Start the next ask: a ready one, else the first of a new job. False if there is none now."""
+        """Start the next ask: a ready one, else the first of a new job; False if there is none now."""
         if self._stopped or self._failure or any(client.halted for client in self._clients.values()):
             return False
         # Before the first answer, the few calls sent are each of another conversation, so that a single rejected one
@@ -134,8 +126,8 @@ class Live(Clients):
             self._begin(job, None, self._run.finish(job))
 
     async def _make(self, job: Job, asked: Open) -> None:
-        """Ask until the call is done, the job fails or the vote stays pending: a judge's failure costs no result. What
-        an answer opens (judges of a draft) goes to the front of the queue, so that a conversation ends soon."""
+        """Ask until the call is done, the job fails or the vote stays pending. What an answer opens (judges of a draft)
+        goes to the front of the queue, so that a conversation ends soon."""
         call, who, following = asked.call, asked.who, asked
         try:
             while who not in self._given_up:
@@ -167,8 +159,7 @@ class Live(Clients):
             self._give_up(who, str(error))
 
     def _give_up(self, who: int, reason: str) -> None:
-        """Warn once that this judge cannot be called; its votes stay pending. Its waiting calls are dropped, since they
-        hold places that the evaluated model's calls need."""
+        """Drop this judge with its waiting calls, which hold places that others need; its votes stay pending."""
         if who not in self._given_up:
             self._given_up[who] = reason
             self._observer.warned(f"A judge is no longer called in this run; its votes are pending: {reason}")

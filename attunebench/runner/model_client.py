@@ -1,8 +1,5 @@
-"""Put one open ask to one model until it is answered or cannot be, in an order that loses no paid reply.
-
-Reserve the worst-case cost, send, keep the reply on disk, and only then hand it on. Network errors (`TransientError`)
-never become an answer.
-"""
+"""Put one open ask to one model: reserve its worst-case cost, send, keep the reply on disk, and only then hand it on.
+Network errors (`TransientError`) never become an answer."""
 
 from __future__ import annotations
 
@@ -50,7 +47,7 @@ _MOMENT = 0.001  # seconds that are not worth waiting for
 
 
 class Halted(Exception):  # noqa: N818 (no error: the run is over)
-    """Nothing more is to be sent; the call stays as the journal has it."""
+    """Nothing more is to be sent."""
 
 
 class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
@@ -59,12 +56,9 @@ class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
 
 @dataclass(eq=False)
 class ModelClient:
-    """Asks one model, the evaluated one (`who` is 0) or a judge. `journal`: None where asking again is free.
-
-    `on_wire` holds the tasks whose request is under way or whose reply is being kept, with their call and since when.
-    Once `halted` is set nothing more is sent: a call that needs a request raises `Halted`. `latest` is the event
-    loop's time at the end of the last try.
-    """
+    """Asks one model. `journal`: None where asking again is free. `on_wire`: the tasks whose request is in flight or
+    whose reply is being kept, with their call and since when. Once `halted` is set nothing more is sent. `latest`: the
+    event loop's time at the end of the last try."""
 
     backend: Backend
     settings: RunSettings
@@ -83,11 +77,9 @@ class ModelClient:
         self.remembered = self.backend.learned()
 
     async def ask(self, asked: Open, context: Any = None) -> Entry:
-        """The reply to an open ask, kept in the journal; or the error for which there can never be one.
-
-        Raises TransientError if the network did not recover in time, RejectedError and ConfigurationError at once,
-        DataError where the journal cannot be written, BudgetSpent and Halted where nothing more may be sent.
-        """
+        """The reply, kept in the journal, or the error for which there can never be one. Raises TransientError if the
+        network did not recover in time, RejectedError and ConfigurationError at once, DataError where the journal
+        cannot be written, BudgetSpent and Halted where nothing more may be sent."""
         return await _Fetch(self, asked, asked.request(self.settings, context)).entry()
 
     def waiting_for(self) -> str:
@@ -105,7 +97,7 @@ class ModelClient:
 
 @dataclass(slots=True)
 class _Fetch:
-    """One ask that is not in the journal: sent with as many tries as it needs, and kept before its reply is used."""
+    """One ask: sent with as many tries as it needs, and kept before its reply is used."""
 
     client: ModelClient
     asked: Open
@@ -120,7 +112,6 @@ class _Fetch:
     gateway: float | None = None  # seconds after which a gateway last timed out
 
     async def entry(self) -> Entry:
-        """The finished request. Raises what `ModelClient.ask` raises."""
         client = self.client
         try:
             return await self._tried()
@@ -141,9 +132,9 @@ class _Fetch:
                 client.budget.settle(self.ticket, None, maybe_billed=False)
 
     async def _tried(self) -> Entry:
-        """Try until there is a reply. Each try reserves its worst-case cost and then waits for a slot: waiting for
-        budget inside a slot would block the calls whose end frees budget. The slot is released only when the reply is
-        kept, so no more replies are unkept than calls may be in flight."""
+        """Each try reserves its cost before it waits for a slot, since waiting for budget inside a slot would block the
+        calls whose end frees budget. The slot is held until the reply is kept, so that no more are unkept than in
+        flight."""
         client, request = self.client, self.request
         while True:
             if self.ticket is None:  # a try that never left keeps its cover
@@ -193,8 +184,7 @@ class _Fetch:
         return self.client.settings.total_timeout - max(clock - clock_then, now - began - START_UP)
 
     def _wait(self, error: TransientError) -> float:
-        """Seconds until the next try, apart from the limiter's pauses. Raises the error, or one that says more, if
-        there is none."""
+        """Seconds until the next try, apart from the limiter's pauses. Raises the error if there is none."""
         limiter, wait, asked = self.client.limiter, 0.0, error.retry_after or 0.0
         self.failures += error.kind not in NOT_YET
         if error.kind == "gateway" and error.elapsed is not None and error.elapsed > GATEWAY_SHORTEST:
@@ -215,7 +205,6 @@ class _Fetch:
         return wait
 
     async def _send(self, slot: Slot) -> Reply:
-        """One try, with its price counted."""
         client, worker, loop = self.client, asyncio.current_task(), asyncio.get_running_loop()
         if client.halted:
             raise Halted

@@ -1,8 +1,5 @@
-"""The Ray executor (`--executor ray`): each shard is a plain run, as a Ray task in a process of its own.
-
-Owns the connection to the cluster, the check that all workers share the results folder, the remaining budget, and what
-happens when a worker dies. Keys are an argument of the tasks, which Ray writes to no file.
-"""
+"""The Ray executor (`--executor ray`): each shard is a plain run, as a Ray task in a process of its own. Keys are an
+argument of the tasks, which Ray writes to no file."""
 
 from __future__ import annotations
 
@@ -61,12 +58,10 @@ def run_on_ray(
     interruptible: bool = False,
     **options: Any,
 ) -> RunSummary:
-    """As `run_conversations`, in shards on the Ray cluster at `address`, at RAY_ADDRESS, or on this machine alone.
-
-    `settings.output` is a folder that all machines share. Without `workers` there is one for each machine, two at
-    least. `options` are those of `run_conversations`. Raises UsageError where Ray is missing or the folder is not
-    shared, ConfigurationError where there is no such cluster or it cannot run the workers, and what a run raises.
-    """
+    """As `run_conversations` (whose `options` it takes), in shards on the Ray cluster at `address`, at RAY_ADDRESS, or
+    on this machine alone. All machines share `settings.output`. Without `workers` there is one for each machine, two at
+    least. Raises UsageError (no Ray, a folder that is not shared), ConfigurationError (no cluster, or workers that
+    cannot run) and what a run raises."""
     if settings.shard is not None:
         raise UsageError("--shard and --executor ray both divide the run; give one of them.")
     if settings.em.client is not None:
@@ -114,11 +109,8 @@ class _Teller:
 def _run_shard(
     handed: Any, settings: RunSettings, queue: Any, probe: Path, life: str, version: str
 ) -> tuple[Stop, int, float]:
-    """Runs in a worker: find the driver's folder `probe`, wait until the driver has removed a file from it, and run the
-    shard.
-
-    Returns why it stopped early, the number of pending votes, and USD as --max-cost counts them.
-    """
+    """Runs in a worker: find the driver's `probe`, wait until the driver has removed a file from it, and run the shard.
+    Why it stopped early, the pending votes, and USD as --max-cost counts them."""
     node, shared = socket.gethostname(), False
     if version != __version__:
         there = f"has attunebench {__version__} and the command has {version}"
@@ -214,11 +206,9 @@ class OnRay(Clients):
             return stopped
 
     async def _do_all(self, run: Run, settings: RunSettings, shards: list[Shard]) -> Stop:
-        """Run until all shards are done or nothing more may be sent; returns why it stopped early.
-
-        With --max-cost each shard gets a part of it. Those whose part was too small, or whose worker died, continue
-        with what is left, as long as calls are answered.
-        """
+        """Run until all shards are done or nothing more may be sent; why it stopped early. Each shard gets a part of
+        --max-cost. Those whose part was too small, or whose worker died, continue with what is left, as long as calls
+        are answered."""
         stops: dict[Shard, Stop | None] = {}
         with eventloop.on_interruption(self._interrupt) if self._interruptible else nullcontext():
             while True:
@@ -332,7 +322,7 @@ class OnRay(Clients):
 
 
 def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
-    """The settings with keys and addresses as resolved here, and the environment variables that name the account."""
+    """The settings with keys and addresses as resolved here, and the environment that names the account."""
     environment, models = dict.fromkeys(_VARIABLES.values(), ""), list[ModelSettings]()
     for model in (settings.em, *settings.judges):
         if model.provider == "baseline":
@@ -348,7 +338,7 @@ def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
 
 
 def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> None:
-    """Connect to the cluster at the address, or to a new one on this machine, until the stack closes."""
+    """Connect to the cluster, or to a new one on this machine, until the stack closes."""
     new: dict[str, Any] = {}
     try:
         if address and address != "local":

@@ -1,11 +1,6 @@
-"""The order of a run: seeded and stratified, so that wherever it stops, what is done is a fair sample of the whole; and
-how the conversations are dealt out to shards in that order.
-
-Each stratum (topic category × groups of diagnoses) is shuffled, and its i-th of n conversations gets the place
-(i + u) / n with u drawn between 0 and 1. So every conversation is equally likely to be in a beginning of a given
-length, and each stratum is there in proportion. Depends on the seed, the conversations' IDs and their strata, and on
-nothing else: a set that changes keeps the order of the strata that did not.
-"""
+"""The order of a run: seeded and stratified, so that wherever it stops, what is done is a fair sample; and its shards.
+Each stratum (topic category × groups of diagnoses) is shuffled, and its i-th of n conversations gets the place (i + u)
+/ n with u between 0 and 1. A set that changes keeps the order of the strata that did not."""
 
 from __future__ import annotations
 
@@ -28,7 +23,6 @@ _PATIENCE = 60.0
 
 
 def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
-    """The conversations in the order in which a run takes them."""
     strata: dict[tuple[str, tuple[str, ...]], list[Conversation]] = defaultdict(list)
     for conversation in sorted(conversations, key=lambda c: c.conversation_id):
         strata[stratum_of(conversation)].append(conversation)
@@ -52,23 +46,15 @@ def stratum_of(conversation: Conversation) -> tuple[str, tuple[str, ...]]:
 
 def order_words(chosen: int, of: int, seed: int, part: str = "") -> str:
     """What a run takes in which order, in words. `part` says what part of that it takes where it is not all."""
-    order = f"stratified by topic and diagnosis, seed {seed}"
     which = "all" if chosen == of else f"the first {chosen} of {of}"
-    return f"{part + ' ' if part else ''}{which} in an order {order}"
-
-
-def sample_words(done: int, of: int, seed: int) -> str:
-    """What part of the set is done, in words."""
-    return f"{done} of {of} conversations, a random sample stratified by topic and diagnosis (seed {seed})"
+    return f"{part + ' ' if part else ''}{which} in an order stratified by topic and diagnosis, seed {seed}"
 
 
 def dealt(conversations: Sequence[Conversation], of: int, known: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Conversation id → its shard (1 to `of`) for all conversations, given in the run's order.
-
-    Those of `known` keep their shard; every other one goes to the shard with the fewest calls so far, the first of
-    several. So each shard is a fair sample of the order, and two differ by no more than the longest conversation.
-    """
-    # How much each is to do, against others: modes and judges make more of all of them alike.
+    """Conversation id → its shard (1 to `of`), in the run's order. Those of `known` keep theirs; every other one goes
+    to the shard with the fewest calls so far, so that each is a fair sample and two differ by one conversation at
+    most."""
+    # Modes and judges make more of all of them alike.
     calls = {each.conversation_id: 4 * len(each.turns) + 1 for each in conversations}
     places = {name: shard for name, shard in (known or {}).items() if name in calls and 1 <= shard <= of}
     loads = dict.fromkeys(range(1, of + 1), 0)
@@ -81,15 +67,9 @@ def dealt(conversations: Sequence[Conversation], of: int, known: Mapping[str, in
     return places
 
 
-def part_of(
-    conversations: Sequence[Conversation], shard: Shard, folder: Path, *, note: bool = True
-) -> list[Conversation]:
-    """The conversations of one shard, out of those of the whole run in its order.
-
-    With `note` what is dealt is written down in the results folder, one process after the other: conversations that are
-    added later join some shard and move no other, so that shards started at different times never share one. Raises
-    DataError where that cannot be done.
-    """
+def part_of(conversations: Sequence[Conversation], shard: Shard, folder: Path, *, note: bool) -> list[Conversation]:
+    """The conversations of one shard. With `note` what is dealt is written down in the folder, so that shards that
+    start at different times never share a conversation. Raises DataError where that cannot be done."""
     path = folder / f".attunebench-shards-{shard.of}.json"
     lock = path.with_suffix(".lock")
     with ExitStack() as held:
@@ -115,9 +95,7 @@ def part_of(
 
 def share_of(settings: RunSettings, shard: Shard, max_cost: float | None) -> RunSettings:
     """The settings of one of the shards of a run that run at once: its part of the limits, `max_cost` of the money.
-
-    Calls under way are divided in whole numbers, so there are no more shards than calls; rates are divided evenly.
-    """
+    There are no more shards than calls in flight."""
     calls, over = divmod(settings.concurrency, shard.of)
     rates = {name: rate and rate / shard.of for name, rate in (("rpm", settings.rpm), ("tpm", settings.tpm))}
     limits = {"concurrency": calls + (shard.number <= over), "max_cost": max_cost, **rates}
@@ -125,7 +103,7 @@ def share_of(settings: RunSettings, shard: Shard, max_cost: float | None) -> Run
 
 
 def journal_name(settings: RunSettings, who: str, task: str = "") -> str:
-    """The name of the journal file of a part of this run: `who` ("2-of-8") and a digest of what `claim` goes by, so
-    that nobody but the next start of the same part writes to the same file."""
+    """The journal's part of a part of this run ("2-of-8"): with a digest of what `claim` goes by, so that nobody but
+    the next start of the same part writes to it."""
     digest = name_digest(settings.em.provider, settings.em.model, *sorted(set(settings.modes)), task)
     return f"{who}-{digest[:8]}"

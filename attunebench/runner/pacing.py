@@ -1,8 +1,5 @@
 """Rate limiting for one model, shared by all calls to it: which may send now, and what a failure means for the others.
-
-Owns slots, pauses and rates. It sends nothing and knows no prompt, backend or journal; `model_client` retries, `limits`
-counts.
-"""
+It sends nothing; `model_client` retries, `limits` counts."""
 
 from __future__ import annotations
 
@@ -80,12 +77,10 @@ class RateLimiter:
         self._warned = False
 
     async def slot(self, tokens: float = 0, *, again: bool = False, within: float | None = None) -> Slot:
-        """Wait in order for a slot, and take it; use it in a `with` statement at once.
-
-        `tokens`: prompt and reply, estimated. `again`: a retried call goes before fresh ones, since its time is
-        running; but a fresh one probes, so that a prompt that breaks the server does not prolong the outage.
-        Raises asyncio.TimeoutError if no slot is free `within` so many seconds.
-        """
+        """Wait in order for a slot; use it in a `with` statement at once. `tokens`: prompt and reply, estimated.
+        `again`: a retry goes before fresh calls, since its time is running; but a fresh one probes, so that a prompt
+        that breaks the server does not prolong the outage. Raises asyncio.TimeoutError if none is free `within` so many
+        seconds."""
         loop = asyncio.get_running_loop()
         slot = Slot(self, tokens, tokens, loop.create_future())
         queue = self._again if again else self._fresh
@@ -112,16 +107,14 @@ class RateLimiter:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a slot."""
         return len(self._fresh) + len(self._again)
 
     @property
     def limit(self) -> int:
-        """Calls that may be under way at once, from 1 to `ceiling`."""
         return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
     def count_unreadable(self) -> bool:
-        """Count an unreadable answer; whether they have reached `TRUSTED` before any readable one."""
+        """Count an unreadable answer; whether there were `TRUSTED` before any readable one."""
         self._unreadable += 1
         return self.cautious and self._unreadable >= TRUSTED
 
@@ -132,22 +125,22 @@ class RateLimiter:
 
     @property
     def paused_for(self) -> float:
-        """Seconds until the current pause ends; 0 if there is none."""
+        """Seconds until the current pause ends, or 0."""
         return max(0.0, self._resume_at - _now(), self._breaker.probe_at - _now() if self.open else 0.0)
 
     @property
     def outage(self) -> float:
-        """Seconds from the first failure after the last success (not of a loading server) to the latest one, or 0."""
+        """Seconds from the first failure after the last success to the latest one, or 0."""
         return self._failing[1] - self._failing[0] if self._failing else 0.0
 
     @property
     def unreached(self) -> float:
-        """Seconds since the first failure where no connection to the server was ever made; else 0."""
+        """Seconds since the first failure where no connection was ever made, or 0."""
         return _now() - self._failing[0] if self._failing and not self.reached else 0.0
 
     @property
     def reason(self) -> str:
-        """Why the next waiting call is not sent, in words; "" if nothing holds it back."""
+        """Why the next waiting call is not sent, in words."""
         if self.open:
             then = "a probe is under way" if self.probe else f"the next probe is sent in {self.paused_for:.0f} s"
             return f"{self.trouble}; {then}"
@@ -202,7 +195,7 @@ class RateLimiter:
         self.probe = None if self.probe is slot else self.probe
 
     def _end(self, slot: Slot, error: BaseException | None) -> None:
-        """Release the slot; `error` is the outcome of its call."""
+        """Release the slot of a call that ended so."""
         now, probe = _now(), self.probe is slot
         self._leave(slot)
         self._tokens.take(slot.tokens - slot.estimate, now)
@@ -243,7 +236,6 @@ class RateLimiter:
             self._pause(wait, _REASONS[error.kind], now)
 
     def _fail_as_outage(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
-        """The server is failing or unreachable."""
         if error.kind in ("timeout", "gateway"):
             # An overloaded server lets every call time out; sending fewer at once helps.
             self._timeouts += 1
@@ -257,7 +249,7 @@ class RateLimiter:
             self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
 
     def _asked(self, error: TransientError) -> float:
-        """The seconds that the server asked to wait, at most `LONGEST_WAIT`; 0 for none."""
+        """The seconds that the server asked to wait, at most `LONGEST_WAIT`."""
         asked = max(0.0, error.retry_after or 0.0)
         if asked > LONGEST_WAIT and not self._warned:
             self._warned = True
@@ -268,7 +260,7 @@ class RateLimiter:
         return min(asked, LONGEST_WAIT)
 
     def _pause(self, seconds: float, why: str, now: float) -> None:
-        """Send nothing for so long; of several pauses the longest counts."""
+        """Send nothing for so long; the longest pause counts."""
         if now + seconds <= max(now, self._resume_at):
             return
         self._resume_at = now + seconds
@@ -286,7 +278,7 @@ class RateLimiter:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One call's slot, from its `turn` to the end of the `with` block; see `RateLimiter`."""
+    """One call's slot, from its `turn` to the end of the `with` block."""
 
     _limiter: RateLimiter
     estimate: float

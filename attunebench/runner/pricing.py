@@ -1,8 +1,5 @@
-"""What a run would send, and what those who are asked cost: by the user's options, else by what their providers list.
-
-Prompts are counted from the plan, replies are guessed by their kind. Retries and reasks come on top, and are not in the
-worst case either: nobody can foresee how often a line breaks.
-"""
+"""What a run would send, and what that costs: by the user's prices, else by what providers list. Prompts are counted
+from the plan, replies are guessed by their kind; retries and re-prompts come on top."""
 
 from __future__ import annotations
 
@@ -44,8 +41,8 @@ EXPECTED_REASONS = 250
 
 @dataclass(frozen=True, slots=True)
 class KnownPrices:
-    """Prices of the evaluated model, then of the judges, None where unknown. `source`: where they come from, in words.
-    `unasked`: why providers were not asked for their lists, each reason once."""
+    """Prices of the evaluated model, then of the judges. `source`: where they come from; `unasked`: why lists were not
+    asked for."""
 
     prices: Sequence[Prices | None] = ()
     source: str = ""
@@ -53,10 +50,8 @@ class KnownPrices:
 
 
 def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPrices:
-    """The prices that a run would go by, for an estimate of it; a provider that cannot be asked has no price.
-
-    With `judges_only` the evaluated model is not asked, and so costs nothing. Raises UsageError where a run would.
-    """
+    """The prices for an estimate of a run; a provider that cannot be asked has none, and with `judges_only` the
+    evaluated model costs nothing. Raises UsageError where a run would."""
     reasons: list[str] = []
 
     def opened(model: ModelSettings) -> Backend | None:
@@ -73,10 +68,8 @@ def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPr
 
 
 async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -> KnownPrices:
-    """The prices of these, the evaluated model first; None has none but what the options give.
-
-    A provider is asked only where no option says what it would. Raises UsageError where an option lacks its other half.
-    """
+    """The prices at these backends, the evaluated model's first; None has none but what the options give. Raises
+    UsageError where an option lacks its other half."""
 
     async def price(backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
         if backend is not None and backend.provider == "baseline":
@@ -94,8 +87,8 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
 
 
 def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> tuple[Prices | None, str]:
-    """The prices of the evaluated model, or of the judges, and where they come from in words: what the user gives, else
-    what the provider lists. Raises UsageError where only one of the two is given."""
+    """The prices of the evaluated model, or of the judges, and where they come from: what the user gives, else what is
+    `listed`. Raises UsageError where only one of the two is given."""
     name = "judge_price" if judge else "price"
     option, into, out = f"--{name.replace('_', '-')}", getattr(settings, f"{name}_in"), getattr(settings, f"{name}_out")
     if into is None and out is None:
@@ -107,7 +100,7 @@ def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> 
 
 
 def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
-    """Raises ConfigurationError where --max-cost has no prices to go by; `prices` of the model, then of the judges."""
+    """Raises ConfigurationError where --max-cost has no prices to go by."""
     if settings.max_cost is not None and (lacking := options_for_prices(prices)):
         raise ConfigurationError(
             "--max-cost needs prices, and the provider lists none under this name (is it right?): "
@@ -116,7 +109,7 @@ def check_bound(settings: RunSettings, prices: Sequence[Prices | None]) -> None:
 
 
 def options_for_prices(prices: Sequence[Prices | None]) -> str:
-    """The options that would give the prices which are not known, of the model, then of the judges; "" for none."""
+    """The options that would give the prices that are not known, "" for none."""
     lacking = ["--price-in and --price-out"] if prices[0] is None else []
     if None in prices[1:]:
         lacking.append("--judge-price-in and --judge-price-out")
@@ -139,11 +132,8 @@ class KindEstimate:
 
 @dataclass(slots=True)
 class Estimate:
-    """Planned calls, added up by whom they go to (0 is the evaluated model, judges count from 1) and kind.
-
-    `jobs` counts the (conversation, mode) pairs that are to do, `complete` those that have their result. `notes`: what
-    the results folder has decided where the settings leave something open, in sentences.
-    """
+    """Planned calls, added up by whom they go to and kind. `jobs` are to do, `complete` have their result; `notes`:
+    what the results folder has decided where the settings leave something open."""
 
     jobs: int = 0
     complete: int = 0
@@ -151,7 +141,6 @@ class Estimate:
     _sums: dict[tuple[int, Kind], tuple[int, int, int]] = field(default_factory=dict, init=False)
 
     def add(self, calls: Iterable[Call]) -> None:
-        """Count these."""
         for call in calls:
             number, characters, replies = self._sums.get((call.who, call.kind), (0, 0, 0))
             draft = _LONGEST_DRAFT if call.slot is not None else 0
@@ -165,7 +154,6 @@ class Estimate:
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens of all prompts, estimated."""
         return round(sum(each.characters for each in self.kinds) / CHARACTERS_PER_TOKEN)
 
     @property
@@ -175,7 +163,7 @@ class Estimate:
         return tuple(KindEstimate(kind, *map(sum, zip(*rows, strict=True))) for kind, rows in by_kind if rows)
 
     def price(self, prices: Sequence[Prices | None], max_tokens: int) -> tuple[float, float] | None:
-        """USD expected, and with every reply at the limit; None where a price is unknown. `prices` by whom."""
+        """USD expected, and with every reply at the limit; None where a price is unknown."""
         expected = worst = 0.0
         for (who, _), (calls, characters, replies) in self._sums.items():
             known = prices[who] if who < len(prices) else None
@@ -187,7 +175,7 @@ class Estimate:
         return expected, worst
 
     def in_words(self, prices: Sequence[Prices | None] = (), max_tokens: int = 0) -> str:
-        """ "40 calls would be new (40 judge), about 61,000 prompt tokens, about $0.12 …", "" where there are none."""
+        """ "40 calls would be new (40 judge): about 61,000 prompt tokens, about $0.12 …", "" for none."""
         if not self.calls:
             return ""
         kinds = ", ".join(f"{each.calls:,} {each.kind}" for each in self.kinds)
@@ -200,10 +188,8 @@ class Estimate:
 def estimate_run(
     conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, task: Task = BENCHMARK
 ) -> Estimate:
-    """The calls of a run (or its shard) with these settings that are not complete in its output folder, by kind.
-
-    What the journal there has is counted too. Raises what the run itself would raise before it sends anything.
-    """
+    """The calls of a run (or its shard) that are not complete in its output folder, those in its journal included.
+    Raises what the run would raise before it sends anything."""
     notes: list[str] = []
     work = ConversationWork(conversations, settled(settings, notes.append), codebook, task)
     work.look()

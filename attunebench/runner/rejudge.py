@@ -1,8 +1,5 @@
-"""Judge the drafts of existing results, ours or others', and add the votes: a run whose work is `VoteWork`.
-
-Owns which files are judged, which are left out and why (missing conversation, duplicate result, no drafts), and what
-new votes change in a file. The evaluated model is not called.
-"""
+"""Judge the drafts of existing results, ours or others', and add the votes: a run whose work is `VoteWork`. Owns which
+files are judged, which are left and why, and what new votes change in a file."""
 
 from __future__ import annotations
 
@@ -49,13 +46,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RejudgeSummary:
-    """How judging again ended. `run` has the counts that every run has; a job is one result file.
-
-    `added` counts votes where there was none, `replaced` those in place of an older one, of which `changed` say
-    something else; `kept` older ones whose judge had no usable answer this time. `left`: file → why it was left as it
-    is. `without_draft`, `other_turns`: file → its turns without a draft, and those that the conversation does not have.
-    `foreign`: results that hold votes of other judge prompts too, or of unknown ones.
-    """
+    """How judging again ended. `run`: counts of a run whose jobs are result files. `added` counts votes where there was
+    none, `replaced` those in place of an older one, of which `changed` say something else; `kept` older ones whose
+    judge had no usable answer. `left`: file → why it was left. `without_draft`, `other_turns`: file → its turns without
+    a draft, and those that the conversation does not have. `foreign`: results that also hold votes of other, or
+    unknown, judge prompts."""
 
     run: RunSummary
     added: int = 0
@@ -69,10 +64,8 @@ class RejudgeSummary:
 
 
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
-    """The settings of a run into `results` in which only the judges are called; `values` as `RunSettings` takes them.
-
-    Raises pydantic's ValidationError for values that fit no run, UsageError for a judge that is named twice.
-    """
+    """The settings of a run into `results` in which only the judges are called; `values` are those of `RunSettings`.
+    Raises pydantic's ValidationError, and UsageError for a judge that is named twice."""
     # A free model in place of the evaluated one, so that no cost is shown where no judge costs.
     free = all(judge.provider == "baseline" for judge in judges)
     drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
@@ -90,12 +83,9 @@ def rejudge_results(
     interruptible: bool = False,
 ) -> RejudgeSummary:
     """Have the judges of `rejudge_settings` rate the drafts of the results under `settings.output`; add their votes.
-
-    Existing votes stay; with `settings.replace` these judges vote again, and each new vote replaces the older one.
-    `models` (by name or provider/model) and `modes` narrow the selection. Raises UsageError, DataError (no results, or
-    another process works on them) and ConfigurationError (a judge that cannot be called); what is written by then
-    stays, and the journal keeps what was answered.
-    """
+    Existing votes stay, unless `settings.replace`. `models` (by name or provider/model) and `modes` narrow. Raises
+    UsageError, DataError (no results, or another process works on them) and ConfigurationError (a judge that cannot be
+    called); what is written by then stays."""
     observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
@@ -114,10 +104,8 @@ def estimate_rejudge(
     models: Sequence[str] = (),
     modes: Sequence[str] = (),
 ) -> Estimate:
-    """The votes that would be requested, including those that the journal has. Opens, sends and writes nothing.
-
-    Raises what `rejudge_results` would raise before it sends anything.
-    """
+    """The votes that would be requested, including those that the journal has. Raises what `rejudge_results` would
+    raise before it sends anything."""
     notes: list[str] = []
     settings = settled(settings, notes.append, within=True)
     return estimate_work(VoteWork(conversations, settings, codebook, models, modes), notes)
@@ -134,8 +122,8 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A result file as it is judged. `calls`: the judge calls on its drafts, with these in them; `judge_calls_sha256`:
-    the digest of one judge's calls as planned, None where there are none."""
+    """A result file as it is judged. `calls`: the judge calls with their drafts; `judge_calls_sha256`: of one judge's
+    calls as planned."""
 
     content: Mapping[str, Any]
     conversation: Conversation
@@ -145,11 +133,9 @@ class Sheet:
 
 
 class VoteWork(Work):
-    """The votes of `settings.judges` on the drafts under `settings.output`: a `Work`.
-
-    A job is one result file. `differing`: scale → existing votes of these judges on it, where another one is requested.
-    Raises UsageError for a model that no result has, DataError where there is no result at all.
-    """
+    """The votes of `settings.judges` on the drafts under `settings.output`; a job is one result file. `differing`:
+    scale → existing votes of these judges on it. Raises UsageError for a model that no result has, DataError without
+    any result."""
 
     def __init__(
         self,
@@ -290,7 +276,7 @@ class VoteWork(Work):
 
     def _planned(self, conversation_id: str, mode: Mode, strategy: Any) -> tuple[tuple[Call, ...], str, str | None]:
         """The judge calls of a conversation, the digest of all others, and that of one judge's. `strategy`: how the
-        result asked for the mood afterwards, which judges never see."""
+        result asked for the mood afterwards."""
         try:
             plan = plan_conversation(
                 self._conversations[conversation_id],
@@ -307,11 +293,8 @@ class VoteWork(Work):
         return calls, own, calls_sha256(call for call in calls if call.judge == 0) if calls else None
 
     def _content(self, candidate: Candidate, sheet: Sheet, job: Job) -> dict[str, Any] | None:
-        """The file with the job's votes; None where nothing in it changes.
-
-        An empty new answer never replaces an older vote. An answer that was paid for before, and is already the vote,
-        is not counted as spent again.
-        """
+        """The file with the job's votes; None where nothing changes. An empty answer never replaces an older vote, and
+        an answer that was paid for before, and is the vote already, is not counted as spent again."""
         summary, scale = self.summary, self._settings.scale
         pairs = [(record, self._vote(sheet, record.call), vote_of(record)) for record in job.records.values()]
         new = [record for record, before, vote in pairs if before != vote or record.call.id in job.fetched]
@@ -399,8 +382,7 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
 
 
 def _strictly_read(path: Path) -> dict[str, Any]:
-    """The content of a file that will be rewritten. Raises ValueError, with a clause, where some of it would be lost
-    (NaN, say, is no number that JSON has)."""
+    """The content of a file that will be rewritten. Raises ValueError where some of it would be lost (NaN, say)."""
     try:
         content = parse_json(path.read_bytes())
     except OSError as error:

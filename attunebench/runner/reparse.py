@@ -1,8 +1,6 @@
-"""Read the journalled replies of results again with today's reader, and rewrite what comes out otherwise. No network.
-
-Owns which replies belong to a result. A result keeps all that no reply says; one whose replies are not all there, or
-whose prompts are no longer today's, is left as it is and named: no reply is read as the answer to another question.
-"""
+"""Read the journalled replies of results again with today's reader, and rewrite what comes out otherwise. A result
+whose replies are not all there, or whose prompts are no longer today's, is left: no reply is read as the answer to
+another question."""
 
 from __future__ import annotations
 
@@ -57,8 +55,8 @@ Chain = list[Entry]
 
 @dataclass(slots=True)
 class ReparseSummary:
-    """What reading again came to: results that stayed, those `changed` by model, and those `left` as they are: file
-    name → why. `votes_dropped`: votes on drafts that are read otherwise now; they are owed again."""
+    """Results that stayed, those `changed` by model, and those `left`: file → why. `votes_dropped`: votes on drafts
+    that are read otherwise now; they are owed again."""
 
     unchanged: int = 0
     changed: Counter[str] = field(default_factory=Counter)
@@ -67,7 +65,6 @@ class ReparseSummary:
 
     @property
     def rewritten(self) -> int:
-        """Result files that were written anew."""
         return self.changed.total()
 
 
@@ -76,11 +73,8 @@ class _Left(Exception):  # noqa: N818 (no error: the result stays)
 
 
 def reparse_results(folder: Path, conversations: Iterable[Conversation], codebook: Codebook) -> ReparseSummary:
-    """Read the replies behind every result of the folder again and rewrite the results that come out otherwise.
-
-    Results of the built-in baselines, whose replies nobody keeps, are passed over. Raises DataError where the folder
-    has no journal, or one that cannot be used.
-    """
+    """Read the replies behind every result of the folder again and rewrite the results that come out otherwise,
+    baselines' apart. Raises DataError where the folder has no journal, or one that cannot be used."""
     by_id = {conversation.conversation_id: conversation for conversation in conversations}
     summary = ReparseSummary()
     with ExitStack() as stack:
@@ -124,8 +118,7 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
 def _read_again(
     journal: Journal, codebook: Codebook, result: Mapping[str, Any], identity: Identity, conversation: Conversation
 ) -> tuple[dict[str, Any], int]:
-    """The result with what today's reader makes of its replies, and how many votes went because they are on another
-    draft. Raises _Left."""
+    """The result as it is read today, and how many votes went because they are on another draft. Raises _Left."""
     settings = _settings(result, identity)
     calls, stamp = _plan(result, conversation, settings, codebook)
     rules = Rules(codebook, settings.max_tokens, max_reasks=None)
@@ -210,8 +203,7 @@ def _votes(
     settings: RunSettings,
     rules: Rules,
 ) -> Mapping[str, Record]:
-    """The votes on the settings' scale that both the result and the journal have, each as a call of its judge's place
-    in the result."""
+    """The votes on the settings' scale that both the result and the journal have."""
     judges = result.get("judge_models") or ()
     named = tuple(ModelSettings(provider="results", model=judge) for judge in judges)
     drafts, votes = drafts_of(result), votes_in(result)

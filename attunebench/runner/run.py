@@ -1,8 +1,5 @@
-"""One run: work → executor → assemble, whoever makes the calls.
-
-`Run` holds what every executor shares (journal, budget, summary), and this is the only place where a result is
-assembled and written. Prints nothing: an observer receives all events.
-"""
+"""One run: work → executor → assemble, whoever makes the calls; the only place where a result is assembled and written.
+Prints nothing: an observer receives all events."""
 
 from __future__ import annotations
 
@@ -70,15 +67,11 @@ def run_conversations(
     run_again: str = "",
     interruptible: bool = False,
 ) -> RunSummary:
-    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
-
-    `task` says what is asked and how a result is made of it: the benchmark, unless something else is given.
-
-    Finished work is not repeated; conversations that cannot be finished are skipped and listed in
+    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode. `task` says
+    what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is listed in
     `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first lets
     calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
-    ConfigurationError; what is written by then stays.
-    """
+    ConfigurationError; what is written by then stays."""
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
@@ -116,7 +109,7 @@ class Run:
         self._counted: dict[tuple[str, ...], set[str]] = {}
 
     async def by(self, executor: Executor) -> RunSummary:
-        """Do all of the work with this executor. Raises what the work and the executor raise."""
+        """Do all of the work with this executor."""
         started, summary = time.monotonic(), self.summary
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
@@ -143,11 +136,9 @@ class Run:
         return summary
 
     def jobs(self, *, again: int | None = None) -> Iterator[Job]:
-        """Every job that is not done yet, planned when it is yielded, with what the journal has of it.
-
-        `again`: how many further asks a done and incomplete call gets where unanswered items are asked again; by
-        default as many as a call has in all.
-        """
+        """Every job that is not done yet, planned when it is yielded, with what the journal has of it. `again`: how
+        many further asks a done and incomplete call gets with `retry_unanswered`; by default as many as a call has in
+        all."""
         settings = self.settings
         further = (settings.max_reasks + 1 if again is None else again) if settings.retry_unanswered else 0
         rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks, further)
@@ -158,8 +149,8 @@ class Run:
         return self.hashers[call.who](call, ask.messages, ask.number)
 
     async def finish(self, job: Job) -> None:
-        """Write the result of a job, or note that it failed. Votes may follow: a job with calls left stays in `jobs`.
-        Raises DataError where the file cannot be written."""
+        """Write the result of a job, or note that it failed. A job with calls left (votes) stays in `jobs`. Raises
+        DataError."""
         self.count(job)
         name, mode = job.key[:2]
         if job.failed is not None:
@@ -194,8 +185,7 @@ class Run:
         return entry
 
     async def _plan(self, executor: Executor) -> RunPlan:
-        """What there is to do and what it takes. Raises DataError where results of other settings are in the way, and
-        what `check_bound` and `executor.prices` raise."""
+        """What there is to do and what it takes. Raises DataError where results of other settings are in the way."""
         settings, work, known = self.settings, self.work, KnownPrices()
         expected, refused = Estimate(), Estimate()
         cached = CacheReport(self.journal, self.hashers)
@@ -239,12 +229,9 @@ def assembled(
     epoch: int | None = None,
     when: str | None = None,
 ) -> dict[str, Any]:
-    """The content of the result file of a job over a conversation, whoever made its calls.
-
-    `place`: of the conversation in the run's order, and out of how many. `before`: the result that is replaced, whose
-    votes are kept. `epoch`: which repetition of the same run this is. `when`: ISO 8601, now by default. Raises
-    ValueError where a call to the evaluated model has no record in `job.records`.
-    """
+    """The content of the result file of a job, whoever made its calls. `place`: of the conversation in the run's order,
+    and out of how many. `before`: the result that is replaced, whose votes are kept. `epoch`: which repetition of the
+    run this is. Raises ValueError where a call to the evaluated model has no record."""
     facts = {
         "provider": settings.em.provider,
         "em_model": settings.em.model,

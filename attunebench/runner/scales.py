@@ -1,8 +1,5 @@
-"""On which scale a run's judges rate where nobody says so: on that of the votes that its folder holds already.
-
-Votes are paid for, so a command that was right before there were two scales asks for nothing anew. Reads results, the
-journal and, from callers that have them, requests under way; asks and writes nothing.
-"""
+"""On which scale a run's judges rate where nobody says so: on that of the votes that its folder holds, which are paid
+for."""
 
 from __future__ import annotations
 
@@ -17,38 +14,31 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
-_ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
-
 
 def settled(
     settings: RunSettings,
-    told: Callable[[str], None],
+    tell: Callable[[str], None],
     *,
     within: bool = False,
     under_way: Iterable[tuple[str, str]] = (),
 ) -> RunSettings:
-    """The settings with the scale of their judges; `told` hears in a sentence of one that the folder decides.
-
-    The named judges' votes on drafts of the evaluated model count first, then their other votes, then those of other
-    judges. `within`: results in folders within the output folder count too. `under_way`: model and parameters (JSON) of
-    judges' requests that may be answered yet. Raises DataError for a journal that cannot be used.
-    """
+    """The settings with the scale of their judges; `tell` hears of one that the folder decides. The named judges' votes
+    on drafts of the evaluated model count first, then their other votes, then those of others. `within`: subfolders
+    count too; `under_way`: model and parameters (JSON) of judges' requests that may be answered yet."""
     if not settings.judges or settings.judge_scale is not None:
         return settings
-    names = frozenset(judge.model for judge in settings.judges)
-    found: dict[int, JudgeScale] = {}
-    for model, judge, named in _votes(settings.output, within, under_way):
-        rank = 2 if judge not in names else int(model != settings.em.model)
-        found.setdefault(rank, named)
-        if rank == 0:
+    names, found = frozenset(judge.model for judge in settings.judges), dict[int, JudgeScale]()
+    for model, judge, scale in _votes(settings.output, within, under_way):
+        found.setdefault(2 if judge not in names else int(model != settings.em.model), scale)
+        if 0 in found:
             break
-    scale = found[min(found)] if found else None
-    if scale is not None and scale != JUDGE_SCALE:
-        told(
+    scale = found[min(found)] if found else JUDGE_SCALE
+    if scale != JUDGE_SCALE:
+        tell(
             f"Judges rate on the {scale} scale, like the votes in {settings.output}; --judge-scale {JUDGE_SCALE} "
             f"requests votes on the {JUDGE_SCALE} scale."
         )
-    return settings.model_copy(update={"judge_scale": scale or JUDGE_SCALE})
+    return settings.model_copy(update={"judge_scale": scale})
 
 
 def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, JudgeScale]]:
@@ -61,6 +51,7 @@ def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> 
             yield from dict.fromkeys(voters)
     if folder.is_dir():
         with Journal.read(folder) as journal:
-            under_way = [*((str(model), str(told)) for model, told in journal.select(_ASKED)), *under_way]
+            kept = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
+            under_way = [*((str(model), str(parameters)) for model, parameters in journal.select(kept)), *under_way]
     for model, parameters in under_way:
         yield "", model, scale_of(json_object(parameters).get("judge_scale"))

@@ -1,8 +1,4 @@
-"""What a run asks of a conversation, and what becomes of the answers: the part of a run that is not its engine.
-
-The benchmark is one task; whatever else is asked of the same conversations is another, and runs as well as the
-benchmark does. A task knows no network, no file but by its name, and no score.
-"""
+"""What a run asks of a conversation, and what becomes of the answers: the part of a run that is not its engine."""
 
 from __future__ import annotations
 
@@ -22,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class Task:
-    """What is asked of each conversation and mode: the benchmark itself (spec 03), of which other tasks override what
-    they do otherwise. Everything is a function of its arguments and the task.
-    """
+    """What is asked of each conversation and mode: the benchmark (spec 03). Other tasks override what they do
+    otherwise."""
 
     name: str = ""
     """"" for the benchmark itself; else what keeps this task's lists and locks apart from those of others."""
@@ -33,7 +28,6 @@ class Task:
 
     @property
     def prompt_set_sha256(self) -> str:
-        """The digest of the templates that its prompts are made of."""
         return prompt_set_sha256()
 
     def plan(
@@ -50,7 +44,6 @@ class Task:
         )
 
     def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
-        """What a user should know once about the prompts of these conversations."""
         return plan_warnings(conversations, codebook)
 
     def assemble(
@@ -64,7 +57,6 @@ class Task:
         return identity_of(data)
 
     def result_name(self, identity: Identity) -> str:
-        """The file name of a result."""
         return result_name(identity)
 
 

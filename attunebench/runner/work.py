@@ -1,7 +1,5 @@
-"""What a run has to do, decided before anything is sent: what is complete, what is new, which votes are pending.
-
-Plans every conversation once to compare hashes, keeps no prompt, and plans a conversation again when its turn comes.
-"""
+"""What a run has to do, decided before anything is sent. Every conversation is planned once to compare hashes, and
+again when its turn comes, so that no prompt is held."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ from attunebench.results.votes import View, drafts_of, missing_votes, view_of, v
 from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job
-from attunebench.runner.order import journal_name, order_words, part_of, sample_words, stratified_order
+from attunebench.runner.order import journal_name, order_words, part_of, stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.task import Task, with_scores
 
@@ -37,8 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """One conversation in one mode that is not complete. `votes`: its result lacks nothing but votes; `again`: its
-    result's unanswered items are asked for again."""
+    """One conversation in one mode that is not complete. `votes`: its result lacks only votes; `again`: its unanswered
+    items are asked again."""
 
     conversation: Conversation
     mode: Mode
@@ -52,12 +50,9 @@ class Todo:
 
 
 class Work:
-    """What there is to do, and where its output is written.
-
-    After `survey`: `todos` maps the keys of jobs to what this work knows of them, `complete` counts what is done
-    already, `differing` is not empty where existing files conflict; `order`, `headline` ("" for that of a run) and
-    `notes` say in words what is done, `warnings` what a user should know once. `made` has the keys of what was written.
-    """
+    """What there is to do, and where its output is written. After `survey`: `todos` by job, `complete` counts what is
+    done, `differing` is not empty where existing files conflict; `order`, `headline` ("" for that of a run) and `notes`
+    say in words what is done, `warnings` what a user should know once. `made`: jobs with output."""
 
     def __init__(self) -> None:
         self.todos: dict[tuple[str, ...], Any] = {}
@@ -69,10 +64,8 @@ class Work:
         self.warnings: Sequence[str] = ()
 
     def enter(self, stack: ExitStack) -> str | None:
-        """Lock the folder until `stack` closes; the name of the journal's part, None for the whole.
-
-        Raises DataError where it cannot be written or another process holds it.
-        """
+        """Lock the folder until `stack` closes; the name of the journal's part, None for the whole. Raises
+        DataError."""
         raise NotImplementedError
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
@@ -108,11 +101,8 @@ class Work:
 
 
 class ConversationWork(Work):
-    """The results of `settings.em` on conversations: a `Work`.
-
-    `assemble` makes the content of a result; without it only the survey works. `differing` maps a setting
-    to the results that were made with another one.
-    """
+    """The results of `settings.em` on conversations. `assemble` makes the content of a result; without it only the
+    survey works. `differing` maps a setting to the results that were made with another one."""
 
     def __init__(
         self,
@@ -223,7 +213,8 @@ class ConversationWork(Work):
         summary.unreached = summary.jobs - summary.complete_before - summary.written - len(summary.skipped)
         reached = (summary.complete_before + summary.written) // len(settings.modes)
         if summary.stopped and reached:
-            summary.sample = sample_words(reached, self._n_all, settings.order_seed)
+            sample = f"a random sample stratified by topic and diagnosis (seed {settings.order_seed})"
+            summary.sample = f"{reached} of {self._n_all} conversations, {sample}"
         summary.whole = (sum(self._folder.place(each).exists() for each in identities), len(identities))
 
     def _identity(self, name: str, mode: str) -> Identity:
