@@ -119,7 +119,7 @@ class Budget:
         return cost
 
     def take(self, who: int, reply: Reply) -> float | None:
-        """Count a reply; its cost in USD, None where it is unknown."""
+        """Count a reply; its cost in USD."""
         cost = reply.cost
         if cost is None and (prices := self._price(who)) is not None:
             cost = prices.cost(reply.usage)
@@ -139,5 +139,4 @@ class Budget:
 
 
 def prompt_size(messages: Sequence[Message]) -> int:
-    """Bytes of the prompt's texts."""
     return sum(len(m.content) if m.content.isascii() else len(m.content.encode("utf-8", "replace")) for m in messages)

@@ -43,7 +43,6 @@ class Clients:
 
     @property
     def notes(self) -> list[str]:
-        """Who pays, where a server says so."""
         return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
 
     def hashers(self) -> list[Hasher | None]:
@@ -122,7 +121,6 @@ def place_of(each: Backend | Endpoint) -> Place:
 
 
 def hasher_of(place: Place, settings: RunSettings, *, judge: bool) -> Hasher:
-    """Hashes the requests of a run to one model."""
     provider, base_url, model = place
     parameters = settings.request_parameters(judge=judge)
     return Hasher(provider=provider, base_url=base_url, model=model, parameters=parameters)

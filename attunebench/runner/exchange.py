@@ -107,16 +107,13 @@ class Exchange:
 
     @property
     def missing(self) -> int:
-        """Items that are open after what was asked so far."""
         return len(self._answer.missing) if self._answer is not None else 0
 
     def next(self) -> Ask | None:
-        """What to ask now; None where the call is done."""
         over = self._ended or self._most is None or len(self._entries) > self._most
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
-        """What to ask if the call is to be asked again, done or not."""
         limit = self._rules.max_tokens * (LENGTH_FACTOR if self._longer else 1)
         return Ask(len(self._entries), self._messages, limit)
 
@@ -126,7 +123,6 @@ class Exchange:
             self._ended, self._most = False, len(self._entries) + asks - 1
 
     def add(self, entry: Entry) -> None:
-        """Read what came back for the last ask."""
         self._entries.append(entry)
         if entry.reply is None:
             refusal = entry.error if entry.error_outcome == "refused" else None

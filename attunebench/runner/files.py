@@ -86,11 +86,9 @@ class ResultFolder:
                 self._paths[identity], self._views[identity] = path, view_of(data)
 
     def find(self, identity: Identity) -> View | None:
-        """The view of this result, if it was there at the start."""
         return self._views.get(identity)
 
     def read(self, identity: Identity) -> Mapping[str, Any] | None:
-        """The whole of that result, read again."""
         path = self._paths.get(identity)
         return read_object(path) if path else None
 

@@ -31,7 +31,6 @@ _KNOWN = (
     "SELECT prompt_sha256, schema_sha256, parameters, provider, base_url FROM replies "
     "WHERE call_id = ? AND ask = 0 AND model = ?"
 )
-_OF_A_KIND = ("prompt", "answer schema")
 
 
 class Stamping:
@@ -44,7 +43,6 @@ class Stamping:
         self._made_of = (_code_sha256(), self._prompt_set, self._codebook, settings.panas_strategy, *task.plan_inputs)
 
     def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
-        """The stamp of these calls, all that are planned of the conversation in the file with this digest."""
         stamp = self.unplanned(calls_sha256(call for call in calls if call.judge is None), source_sha256)
         if not self._settings.judges:
             return stamp
@@ -66,7 +64,6 @@ class Stamping:
 
 @cache
 def _code_sha256() -> str:
-    """Of all code between a conversation's file and its calls."""
     package = Path(attunebench.__file__).parent
     folders = [sorted((package / name).rglob("*.py")) for name in ("protocol", "prompts", "conversations")]
     files = [*chain(*folders), *(package / f"{name}.py" for name in ("codebook", "coerce", "constants", "text"))]
@@ -74,7 +71,6 @@ def _code_sha256() -> str:
 
 
 def calls_sha256(calls: Iterable[Call]) -> str:
-    """A digest of what is asked, in whatever order."""
     ordered = sorted(calls, key=lambda call: call.id)
     return sha256("".join(map(call_digest, ordered)).encode()).hexdigest()
 
@@ -125,8 +121,8 @@ class CacheReport:
         self.journalled = 0
         self._journal = journal if journal is not None and journal.count() else None
         self._hashers = hashers
-        self._new: dict[tuple[str, ...], Counter[Kind]] = {}
-        """Reasons → calls that are new for them, by kind."""
+        self._new: Counter[tuple[str, ...]] = Counter()
+        """Reasons → calls that are new for them."""
 
     def unknown(self, calls: Iterable[Call]) -> list[Call]:
         """Those of which the journal has no reply, as far as that is known."""
@@ -135,11 +131,9 @@ class CacheReport:
     def sentences(self) -> list[str]:
         """Why calls are new that the journal has under another hash, the most frequent reason first."""
         sentences = []
-        for reasons, kinds in sorted(self._new.items(), key=lambda group: -group[1].total()):
-            plural = "s" if len(kinds) > 1 else ""
-            named = [f"the {_joined(list(kinds))} {each}{plural}" if each in _OF_A_KIND else each for each in reasons]
-            calls = "1 call is" if kinds.total() == 1 else f"{kinds.total():,} calls are"
-            sentences.append(f"{calls} new because {_joined(named) or 'something in the request'} changed.")
+        for reasons, n in self._new.most_common():
+            calls = "1 call is" if n == 1 else f"{n:,} calls are"
+            sentences.append(f"{calls} new because {' and '.join(reasons) or 'something in the request'} changed.")
         return sentences
 
     def _is_known(self, call: Call) -> bool:
@@ -153,18 +147,14 @@ class CacheReport:
         known = list(self._journal.select(_KNOWN, (call.identity, hasher.model))) if call.judge is None else []
         if known:
             # Of several that are like it, the one that differs least says most plainly what was changed.
-            reasons = min((_differences(hasher, hashed, row) for row in reversed(known)), key=len)
-            self._new.setdefault(reasons, Counter())[call.kind] += 1
+            reasons = min((_differences(call.kind, hasher, hashed, row) for row in reversed(known)), key=len)
+            self._new[reasons] += 1
         return False
 
 
-def _differences(hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
+def _differences(kind: Kind, hasher: Hasher, hashed: RequestHash, row: Sequence[Any]) -> tuple[str, ...]:
     prompt, schema, parameters, provider, base_url = row
-    digests = zip(_OF_A_KIND, (prompt, schema), (hashed.prompt, hashed.schema), strict=True)
+    digests = ((f"the {kind} prompt", prompt, hashed.prompt), (f"the {kind} answer schema", schema, hashed.schema))
     before = {**json_object(parameters), "the provider": provider, "the address": base_url}
     now = {**json_object(hasher.parameters), "the provider": hasher.provider, "the address": hasher.base_url}
     return (*(what for what, old, new in digests if old != new), *_changed(before, now, "before"))
-
-
-def _joined(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -34,7 +34,6 @@ class Open:
         return self.call.who
 
     def request(self, settings: RunSettings, context: Any = None) -> Request:
-        """What goes over the wire for it."""
         return Request(
             call=self.call,
             messages=self.ask.messages,
@@ -103,7 +102,6 @@ class Job:
 
     @property
     def left(self) -> int:
-        """Calls that are open or wait."""
         return len(self._open) + sum(map(len, self._waiting.values()))
 
     @property
@@ -122,7 +120,6 @@ class Job:
         return [each for name, each in self._open.items() if name not in before]
 
     def owe(self, asked: Open, reason: str) -> None:
-        """Give up an open ask of a judge's."""
         self._open.pop(asked.call.id, None)
         self.owed[asked.call.id] = reason
 
@@ -138,7 +135,6 @@ class Job:
         self._go_on(exchange)
 
     def _go_on(self, exchange: Exchange) -> None:
-        """Take what is known of the call; then it is open or done."""
         call = exchange.call
         while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
             entry = self._known(call, exchange.next() or exchange.once_more())

@@ -61,7 +61,6 @@ class Bucket:
         self._at = 0.0
 
     def wait(self, units: float, now: float) -> float:
-        """Seconds until so many units may go, 0 for now."""
         self.take(0.0, now)
         lacking = min(units, self._capacity) - self._level
         return lacking / self._rate if lacking > _ROUNDING * self._capacity else 0.0
@@ -89,7 +88,6 @@ class Breaker:
         self._struck_at = self._opened_at = self._held = 0.0
 
     def held(self, now: float) -> float:
-        """Seconds that it has been open, in all."""
         return self._held + (now - self._opened_at if self.open else 0.0)
 
     def excuses(self, kind: Trouble, now: float) -> bool:

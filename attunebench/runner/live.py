@@ -67,7 +67,6 @@ class Live(Clients):
         return self._stopped
 
     def _fill(self) -> bool:
-        """Start as many tasks as there is room for; whether any is running."""
         try:
             while len(self._tasks) < 2 * self.settings.concurrency and self._advance():
                 pass
@@ -110,7 +109,6 @@ class Live(Clients):
         task.add_done_callback(self._ended.put_nowait)
 
     def _take(self, task: asyncio.Task[Any]) -> None:
-        """Handle the end of a task, and maybe of its job."""
         job, asked = self._tasks.pop(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, BudgetSpent):
@@ -166,7 +164,6 @@ class Live(Clients):
         self._drop(lambda _, asked: asked.who == who)
 
     async def _mind(self) -> None:
-        """Check regularly whether a server is down or the run has stalled."""
         loop = asyncio.get_running_loop()
         began, due = loop.time(), QUIET
         while True:
@@ -188,20 +185,17 @@ class Live(Clients):
                 due *= 2
 
     def _stop(self, reason: Stop) -> None:
-        """Send nothing more, for this reason; calls in flight may finish."""
         if not self._stopped:
             self._stopped = reason
             self._halt()
 
     def _fail(self, error: BaseException) -> None:
-        """Send nothing more, and raise the first such error soon."""
         if self._failure is None:
             self._failure = error
             self._halt()
             asyncio.get_running_loop().call_later(GRACE_AFTER_REFUSAL, self._cancel)
 
     def _interrupt(self) -> None:
-        """Send nothing more; calls in flight get `GRACE` to finish, or no time on the second interruption."""
         again = self._stopped == "interrupted"
         self._observer.interrupted(len(self._on_wire()), 0.0 if again else GRACE)
         if again:

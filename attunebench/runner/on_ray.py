@@ -136,7 +136,6 @@ def _run_shard(
 
 
 def _becomes(path: Path, seconds: float, *, there: bool) -> bool:
-    """Whether the file is there, or gone, within so many seconds."""
     until = time.monotonic() + seconds
     while path.exists() != there:
         if time.monotonic() > until:
@@ -258,7 +257,7 @@ class OnRay(Clients):
         return None
 
     def _replaces(self, shard: Shard) -> bool:
-        """Handle the death of this shard's worker; whether another one continues at once."""
+        """Whether another worker continues at once after the death of this shard's."""
         self._deaths[shard] += 1
         died = f"The worker of shard {shard} died (its process is gone, or its machine)"
         if self._deaths[shard] >= DEATHS:
@@ -272,17 +271,14 @@ class OnRay(Clients):
 
     @property
     def _over(self) -> bool:
-        """Whether no further worker is started."""
         return self._closed or self._stops > 0 or self._failure is not None
 
     def _fail(self, error: AttuneBenchError) -> None:
-        """Stop all workers, then raise this error."""
         if self._failure is None:
             self._failure = error
             self._cancel()
 
     def _interrupt(self) -> None:
-        """As Ctrl-C in every worker: the first lets calls in flight finish, the second ends them."""
         self._stops += 1
         self._cancel()
         if self._stops == 2:
@@ -322,7 +318,6 @@ class OnRay(Clients):
 
 
 def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
-    """The settings with keys and addresses as resolved here, and the environment that names the account."""
     environment, models = dict.fromkeys(_VARIABLES.values(), ""), list[ModelSettings]()
     for model in (settings.em, *settings.judges):
         if model.provider == "baseline":
@@ -338,7 +333,6 @@ def _with_keys(settings: RunSettings) -> tuple[RunSettings, dict[str, str]]:
 
 
 def _connect(ray: Any, address: str | None, workers: int, stack: ExitStack) -> None:
-    """Connect to the cluster, or to a new one on this machine, until the stack closes."""
     new: dict[str, Any] = {}
     try:
         if address and address != "local":

@@ -125,7 +125,6 @@ class RateLimiter:
 
     @property
     def paused_for(self) -> float:
-        """Seconds until the current pause ends, or 0."""
         return max(0.0, self._resume_at - _now(), self._breaker.probe_at - _now() if self.open else 0.0)
 
     @property
@@ -140,7 +139,6 @@ class RateLimiter:
 
     @property
     def reason(self) -> str:
-        """Why the next waiting call is not sent, in words."""
         if self.open:
             then = "a probe is under way" if self.probe else f"the next probe is sent in {self.paused_for:.0f} s"
             return f"{self.trouble}; {then}"
@@ -151,7 +149,6 @@ class RateLimiter:
         return "the requests or tokens of this minute are used up" if self.waiting else ""
 
     def backoff(self, failures: int) -> float:
-        """A random wait (full jitter) after so many failures in a row."""
         return self.rng.uniform(0.0, min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)))
 
     def clock(self) -> float:
@@ -159,7 +156,6 @@ class RateLimiter:
         return _now() - self._breaker.held(_now())
 
     def _release(self) -> None:
-        """Send all calls that may be sent now, and schedule the next one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -195,7 +191,6 @@ class RateLimiter:
         self.probe = None if self.probe is slot else self.probe
 
     def _end(self, slot: Slot, error: BaseException | None) -> None:
-        """Release the slot of a call that ended so."""
         now, probe = _now(), self.probe is slot
         self._leave(slot)
         self._tokens.take(slot.tokens - slot.estimate, now)
@@ -249,7 +244,6 @@ class RateLimiter:
             self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
 
     def _asked(self, error: TransientError) -> float:
-        """The seconds that the server asked to wait, at most `LONGEST_WAIT`."""
         asked = max(0.0, error.retry_after or 0.0)
         if asked > LONGEST_WAIT and not self._warned:
             self._warned = True

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from attunebench import eventloop
 from attunebench.backends import open_backend
@@ -80,10 +80,8 @@ async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -
         return given, source
 
     found = await asyncio.gather(*(price(each, judge=number > 0) for number, each in enumerate(backends)))
-    (_, source), *judges = found
-    theirs = [words for words in dict.fromkeys(words for _, words in judges) if words and words != source]
-    words = "; for judges ".join(filter(None, (source, " and ".join(theirs))))
-    return KnownPrices([prices for prices, _ in found], words)
+    sources = dict.fromkeys(source for _, source in found if source)
+    return KnownPrices([prices for prices, _ in found], "; ".join(sources))
 
 
 def prices_for(settings: RunSettings, listed: Prices | None, *, judge: bool) -> tuple[Prices | None, str]:
@@ -116,8 +114,7 @@ def options_for_prices(prices: Sequence[Prices | None]) -> str:
     return " and ".join(lacking)
 
 
-@dataclass(frozen=True, slots=True)
-class KindEstimate:
+class KindEstimate(NamedTuple):
     """The calls of one kind that are still to make. Tokens are estimated from characters."""
 
     kind: Kind
@@ -138,15 +135,14 @@ class Estimate:
     jobs: int = 0
     complete: int = 0
     notes: Sequence[str] = ()
-    _sums: dict[tuple[int, Kind], tuple[int, int, int]] = field(default_factory=dict, init=False)
+    _sums: dict[tuple[int, Kind], list[int]] = field(default_factory=dict, init=False)
 
     def add(self, calls: Iterable[Call]) -> None:
         for call in calls:
-            number, characters, replies = self._sums.get((call.who, call.kind), (0, 0, 0))
-            draft = _LONGEST_DRAFT if call.slot is not None else 0
-            reply = EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)
-            sums = (number + 1, characters + call.prompt_characters + draft, replies + reply)
-            self._sums[call.who, call.kind] = sums
+            sums = self._sums.setdefault((call.who, call.kind), [0, 0, 0])
+            sums[0] += 1
+            sums[1] += call.prompt_characters + (_LONGEST_DRAFT if call.slot is not None else 0)
+            sums[2] += EXPECTED_REPLY[call.kind] + (EXPECTED_REASONS if call.asked.verbose else 0)
 
     @property
     def calls(self) -> int:
@@ -158,7 +154,6 @@ class Estimate:
 
     @property
     def kinds(self) -> tuple[KindEstimate, ...]:
-        """The sums by kind, in the order of `ALL_KINDS`."""
         by_kind = [(kind, [sums for (_, of), sums in self._sums.items() if of == kind]) for kind in ALL_KINDS]
         return tuple(KindEstimate(kind, *map(sum, zip(*rows, strict=True))) for kind, rows in by_kind if rows)
 
@@ -197,7 +192,6 @@ def estimate_run(
 
 
 def estimate_work(work: Work, notes: Sequence[str]) -> Estimate:
-    """The calls that this work takes. Raises DataError where results of other settings are in the way."""
     estimate, refused = Estimate(notes=notes), Estimate()
     for calls, allowed in work.survey():
         (estimate if allowed else refused).add(calls)

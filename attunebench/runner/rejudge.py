@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -19,7 +19,7 @@ from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.jsonfile import parse_json
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.calls import RATINGS, Call, Mode, PanasStrategy
+from attunebench.protocol.calls import RATINGS, Call, PanasStrategy
 from attunebench.protocol.modes import MODES
 from attunebench.protocol.plan import plan_conversation, with_draft
 from attunebench.results.folder import Findings, find_duplicates, read_content, result_files
@@ -119,6 +119,10 @@ class Candidate(NamedTuple):
     conversation_id: str
     run: tuple[str, str, str]
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.conversation_id, self.run[2], self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
@@ -151,13 +155,19 @@ class VoteWork(Work):
         self._codebook = codebook
         self._judges = tuple(judge.model for judge in settings.judges)
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
-        self._plan = lru_cache(64)(self._planned)  # results of one conversation come one after the other
         self._rescaled: Counter[str] = Counter()
+        parameters = {name: value for name, value in settings.parameters.items() if name != "panas_strategy"}
+        self._how = {
+            "attunebench_version": __version__,
+            "judge_providers": {judge.model: judge.provider for judge in settings.judges},
+            "parameters": {**parameters, "judge_scale": settings.scale},
+            "prompt_set_sha256": prompt_set_sha256(),
+            "codebook_sha256": codebook.sha256,
+        }
         candidates, self.summary.left = _candidates(settings.output, models, modes)
         self._candidates = self._ordered(candidates, conversations)
 
     def enter(self, stack: ExitStack) -> None:
-        """Lock out every run whose results are judged."""
         prepare_folder(self._settings.output)
         for place, (provider, model, mode) in sorted({(each.path.parent, each.run) for each in self._candidates}):
             stack.enter_context(claim(place, provider, model, [mode]))
@@ -183,7 +193,7 @@ class VoteWork(Work):
                 yield [call for call in sheet.calls if call.id in rescaled], False
             due = self._due(sheet)
             if due or not set(self._judges) <= set(judges_of(sheet.content)):
-                self.todos[_key(candidate)] = candidate
+                self.todos[candidate.key] = candidate
                 n_votes += len(due)
                 yield due, True
             else:
@@ -250,47 +260,40 @@ class VoteWork(Work):
 
     def _sheet(self, candidate: Candidate) -> Sheet | None:
         """The file as it is now, or None (and noted) where it is left as it is."""
+        settings, mode = self._settings, candidate.run[2]
         try:
-            content = _strictly_read(candidate.path)
-            conversation = self._conversations.get(candidate.conversation_id)
-            if conversation is None:
+            content = parse_json(candidate.path.read_bytes())  # strictly: nothing of it (NaN, say) may be lost
+            if not isinstance(content, dict):
+                raise ValueError("it holds no result")
+            if (conversation := self._conversations.get(candidate.conversation_id)) is None:
                 raise ValueError("its conversation is not among those given")
             measured = parse_result(content, candidate.name).measured
             check_editable(content)
-            mode = candidate.run[2]
             if mode not in MODES:
                 raise ValueError(f"its mode {mode!r} is none of {', '.join(MODES)}")
             if "draft" not in measured:
                 raise ValueError("it holds no drafts")
             stamp, drafts = stamp_of(content), drafts_of(content)
-            calls, own, digest = self._plan(candidate.conversation_id, mode, stamp.parameters.get("panas_strategy"))
-            today = (prompt_set_sha256(), self._codebook.sha256)
-            same_prompts = (stamp.prompt_set_sha256, stamp.codebook_sha256) == today
-            if same_prompts and stamp.calls_sha256 not in (None, own):
-                raise ValueError("it was made with other conversation texts")
-        except ValueError as reason:
-            self.summary.left[candidate.name] = str(reason)
-            return None
-        whole = [replace(with_draft(call, drafts[call.turn]), needs=None) for call in calls if call.turn in drafts]
-        return Sheet(content, conversation, votes_in(content), whole, digest)
-
-    def _planned(self, conversation_id: str, mode: Mode, strategy: Any) -> tuple[tuple[Call, ...], str, str | None]:
-        """The judge calls of a conversation, the digest of all others, and that of one judge's. `strategy`: how the
-        result asked for the mood afterwards."""
-        try:
+            strategy: Any = stamp.parameters.get("panas_strategy")  # which judges never see
             plan = plan_conversation(
-                self._conversations[conversation_id],
+                conversation,
                 mode,
                 self._codebook,
                 judges=len(self._judges),
                 panas_strategy=strategy if strategy in get_args(PanasStrategy) else "absolute",
-                judge_scale=self._settings.scale,
+                judge_scale=settings.scale,
             )
-        except AttuneBenchError as error:
-            raise ValueError(str(error).rstrip(".")) from None
-        calls = tuple(call for call in plan if call.judge is not None)
-        own = calls_sha256(call for call in plan if call.judge is None)
-        return calls, own, calls_sha256(call for call in calls if call.judge == 0) if calls else None
+            same = (stamp.prompt_set_sha256, stamp.codebook_sha256) == (prompt_set_sha256(), self._codebook.sha256)
+            own = calls_sha256(call for call in plan if call.judge is None)
+            if same and stamp.calls_sha256 not in (None, own):
+                raise ValueError("it was made with other conversation texts")
+        except (ValueError, OSError, AttuneBenchError) as reason:
+            self.summary.left[candidate.name] = str(reason).rstrip(".")
+            return None
+        calls = [call for call in plan if call.judge is not None]
+        digest = calls_sha256(call for call in calls if call.judge == 0) if calls else None
+        whole = [replace(with_draft(call, drafts[call.turn]), needs=None) for call in calls if call.turn in drafts]
+        return Sheet(content, conversation, votes_in(content), whole, digest)
 
     def _content(self, candidate: Candidate, sheet: Sheet, job: Job) -> dict[str, Any] | None:
         """The file with the job's votes; None where nothing changes. An empty answer never replaces an older vote, and
@@ -324,28 +327,10 @@ class VoteWork(Work):
                 content[key] = digest
             else:
                 summary.foreign += 1
+        note = {"timestamp": now(), **self._how, "votes": len(job.records), "replaced": replaced}
         earlier = content.get("rejudged")
-        note = self._note(votes=len(job.records), replaced=replaced)
         content["rejudged"] = [*(earlier if isinstance(earlier, list) else ()), note]
         return with_scores(content, sheet.conversation)
-
-    def _note(self, *, votes: int, replaced: int) -> dict[str, Any]:
-        """How these votes were made, for the file."""
-        parameters = {name: value for name, value in self._settings.parameters.items() if name != "panas_strategy"}
-        return {
-            "timestamp": now(),
-            "attunebench_version": __version__,
-            "judge_providers": {judge.model: judge.provider for judge in self._settings.judges},
-            "parameters": {**parameters, "judge_scale": self._settings.scale},
-            "prompt_set_sha256": prompt_set_sha256(),
-            "codebook_sha256": self._codebook.sha256,
-            "votes": votes,
-            "replaced": replaced,
-        }
-
-
-def _key(candidate: Candidate) -> tuple[str, ...]:
-    return candidate.conversation_id, candidate.run[2], candidate.name
 
 
 def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tuple[list[Candidate], dict[str, str]]:
@@ -379,16 +364,3 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
     wanted = set().union(*(spellings[model.strip().casefold()] for model in models)) if models else found.keys()
     chosen = [each for name, each in found.items() if name in wanted and name not in left]
     return [each for each in chosen if not modes or each.run[2] in modes], left
-
-
-def _strictly_read(path: Path) -> dict[str, Any]:
-    """The content of a file that will be rewritten. Raises ValueError where some of it would be lost (NaN, say)."""
-    try:
-        content = parse_json(path.read_bytes())
-    except OSError as error:
-        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
-    except ValueError as error:
-        raise ValueError(f"it {error}") from None
-    if not isinstance(content, dict):
-        raise ValueError("it holds no result")
-    return content

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,18 +20,16 @@ from attunebench.errors import AttuneBenchError, DataError
 from attunebench.journal import Entry, Journal, claim
 from attunebench.journal.hashes import identities, prompt_digest, schema_digest
 from attunebench.prompts import prompt_set_sha256
-from attunebench.protocol.plan import with_draft
 from attunebench.results.schema import (
     DRAFT,
     KEYS_OF_CALL,
     OF_REPLIES,
-    SCALE_BY_JUDGE,
     SCORES_BY_JUDGE,
     VOTE_KEYS,
     Stamp,
     now,
 )
-from attunebench.results.votes import drafts_of, view_of, votes_in, with_votes
+from attunebench.results.votes import view_of
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import Identity, identity_of, read_object, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
@@ -43,7 +41,7 @@ from attunebench.runner.task import BENCHMARK, with_scores
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.calls import Call, Record
+    from attunebench.protocol.calls import Call
     from attunebench.runner.exchange import Ask
 
 _TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in KEYS_OF_CALL[kind]]
@@ -97,13 +95,12 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
             if result is None or identity is None or identity[1] == "baseline":
                 continue
             try:
-                if reason := busy(*identity[1:]):
-                    raise _Left(reason)
-                if (conversation := by_id.get(identity[0])) is None:
-                    raise _Left("its conversation is not among those given")
+                if (reason := busy(*identity[1:])) or identity[0] not in by_id:
+                    raise _Left(reason or "its conversation is not among those given")
+                conversation = by_id[identity[0]]
                 again, dropped = _read_again(journal, codebook, result, identity, conversation)
-            except _Left as reason:
-                summary.left[path.name] = str(reason)
+            except _Left as error:
+                summary.left[path.name] = str(error)
                 continue
             summary.votes_dropped += dropped
             if all(again[name] == result.get(name) for name in _ANSWERS):
@@ -122,7 +119,13 @@ def _read_again(
     settings = _settings(result, identity)
     calls, stamp = _plan(result, conversation, settings, codebook)
     rules = Rules(codebook, settings.max_tokens, max_reasks=None)
-    job = _job(calls, _chains_of(journal, calls, settings), rules, (identity[0], identity[3]))
+    chains = _chains_of(journal, calls, settings)
+
+    def known(call: Call, ask: Ask) -> Entry | None:
+        """Found by the number of the ask alone: a re-prompt may read otherwise today."""
+        return chains[call.id][ask.number] if ask.number < len(chains[call.id]) else None
+
+    job = Job((identity[0], identity[3]), calls, rules, known=known)
     fresh = assembled(job, conversation, settings, stamp, (0, 0))
     by_number = {turn["turnNumber"]: turn for turn in fresh["turns"]}
     turns, dropped = [], 0
@@ -133,14 +136,6 @@ def _read_again(
             turn |= {name: {} for name in VOTE_KEYS}
         turns.append(turn)
     again = {**result, **{name: fresh[name] for name in OF_REPLIES}, "turns": turns}
-    records: list[Record] = []
-    for scale in {scale for scales in view_of(again).voted.values() for scale in scales.values()}:
-        judged = settings.model_copy(update={"judge_scale": scale})
-        records += _votes(journal, codebook, again, conversation, judged, rules).values()
-    # What the judges took is what it was: reading takes nothing, and moves no vote to another scale.
-    voted = with_votes(again, records, result.get("judge_models") or [])["turns"]
-    for turn, new in zip(turns, voted, strict=True):
-        turn |= {name: new[name] for name in VOTE_KEYS if name in new and name != SCALE_BY_JUDGE}
     return json.loads(json.dumps(again)), dropped  # as it would be read from its file
 
 
@@ -162,11 +157,10 @@ def _plan(
 
 def _chains_of(journal: Journal, calls: Sequence[Call], settings: RunSettings) -> dict[str, Chain]:
     """Call id → the replies to that call, all from the one address that gave all of them. Raises _Left."""
-    addresses: dict[tuple[str, str], dict[str, Chain]] = {}
+    addresses: dict[str, dict[str, Chain]] = {}
     for call in calls:
-        for address, chain in _chains(journal, call, settings, settings.em.model).items():
-            if address[0] == settings.em.provider:
-                addresses.setdefault(address, {})[call.id] = chain
+        for address, chain in _chains(journal, call, settings).items():
+            addresses.setdefault(address, {})[call.id] = chain
     if not addresses:
         raise _Left("the journal has none of its replies")
     most = max(map(len, addresses.values()))
@@ -176,16 +170,16 @@ def _chains_of(journal: Journal, calls: Sequence[Call], settings: RunSettings) -
     return max(whole, key=lambda chains: max(chain[0].sent_at for chain in chains.values()))
 
 
-def _chains(journal: Journal, call: Call, settings: RunSettings, model: str) -> dict[tuple[str, str], Chain]:
-    """(provider, address) → the latest replies to this very call."""
-    parameters = json.dumps(settings.request_parameters(judge=call.judge is not None), sort_keys=True)
-    names = identities(call)
-    of_the_call = f"call_id IN ({', '.join('?' * len(names))}) AND model = ? AND parameters = ?"
+def _chains(journal: Journal, call: Call, settings: RunSettings) -> dict[str, Chain]:
+    """Address → the latest replies to this very call."""
+    names, em = identities(call), settings.em
+    of_the_call = f"call_id IN ({', '.join('?' * len(names))}) AND provider = ? AND model = ? AND parameters = ?"
+    parameters = json.dumps(settings.request_parameters(), sort_keys=True)
     digests = prompt_digest(call.messages), schema_digest(call.schema)
-    begun: dict[tuple[str, str], list[Chain]] = {}
-    entries = journal.entries(of_the_call, (*names, model, parameters))
+    begun: dict[str, list[Chain]] = {}
+    entries = journal.entries(of_the_call, (*names, em.provider, em.model, parameters))
     for entry in sorted(entries, key=lambda entry: (entry.sent_at, entry.ask)):
-        there = begun.setdefault((entry.provider, entry.base_url), [])
+        there = begun.setdefault(entry.base_url, [])
         if entry.ask == 0:
             there.append([])
         # Each ask goes on with the latest chain that waits for it.
@@ -195,45 +189,8 @@ def _chains(journal: Journal, call: Call, settings: RunSettings, model: str) -> 
     return {address: chain for address, chain in fitting if (chain[0].prompt_sha256, chain[0].schema_sha256) == digests}
 
 
-def _votes(
-    journal: Journal,
-    codebook: Codebook,
-    result: Mapping[str, Any],
-    conversation: Conversation,
-    settings: RunSettings,
-    rules: Rules,
-) -> Mapping[str, Record]:
-    """The votes on the settings' scale that both the result and the journal have."""
-    judges = result.get("judge_models") or ()
-    named = tuple(ModelSettings(provider="results", model=judge) for judge in judges)
-    drafts, votes = drafts_of(result), votes_in(result)
-    calls: list[Call] = []
-    chains: dict[str, Chain] = {}
-    plan = BENCHMARK.plan(conversation, settings.modes[0], codebook, settings.model_copy(update={"judges": named}))
-    for call in plan:
-        judge = judges[call.judge] if call.judge is not None else ""
-        vote = votes[call.turn].get(judge) if judge else None
-        if vote is None or vote.scale != settings.scale or call.turn not in drafts:
-            continue
-        whole = replace(with_draft(call, drafts[call.turn]), needs=None)
-        if found := _chains(journal, whole, settings, judge):
-            chains[call.id] = max(found.values(), key=lambda chain: chain[0].sent_at)
-            calls.append(whole)
-    return _job(calls, chains, rules, ()).records
-
-
-def _job(calls: Sequence[Call], chains: Mapping[str, Chain], rules: Rules, key: tuple[str, ...]) -> Job:
-    """The calls with their replies, found by the number of the ask alone: a re-prompt may read otherwise today."""
-
-    def known(call: Call, ask: Ask) -> Entry | None:
-        chain = chains[call.id]
-        return chain[ask.number] if ask.number < len(chain) else None
-
-    return Job(key, calls, rules, known=known)
-
-
 def _settings(result: Mapping[str, Any], identity: Identity) -> RunSettings:
-    """What the run of a result was told, as far as it shaped what was asked. Raises _Left."""
+    """What the run of a result was told. Raises _Left."""
     there = view_of(result)
     parameters = there.stamp.parameters
     told = {name: value for name, value in parameters.items() if name in RunSettings.model_fields}

@@ -109,7 +109,6 @@ class Run:
         self._counted: dict[tuple[str, ...], set[str]] = {}
 
     async def by(self, executor: Executor) -> RunSummary:
-        """Do all of the work with this executor."""
         started, summary = time.monotonic(), self.summary
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
@@ -145,7 +144,6 @@ class Run:
         return self.work.jobs(rules, self._known if self.journal is not None else None)
 
     def hashed(self, call: Call, ask: Ask) -> RequestHash:
-        """The hashes of an ask whose reply is kept."""
         return self.hashers[call.who](call, ask.messages, ask.number)
 
     async def finish(self, job: Job) -> None:

@@ -33,7 +33,6 @@ class Shard:
 
     @property
     def name(self) -> str:
-        """For names of files."""
         return f"{self.number}-of-{self.of}"
 
     @classmethod

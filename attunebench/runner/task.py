@@ -53,7 +53,6 @@ class Task:
         return assemble(conversation, mode, records, facts)
 
     def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
-        """Whose result of this task a file's content is; None where it is none of them."""
         return identity_of(data)
 
     def result_name(self, identity: Identity) -> str:

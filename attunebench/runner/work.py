@@ -84,7 +84,6 @@ class Work:
         return bool(job.records)
 
     def place(self, job: Job) -> Path:
-        """Where the job's output is written."""
         raise NotImplementedError
 
     def written(self, job: Job) -> None:
@@ -197,7 +196,6 @@ class ConversationWork(Work):
         return self._folder.place(self._identity(*job.key))
 
     def written(self, job: Job) -> None:
-        """Remove it from the skipped list; what is left of it stays in `todos`."""
         self._skipped.remove(*job.key)
         if not (job.left or self.todos[job.key].again):  # asked again, more may come, and only changes are written
             del self.todos[job.key]
@@ -226,7 +224,6 @@ class ConversationWork(Work):
         return [self._identity(name, mode) for name in names for mode in self._settings.modes]
 
     def _result_of(self, todo: Todo) -> Mapping[str, Any] | None:
-        """The result that is there, read again, where it is added to or keeps its votes."""
         return self._folder.read(self._identity(*todo.key)) if todo.votes or todo.again else None
 
     def _content(self, todo: Todo, job: Job) -> dict[str, Any]:

@@ -37,15 +37,13 @@ def test_the_providers_list_counts_where_no_option_says_otherwise(server: FakeSe
 
 
 def test_who_gives_the_prices_has_nobody_asked(server: FakeServer) -> None:
-    expected = KnownPrices(
-        [GIVEN, GIVEN], "--price-in and --price-out; for judges --judge-price-in and --judge-price-out"
-    )
+    expected = KnownPrices([GIVEN, GIVEN], "--price-in and --price-out; --judge-price-in and --judge-price-out")
     assert expected == priced(server, at(server, "judge"), **MODEL, **JUDGES)
     assert [] == server.asked
 
 
 def test_each_has_the_prices_of_its_own_source(server: FakeServer) -> None:
-    expected = KnownPrices([GIVEN, LISTED], "--price-in and --price-out; for judges the provider's list")
+    expected = KnownPrices([GIVEN, LISTED], "--price-in and --price-out; the provider's list")
     assert expected == priced(server, at(server, "judge"), **MODEL)
 
 

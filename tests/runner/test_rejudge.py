@@ -180,6 +180,18 @@ def test_replace_asks_again_what_would_be_asked_otherwise_and_says_how_many_chan
     assert (2 * T, 0, 0) == (again.replaced, again.changed, again.run.written)
 
 
+def test_replace_reads_votes_that_the_journal_has_again_and_asks_nobody(
+    run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
+) -> None:
+    run(judges=("judge",))
+    before = votes(folder)
+    lost = {"em_draft_judge_scores": {}, "em_draft_judge_scores_by_model": {"judge": {}}}
+    edit(folder, lambda r: r["turns"][1].update(lost))
+    server.asked.clear()
+    assert 2 == rejudge("judge", replace=True).changed
+    assert ([], before) == (server.bodies, votes(folder))
+
+
 def test_an_answer_that_cannot_be_used_takes_no_older_votes_place(
     run: Run, rejudge: Rejudge, server: FakeServer, folder: Path
 ) -> None:

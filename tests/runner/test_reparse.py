@@ -173,26 +173,6 @@ def test_a_result_of_another_text_of_its_conversation_is_left_and_named(run: Run
     assert before == files(folder)
 
 
-def test_a_vote_is_read_again_and_takes_nothing(run: Run, data: Path, folder: Path) -> None:
-    run(judges=("judge",))
-    right = read(folder)
-    name = rewrite(folder, lambda result: result["turns"][1]["em_draft_judge_scores_by_model"].update(judge={}))
-    attunebench.reparse(folder, data)
-    assert right[name] == read(folder)[name]
-
-
-def test_a_vote_of_a_judge_that_was_added_later_is_found(run: Run, data: Path, folder: Path) -> None:
-    run(judges=("judge",))
-    run(judges=("second",))
-    right = read(folder)
-    for judge in ("judge", "second"):
-        rewrite(
-            folder, lambda result, judge=judge: result["turns"][1]["em_draft_judge_scores_by_model"].update({judge: {}})
-        )  # type: ignore[misc]
-    attunebench.reparse(folder, data)
-    assert right == read(folder)
-
-
 def test_a_vote_that_the_journal_lacks_stays(run: Run, data: Path, folder: Path) -> None:
     run(judges=("judge",))
     right = read(folder)
