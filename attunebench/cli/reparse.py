@@ -30,8 +30,8 @@ def reparse(
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
 ) -> None:
-    """Read all replies in a folder's call journal again with today's reader, and rewrite the results that come out
-    otherwise. Needs no network and asks no model.
+    """Read the evaluated models' replies in a folder's call journal again with today's reader, and rewrite the results
+    that come out otherwise. Needs no network and asks no model. For judges' replies use rejudge --replace.
 
     A result whose replies are not all in the journal, or that was made with other prompts, stays as it is and is
     named; then the exit status is 1.

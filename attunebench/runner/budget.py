@@ -6,14 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from attunebench.protocol.calls import Usage
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.backends.prices import Prices
-    from attunebench.protocol.calls import Message
+from attunebench.backends.base import Reply
+from attunebench.backends.prices import Prices
+from attunebench.protocol.calls import Message, Usage
 
 USUAL_BYTES_PER_TOKEN = 4.0
 """A rule of thumb for English text. At worst each byte is a token: no tokenizer in use makes more of a text, and that
@@ -61,12 +57,13 @@ class Budget:
     """A run's budget. `prices`: of the evaluated model (`who` 0), then of the judges; an unknown one counts as zero, so
     a bound requires all of them (`check_bound`). `model` and `judges` sum up the replies of this run, `wasted` those
     that were asked for again. `lost` counts requests without a usable reply that may be billed, `replayed` replies from
-    the journal, `spent` is what counts against the bound, in USD."""
+    the journal, `spent` is what counts against the bound, in USD. Once it is `closed` nothing more is sent."""
 
     def __init__(self, max_cost: float | None = None, prices: Sequence[Prices | None] = ()) -> None:
         self.model, self.judges, self.wasted = Cost(), Cost(), Cost()
         self.lost = self.replayed = 0
         self.spent = 0.0
+        self.closed = False
         self.max_cost = max_cost
         self.prices = prices
         self._under_way = 0.0

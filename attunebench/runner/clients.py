@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
+from attunebench.backends.providers import Endpoint
 from attunebench.errors import ConfigurationError
-from attunebench.journal import Hasher
+from attunebench.journal import Hasher, Journal
+from attunebench.runner.budget import Budget
+from attunebench.runner.events import Observer
 from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.pricing import FREE, KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
-
-if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
-    from attunebench.journal import Journal
-    from attunebench.runner.budget import Budget
-    from attunebench.runner.events import Observer
 
 Place = tuple[str, str, str]
 """(provider, address, model)"""

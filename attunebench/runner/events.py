@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.read import expected_items
 from attunebench.results.served import worth_telling
 from attunebench.runner.budget import Budget
-
-if TYPE_CHECKING:
-    from attunebench.protocol.calls import Call, Record
 
 Stop = Literal["", "interrupted", "max-cost", "outage", "cancelled"]
 """Why a run ends before its time; "" where it does not."""
@@ -105,35 +103,17 @@ class RunSummary:
 class Observer:
     """Told of everything that happens, in the engine's own thread: be quick. By itself it does nothing."""
 
-    def started(self, plan: RunPlan) -> None:
-        """Before the first call."""
-
-    def retrying(self, call: Call, reason: str, wait: float) -> None:
-        """A try failed for a transient reason; the next one follows after `wait` seconds."""
-
-    def reasking(self, call: Call, missing: int) -> None:
-        """A reply lacked `missing` items and is asked for again."""
-
-    def answered(self, call: Call, record: Record) -> None:
-        """A call has its final answer, however incomplete."""
-
-    def written(self, conversation_id: str, mode: str, path: Path) -> None:
-        """A result file is whole on disk."""
-
-    def skipped(self, conversation_id: str, mode: str, reason: str) -> None:
-        """A conversation is given up for this run; a later run asks again."""
-
-    def warned(self, message: str) -> None:
-        """Something that the user should know once."""
-
-    def pausing(self, model: str, reason: str, seconds: float) -> None:
-        """Nothing more is sent to this model for so many seconds (a rate limit, an outage)."""
+    def started(self, plan: RunPlan) -> None: ...  # before the first call
+    def retrying(self, call: Call, reason: str, wait: float) -> None: ...  # the next try follows after `wait` seconds
+    def reasking(self, call: Call, missing: int) -> None: ...  # a reply lacked `missing` items
+    def answered(self, call: Call, record: Record) -> None: ...  # the call is done, however incomplete its answer
+    def written(self, conversation_id: str, mode: str, path: Path) -> None: ...  # a result file is whole on disk
+    def skipped(self, conversation_id: str, mode: str, reason: str) -> None: ...  # given up for this run
+    def warned(self, message: str) -> None: ...  # something that the user should know once
+    def pausing(self, model: str, reason: str, seconds: float) -> None: ...  # nothing is sent to it for so long
 
     def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
-        """The number of calls to this model that may be under way at once has changed to `limit`."""
-
-    def stalled(self, waiting_for: str, seconds: float) -> None:
-        """Nothing has happened for so many seconds; `waiting_for` names calls and servers in words."""
+        """The number of calls to this model that may be in flight has changed to `limit`."""
 
     def interrupted(self, under_way: int, grace: float) -> None:
-        """Nothing more is sent: so many calls are under way and get `grace` seconds to finish; 0 ends them now."""
+        """Nothing more is sent: so many calls are in flight and get `grace` seconds to finish; 0 ends them now."""

@@ -4,20 +4,17 @@ the journal: that is what makes resuming a run a matter of reading."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attunebench._version import __version__
 from attunebench.backends.base import Reply
 from attunebench.backends.negotiation import lowered_limit
+from attunebench.codebook import Codebook
+from attunebench.errors import ItemError
+from attunebench.journal import Hasher, RequestHash
 from attunebench.journal.entries import Entry
 from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
 from attunebench.protocol.plan import reask
 from attunebench.protocol.read import merge_answers, read_reply
-
-if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.errors import ItemError
-    from attunebench.journal import Hasher, RequestHash
 
 LENGTH_FACTOR = 4
 """A reply that was cut at the token limit is asked for once more with so many times the limit."""

@@ -124,6 +124,12 @@ def read_object(path: Path) -> Mapping[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
+def same_answers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two results hold the same answers and votes, whatever the order in which sums were made."""
+    answers = ([each.get(name) for name in ("turns", "post_conversation", "calls")] for each in (one, other))
+    return len({json.dumps(each, sort_keys=True) for each in answers}) == 1
+
+
 class SkippedFile:
     """`_skipped_<model>.json`: what a run left out of one model, why, and how to go on; no file where nothing is.
     `task` keeps the lists of others than the benchmark apart. Each `shard` has a list of its own, so that no two
@@ -145,24 +151,23 @@ class SkippedFile:
 
     def add(self, conversation_id: str, mode: str, *, reason: str, tries: int, when: str, again: str) -> None:
         key = (*self._model, conversation_id, mode)
-        self.remove(conversation_id, mode)
         noted = {"reason": reason, "tries": tries, "when": when, "run_again": again}
         self._lists[self.path][key] = {**dict(zip(_SKIPPED_KEY, key, strict=True)), **noted}
         self._save(self.path)
+        self.remove(conversation_id, mode, but=self.path)
 
-    def remove(self, conversation_id: str, mode: str) -> None:
+    def remove(self, conversation_id: str, mode: str, *, but: Path | None = None) -> None:
+        """Take the conversation off all lists but that one."""
         for path, entries in self._lists.items():
-            if entries.pop((*self._model, conversation_id, mode), None) is not None:
+            if path != but and entries.pop((*self._model, conversation_id, mode), None) is not None:
                 self._save(path)
 
     def join_shards(self, done: Container[tuple[str, str]]) -> None:
         """Have this model's entries in this one list, but those whose (conversation, mode) is done. No shard runs."""
-        listed = [(key, entry) for entries in self._lists.values() for key, entry in entries.items()]
-        listed.sort(key=lambda item: str(item[1].get("when")))
-        for entries in self._lists.values():
-            entries.clear()
-        ours = {key for key, _ in listed if key[:2] == self._model and key[2:] in done}
-        self._lists[self.path].update({key: entry for key, entry in listed if key not in ours})
+        own = [(path, key) for path, entries in self._lists.items() for key in entries if key[:2] == self._model]
+        moved = [(key, self._lists[path].pop(key)) for path, key in own]
+        moved.sort(key=lambda item: str(item[1].get("when")))
+        self._lists[self.path].update({key: entry for key, entry in moved if key[2:] not in done})
         for path in self._lists:  # this one first: a kill leaves an entry twice rather than nowhere
             self._save(path)
 

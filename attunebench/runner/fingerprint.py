@@ -9,21 +9,18 @@ from functools import cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attunebench
-from attunebench.journal import call_digest
+from attunebench.codebook import Codebook
+from attunebench.journal import Hasher, Journal, RequestHash, call_digest
 from attunebench.journal.entries import json_object
 from attunebench.judging import JudgeScale
+from attunebench.protocol.calls import Call, Kind
 from attunebench.results.schema import Stamp
 from attunebench.results.votes import View
-
-if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.journal import Hasher, Journal, RequestHash
-    from attunebench.protocol.calls import Call, Kind
-    from attunebench.runner.settings import RunSettings
-    from attunebench.runner.task import Task
+from attunebench.runner.settings import RunSettings
+from attunebench.runner.task import Task
 
 SCALE = "judge scale"
 """How `other_scale` begins."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attunebench.backends.base import Request
+from attunebench.journal import Entry
+from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.plan import with_draft
 from attunebench.runner.exchange import Ask, Exchange, Rules
-
-if TYPE_CHECKING:
-    from attunebench.journal import Entry
-    from attunebench.protocol.calls import Call, Record
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.settings import RunSettings
 
 Known = Callable[["Call", Ask], "Entry | None"]
 """The reply to an ask that is there already: `Journal.find` behind a hash, say."""

@@ -13,20 +13,19 @@ from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.clients import Clients
+from attunebench.runner.events import Observer, Stop
+from attunebench.runner.job import Job, Open
 from attunebench.runner.model_client import Halted
+from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
-    from attunebench.runner.events import Observer, Stop
-    from attunebench.runner.job import Job, Open
     from attunebench.runner.run import Run
-    from attunebench.runner.settings import RunSettings
 
 GRACE = 10.0  # seconds for calls in flight to finish after an interruption
 GRACE_AFTER_REFUSAL = 5.0  # the same after a fatal error of one call: answers to others are paid for
-OUTAGE_CHECK = 1.0  # seconds between checks for an outage or a stall
+OUTAGE_CHECK = 1.0  # seconds between checks for an outage
 NEVER_ANSWERED = 0.2  # share of `total_timeout` for a server that is down from the start, most often not running
 NEVER_REACHED = 8.0  # seconds after which a server counts as not running, if no connection to it was ever made
-QUIET = 60.0  # seconds without a finished request before `stalled` is reported; doubled for each further report
 
 
 class Live(Clients):
@@ -57,8 +56,7 @@ class Live(Clients):
                 while self._fill():
                     self._take(await self._ended.get())
         finally:
-            for client in self._clients.values():
-                client.halted = True  # a reply that comes in the moment of its cancellation is kept, and asks no more
+            run.budget.closed = True  # a reply that comes in the moment of its cancellation is kept, and asks no more
             self._cancel()
             minding.cancel()
             await asyncio.gather(minding, *self._tasks, return_exceptions=True)
@@ -76,7 +74,7 @@ class Live(Clients):
 
     def _advance(self) -> bool:
         """Start the next ask: a ready one, else the first of a new job; False if there is none now."""
-        if self._stopped or self._failure or any(client.halted for client in self._clients.values()):
+        if self._stopped or self._failure or self._run.budget.closed:
             return False
         # Before the first answer, the few calls sent are each of another conversation, so that a single rejected one
         # does not decide.
@@ -164,8 +162,6 @@ class Live(Clients):
         self._drop(lambda _, asked: asked.who == who)
 
     async def _mind(self) -> None:
-        loop = asyncio.get_running_loop()
-        began, due = loop.time(), QUIET
         while True:
             await asyncio.sleep(OUTAGE_CHECK)
             for who, client in self._clients.items():
@@ -176,13 +172,6 @@ class Live(Clients):
                     self._stop("outage")
                 elif is_down and who not in self._given_up and not self._stopped:
                     self._give_up(who, f"{line.model} is down ({line.trouble}).")
-            quiet = loop.time() - max([began, *(client.latest for client in self._clients.values())])
-            if quiet < QUIET:
-                due = QUIET
-            elif quiet >= due:
-                waits = "; ".join(filter(None, (client.waiting_for() for client in self._clients.values())))
-                self._observer.stalled(waits or "nothing", due)
-                due *= 2
 
     def _stop(self, reason: Stop) -> None:
         if not self._stopped:
@@ -207,8 +196,7 @@ class Live(Clients):
 
     def _halt(self) -> None:
         """Cancel calls that are not on the wire: those that wait for a slot, a pause or a retry."""
-        for client in self._clients.values():
-            client.halted = True
+        self._run.budget.closed = True
         self._drop(lambda _job, _asked: True)
 
     def _drop(self, meant: Callable[[Job, Open], bool]) -> None:

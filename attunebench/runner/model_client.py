@@ -7,8 +7,9 @@ import asyncio
 import contextlib
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attunebench.backends.base import Backend, Reply, Request
 from attunebench.backends.waits import wait_in_words
 from attunebench.errors import (
     UNBILLED,
@@ -21,20 +22,14 @@ from attunebench.errors import (
     Trouble,
 )
 from attunebench.eventloop import naps
-from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, prompt_size
+from attunebench.journal import Entry, Hasher, Journal
+from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, Budget, Ticket, prompt_size
+from attunebench.runner.events import Observer
 from attunebench.runner.exchange import entry_of
+from attunebench.runner.job import Open
 from attunebench.runner.limits import START_UP
-from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Backend, Reply, Request
-    from attunebench.journal import Entry, Hasher, Journal
-    from attunebench.protocol.calls import Call
-    from attunebench.runner.budget import Budget, Ticket
-    from attunebench.runner.events import Observer
-    from attunebench.runner.job import Open
-    from attunebench.runner.pacing import RateLimiter, Slot
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED, RateLimiter, Slot
+from attunebench.runner.settings import RunSettings
 
 EXPECTED_PART = 8  # for the token rate, a reply counts as limit / 8 until it arrives
 NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
@@ -56,9 +51,8 @@ class _Asleep(Exception):  # noqa: N818 (no error: the try is repeated)
 
 @dataclass(eq=False)
 class ModelClient:
-    """Asks one model. `journal`: None where asking again is free. `on_wire`: the tasks whose request is in flight or
-    whose reply is being kept, with their call and since when. Once `halted` is set nothing more is sent. `latest`: the
-    event loop's time at the end of the last try."""
+    """Asks one model, until its budget is closed. `journal`: None where asking again is free. `on_wire`: the tasks
+    whose request is in flight or whose reply is being kept."""
 
     backend: Backend
     settings: RunSettings
@@ -68,9 +62,7 @@ class ModelClient:
     hasher: Hasher
     journal: Journal | None = None
     who: int = 0
-    halted: bool = False
-    latest: float = 0.0
-    on_wire: dict[asyncio.Task[Any] | None, tuple[Call, float]] = field(default_factory=dict)
+    on_wire: set[asyncio.Task[Any] | None] = field(default_factory=set)
     told: set[str] = field(default_factory=set)  # outcomes of unanswered calls already reported to the user
 
     def __post_init__(self) -> None:
@@ -81,18 +73,6 @@ class ModelClient:
         network did not recover in time, RejectedError and ConfigurationError at once, DataError where the journal
         cannot be written, BudgetSpent and Halted where nothing more may be sent."""
         return await _Fetch(self, asked, asked.request(self.settings, context)).entry()
-
-    def waiting_for(self) -> str:
-        """Calls in flight and calls held back, in words; "" if there are none."""
-        parts = []
-        if self.on_wire:
-            call, since = min(self.on_wire.values(), key=lambda item: item[1])
-            seconds = asyncio.get_running_loop().time() - since
-            under_way = f"{len(self.on_wire)} calls to {self.limiter.model}"
-            parts.append(f"{under_way}, the oldest ({call.id}) for {seconds:.0f} s")
-        if self.limiter.waiting:
-            parts.append(f"{self.limiter.waiting} calls wait for a turn ({self.limiter.reason})")
-        return ", ".join(parts)
 
 
 @dataclass(slots=True)
@@ -124,7 +104,7 @@ class _Fetch:
         except (ConfigurationError, DataError) as error:
             # The run ends here, and replies that cannot be kept must not be bought: the call that gets this one's slot
             # must not be sent.
-            client.halted = client.halted or not client.who or isinstance(error, DataError)
+            client.budget.closed |= not client.who or isinstance(error, DataError)
             raise
         finally:
             client.budget.lost += self.lost
@@ -156,7 +136,7 @@ class _Fetch:
             except _Asleep:
                 continue
             except TransientError as error:
-                if client.halted:
+                if client.budget.closed:
                     raise Halted from error
                 wait = self._wait(error)
                 client.observer.retrying(request.call, str(error), max(wait, client.limiter.paused_for))
@@ -205,14 +185,14 @@ class _Fetch:
         return wait
 
     async def _send(self, slot: Slot) -> Reply:
-        client, worker, loop = self.client, asyncio.current_task(), asyncio.get_running_loop()
-        if client.halted:
+        client, worker = self.client, asyncio.current_task()
+        if client.budget.closed:
             raise Halted
         reply, billed, slept = None, True, naps()
         ticket, self.ticket = self.ticket, None
         assert ticket is not None
         self.sent_at = self.sent_at or datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        client.on_wire[worker] = self.request.call, loop.time()
+        client.on_wire.add(worker)
         self.requests += 1
         self.lost += 1
         try:
@@ -231,8 +211,7 @@ class _Fetch:
             self.lost -= 1
             raise
         finally:
-            del client.on_wire[worker]
-            client.latest = loop.time()
+            client.on_wire.remove(worker)
             cost = client.budget.settle(ticket, reply, maybe_billed=billed)
         usage = reply.usage
         if usage.prompt_tokens is not None and usage.completion_tokens is not None:
@@ -282,9 +261,9 @@ class _Fetch:
             lost=self.lost,
         )
         if client.journal is not None:
-            client.on_wire[worker] = call, now
+            client.on_wire.add(worker)
             try:
                 await client.journal.keep(entry)
             finally:
-                del client.on_wire[worker]
+                client.on_wire.remove(worker)
         return entry

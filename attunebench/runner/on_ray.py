@@ -17,11 +17,13 @@ from contextlib import ExitStack, nullcontext, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.backends.providers import PROVIDERS, resolve
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, UsageError
 from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
@@ -35,10 +37,6 @@ from attunebench.runner.settings import ModelSettings, RunSettings, Shard
 from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 from attunebench.text import printable
-
-if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
 TAKEN_WITHIN = 60.0  # seconds until the driver, which may be busy, has noticed a worker's file

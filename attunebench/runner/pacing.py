@@ -8,13 +8,10 @@ import contextlib
 import random
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from attunebench.errors import ItemError, RejectedError, TransientError, Trouble
+from attunebench.runner.events import Observer
 from attunebench.runner.limits import OUTAGE, Adaptive, Breaker, Bucket
-
-if TYPE_CHECKING:
-    from attunebench.runner.events import Observer
 
 LONGEST_WAIT = 120.0  # seconds: a server that asks for a longer pause is asked again after this one
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 30.0  # seconds: upper bound of random waits, doubling, if the server names none
@@ -106,10 +103,6 @@ class RateLimiter:
         return slot
 
     @property
-    def waiting(self) -> int:
-        return len(self._fresh) + len(self._again)
-
-    @property
     def limit(self) -> int:
         return max(1, min(self._limit.value, TRUSTED - self._unreadable)) if self.cautious else self._limit.value
 
@@ -136,17 +129,6 @@ class RateLimiter:
     def unreached(self) -> float:
         """Seconds since the first failure where no connection was ever made, or 0."""
         return _now() - self._failing[0] if self._failing and not self.reached else 0.0
-
-    @property
-    def reason(self) -> str:
-        if self.open:
-            then = "a probe is under way" if self.probe else f"the next probe is sent in {self.paused_for:.0f} s"
-            return f"{self.trouble}; {then}"
-        if self.paused_for:
-            return f"{self.trouble}; calls resume in {self.paused_for:.0f} s"
-        if self.waiting and self.under_way >= self.limit:
-            return f"all {self.limit} slots are in use"
-        return "the requests or tokens of this minute are used up" if self.waiting else ""
 
     def backoff(self, failures: int) -> float:
         return self.rng.uniform(0.0, min(LONGEST_BACKOFF, FIRST_BACKOFF * 2.0 ** min(failures - 1, 10)))

@@ -6,22 +6,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attunebench import eventloop
 from attunebench.backends import open_backend
+from attunebench.backends.base import Backend
 from attunebench.backends.prices import Prices, usd
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.scales import settled
+from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import BENCHMARK, Task
 from attunebench.runner.work import ConversationWork, Work
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Backend
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.runner.settings import ModelSettings, RunSettings
 
 FREE = Prices(0.0, 0.0)
 CHARACTERS_PER_TOKEN = 4

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from attunebench import eventloop
 from attunebench._version import __version__
@@ -27,9 +27,10 @@ from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.exchange import Rules
 from attunebench.runner.files import identity_of, prepare_folder
 from attunebench.runner.fingerprint import calls_sha256
-from attunebench.runner.job import Job
+from attunebench.runner.job import Job, Known
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
@@ -38,10 +39,6 @@ from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import with_scores
 from attunebench.runner.work import Work
-
-if TYPE_CHECKING:
-    from attunebench.runner.exchange import Rules
-    from attunebench.runner.job import Known
 
 
 @dataclass(slots=True)

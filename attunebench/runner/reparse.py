@@ -11,15 +11,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from attunebench._version import __version__
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
 from attunebench.errors import AttuneBenchError, DataError
 from attunebench.journal import Entry, Journal, claim
 from attunebench.journal.hashes import identities, prompt_digest, schema_digest
 from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import Call
 from attunebench.results.schema import (
     DRAFT,
     KEYS_OF_CALL,
@@ -30,23 +33,15 @@ from attunebench.results.schema import (
     now,
 )
 from attunebench.results.votes import view_of
-from attunebench.runner.exchange import Rules
-from attunebench.runner.files import Identity, identity_of, read_object, write_json
+from attunebench.runner.exchange import Ask, Rules
+from attunebench.runner.files import Identity, identity_of, read_object, same_answers, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
 from attunebench.runner.job import Job
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import BENCHMARK, with_scores
 
-if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.calls import Call
-    from attunebench.runner.exchange import Ask
-
 _TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in KEYS_OF_CALL[kind]]
-_ANSWERS = ("turns", "post_conversation", "calls")
-"""Where these are equal the result stays, whatever the order in which sums were made."""
 Chain = list[Entry]
 """The replies to one call, in the order of its asks."""
 
@@ -103,7 +98,7 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
                 summary.left[path.name] = str(error)
                 continue
             summary.votes_dropped += dropped
-            if all(again[name] == result.get(name) for name in _ANSWERS):
+            if same_answers(again, result):
                 summary.unchanged += 1
                 continue
             summary.changed[identity[2]] += 1
@@ -136,7 +131,7 @@ def _read_again(
             turn |= {name: {} for name in VOTE_KEYS}
         turns.append(turn)
     again = {**result, **{name: fresh[name] for name in OF_REPLIES}, "turns": turns}
-    return json.loads(json.dumps(again)), dropped  # as it would be read from its file
+    return again, dropped
 
 
 def _plan(

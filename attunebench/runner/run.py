@@ -7,54 +7,42 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.journal import Journal, is_shared
-from attunebench.results.schema import now
+from attunebench.journal import Entry, Hasher, Journal, RequestHash, is_shared
+from attunebench.protocol.calls import Call, Mode
+from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
-from attunebench.runner.exchange import Rules
+from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.files import write_json
 from attunebench.runner.fingerprint import CacheReport
+from attunebench.runner.job import Job
 from attunebench.runner.live import Live
 from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.task import BENCHMARK, Task, with_scores
-from attunebench.runner.work import ConversationWork
-
-if TYPE_CHECKING:
-    from attunebench.journal import Entry, Hasher, RequestHash
-    from attunebench.protocol.calls import Call, Mode
-    from attunebench.results.schema import Stamp
-    from attunebench.runner.exchange import Ask
-    from attunebench.runner.job import Job
-    from attunebench.runner.work import Work
+from attunebench.runner.work import ConversationWork, Work
 
 
 class Executor(Protocol):
-    """Makes the calls of a run's jobs. Its methods are called in this order."""
+    """Makes the calls of a run's jobs. Its methods are called in this order: `hashers` of requests by `who`, None for
+    what is not kept; `enter`, whose `stack` closes what is opened; `prices` (`to_show`: for a sum that is only shown);
+    `notes`, what a user should know before anything is sent; `execute`, which does `run.jobs()`, passes each to
+    `run.finish` when it ends, and returns why it stopped early."""
 
-    def hashers(self) -> Sequence[Hasher | None]:
-        """The hashers of requests, the evaluated model's and the judges'; None for what is not kept."""
-
-    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
-        """Get ready; `stack` closes what is opened."""
-
-    async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What the models cost; `to_show`: for a sum that is only shown."""
-
+    def hashers(self) -> Sequence[Hasher | None]: ...
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
+    async def prices(self, *, to_show: bool = False) -> KnownPrices: ...
     @property
-    def notes(self) -> Sequence[str]:
-        """What a user should know before anything is sent (who pays), in sentences."""
-
-    async def execute(self, run: Run) -> Stop:
-        """Do `run.jobs()`, pass each to `run.finish` when it ends, and return why it stopped early."""
+    def notes(self) -> Sequence[str]: ...
+    async def execute(self, run: Run) -> Stop: ...
 
 
 def run_conversations(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
 from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import Call, Mode, Record
 from attunebench.protocol.plan import plan_conversation, plan_warnings
 from attunebench.results.assemble import assemble
 from attunebench.runner.files import Identity, identity_of, result_name
-
-if TYPE_CHECKING:
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.calls import Call, Mode, Record
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.settings import RunSettings
 
 
 class Task:

@@ -9,28 +9,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attunebench import coerce
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
 from attunebench.protocol.calls import Call, Mode
-from attunebench.protocol.read import expected_items
 from attunebench.results.schema import Stamp, now
-from attunebench.results.votes import View, drafts_of, missing_votes, view_of, vote_of, votes_in, with_votes
-from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder
+from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.runner.events import RunSummary
+from attunebench.runner.exchange import Rules
+from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder, same_answers
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
-from attunebench.runner.job import Job
+from attunebench.runner.job import Job, Known
 from attunebench.runner.order import journal_name, order_words, part_of, stratified_order
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.task import Task, with_scores
-
-if TYPE_CHECKING:
-    from attunebench.runner.events import RunSummary
-    from attunebench.runner.exchange import Rules
-    from attunebench.runner.job import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,18 +174,9 @@ class ConversationWork(Work):
             yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
     def is_news(self, job: Job) -> bool:
-        if not self.todos[job.key].again:
-            return bool(job.records)
-        if (before := self._folder.read(self._identity(*job.key))) is None:
-            return True
-        counted, votes = coerce.block(before.get("calls")), votes_in(before)
-        own = [record for record in job.records.values() if record.call.judge is None]
-        answered = sum(len(expected_items(record.call.asked)) - len(record.answer.missing) for record in own)
-        today = {"answered_items": answered, "reasked": sum(record.reasks > 0 for record in own)}
-        if any(counted.get(name) != count for name, count in today.items()):
-            return True
-        judged = ((record.call, vote_of(record)) for record in job.records.values() if record.call.judge is not None)
-        return any(votes[call.turn].get(self._judges[call.judge or 0]) != vote for call, vote in judged)
+        todo = self.todos[job.key]
+        before = self._result_of(todo) if todo.again else None
+        return bool(job.records) if before is None else not same_answers(before, self._content(todo, job))
 
     def place(self, job: Job) -> Path:
         return self._folder.place(self._identity(*job.key))

@@ -129,15 +129,6 @@ def test_a_pause_counts_down_and_ends() -> None:
     assert not any("waiting" in row for row in shown(run))
 
 
-def test_a_silence_is_told_until_something_happens() -> None:
-    run = Run()
-    run.tally.stalled("3 calls to m", 60.0)
-    run.clock.now += 5
-    assert "nothing has happened for 65 s; waiting for 3 calls to m" == shown(run)[-1]
-    run.answer(1)
-    assert not any("nothing" in row for row in shown(run))
-
-
 def test_an_interruption_says_what_happens_and_counts_what_is_under_way() -> None:
     run = Run()
     run.tally.interrupted(7, 10.0)
@@ -162,7 +153,6 @@ def test_a_block_fits_any_terminal_whatever_it_says(
     run.answer(calls)
     run.tally.pausing(model, reason, 30.0)
     run.tally.retrying(CALL, reason, 1.0)
-    run.tally.stalled(reason, 60.0)
     run.tally.interrupted(7, 10.0)
     screen = Terminal(width + 1)
     out = Stream()
@@ -274,18 +264,16 @@ def test_a_thousand_skipped_conversations_are_a_few_lines() -> None:
     assert "skipped 995 more, the last one: draft: 503" == lines[-1]
 
 
-def test_a_pause_an_interruption_and_a_silence_are_told_once_and_at_once() -> None:
+def test_a_pause_and_an_interruption_are_told_once_and_at_once() -> None:
     run = Run()
     display, out = plain(run)
     run.tally.pausing("m", "busy", 30.0)
     run.tally.pausing("m", "busy", 31.0)
-    run.tally.stalled("3 calls to m", 60.0)
     run.tally.interrupted(7, 10.0)
     for _ in range(3):
         display.tick()
     assert [
         "waiting 31 s for m: busy",
-        "nothing has happened for 60 s; waiting for 3 calls to m",
         "Stopping: sending nothing more; 7 calls under way get 10 s. Ctrl-C again leaves at once.",
     ] == said(out)[1:]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lines import NoJitter, Told, now, pass_through, trouble
+from lines import NoJitter, Told, now, pass_through, trouble, waiting
 from model_clients import run_live, settings_for
 from talks import parsed, small_file
 from virtual_time import run_virtual
@@ -90,7 +90,7 @@ def test_who_gets_no_turn_in_time_leaves_the_line() -> None:
             try:
                 await pace.slot(again=True, within=3.0)
             except asyncio.TimeoutError:
-                return now(), pace.waiting
+                return now(), waiting(pace)
         raise AssertionError
 
     assert (3.0, 0) == run_virtual(story())

@@ -14,7 +14,8 @@ PACKAGE = Path(attunebench.__file__).parent
 def calls(name: str) -> Iterator[str]:
     """The modules that call something of this name, as paths in the package."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if f"{name}(" in text else ():
             if isinstance(node, ast.Call):
                 called = node.func
                 if name == (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)):

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from attunebench.conversations.schema import Conversation, Demographics, ParticipantProfile, Turn
-from attunebench.runner.order import order_words, sample_words, stratified_order, stratum_of
+from attunebench.runner.order import order_words, stratified_order, stratum_of
 
 TOPICS = ("Family", "Work", "Health")
 DIAGNOSES = ((), ("ADHD",), ("Anxiety", "Depression"))
@@ -118,4 +118,3 @@ def test_a_set_that_changes_keeps_the_order_of_the_other_strata() -> None:
 
 def test_the_words_name_how_much_and_how() -> None:
     assert "the first 5 of 12 in an order stratified by topic and diagnosis, seed 0" == order_words(5, 12, 0)
-    assert sample_words(3, 12, 7).startswith("3 of 12 conversations, a random sample")

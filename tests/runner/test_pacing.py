@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from lines import NoJitter, Told, all_at_once, now, pass_through, trouble
+from lines import NoJitter, Told, all_at_once, now, pass_through, trouble, waiting
 from virtual_time import run_virtual
 
 from attunebench.errors import ItemError, Trouble
@@ -67,7 +67,7 @@ def test_a_turn_that_comes_together_with_the_cancellation_is_passed_on(freed_fir
             second.cancel()
             first.__exit__(None, None, None)
         await third
-        return pace.under_way, pace.waiting
+        return pace.under_way, waiting(pace)
 
     assert (0, 0) == on_a_line(story, 1)
 
@@ -109,9 +109,9 @@ def test_small_requests_do_not_overtake_one_that_waits_for_its_tokens_unless_it_
         await asyncio.sleep(0.25)
         small = asyncio.ensure_future(pass_through(pace, seconds=0, tokens=100))
         await asyncio.sleep(0.25)
-        waiting = pace.waiting
+        held = waiting(pace)
         large.cancel()
-        return [waiting, await small]
+        return [held, await small]
 
     assert [2, 0.5] == on_a_line(story, tpm=60_000)
 
@@ -468,35 +468,9 @@ def test_every_opening_is_told_with_the_last_failure() -> None:
     assert all("some connect trouble" in reason for reason, _ in pauses)
 
 
-def test_the_reason_says_what_the_waiting_calls_wait_for() -> None:
-    async def story(pace: RateLimiter, told: Told) -> list[str]:
-        reasons = [pace.reason]
-        calls = [asyncio.ensure_future(pass_through(pace)) for _ in range(2)]
-        await asyncio.sleep(0.5)
-        reasons.append(pace.reason)
-        await asyncio.gather(*calls)
-        await pass_through(pace, trouble("rate", 40))
-        reasons.append(pace.reason)
-        await asyncio.sleep(50)
-        await fail_until_open(pace)
-        reasons.append(pace.reason)
-        probe = asyncio.ensure_future(pass_through(pace))
-        await asyncio.sleep(5)
-        reasons.append(pace.reason)
-        await probe
-        return reasons
-
-    quiet, full, paused, outage, probing = on_a_line(story, 1)
-    assert quiet == ""
-    assert full == "all 1 slots are in use"
-    assert "calls resume in 40 s" in paused
-    assert "the next probe is sent in" in outage
-    assert "a probe is under way" in probing
-
-
 def test_a_thousand_waiting_calls_all_get_their_turn() -> None:
     async def story(pace: RateLimiter, told: Told) -> tuple[float, int, int]:
         await all_at_once(pace, *[None] * 1000)
-        return now(), pace.under_way, pace.waiting
+        return now(), pace.under_way, waiting(pace)
 
     assert (10, 0, 0) == on_a_line(story, 100)

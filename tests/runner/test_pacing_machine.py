@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from lines import NoJitter, Told, trouble
+from lines import NoJitter, Told, trouble, waiting
 from virtual_time import VirtualLoop
 
 from attunebench.errors import TransientError, Trouble
@@ -116,7 +116,7 @@ class Line(RuleBasedStateMachine):
                 one.task.result()  # an assertion of its own
         self.tries = [one for one in self.tries if not one.over]
         assert len(self.under_way()) == self.pace.under_way
-        assert len(self.waiting()) == self.pace.waiting
+        assert len(self.waiting()) == waiting(self.pace)
         if len(self.sent) > self.seen.sent:
             assert self.pace.under_way <= max(self.seen.limit, self.pace.limit)
         assert 1 <= self.pace.limit <= self.pace.ceiling
@@ -147,10 +147,10 @@ class Line(RuleBasedStateMachine):
             for one in self.under_way():
                 one.end.set_result(None)
             self.loop.pass_time(125)
-        left = self.pace.under_way, self.pace.waiting
+        left = self.pace.under_way, waiting(self.pace)
         self.loop.finish()
         assert (0, 0) == left
 
 
 TestLine = Line.TestCase
-TestLine.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestLine.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)

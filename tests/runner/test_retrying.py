@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from lines import NoJitter, Told, now, pass_through, trouble
+from lines import NoJitter, Told, now, pass_through, trouble, waiting
 from model_clients import client_at, first_ask, settings_for
 from talks import parsed, small_file
 from virtual_time import run_virtual
@@ -76,7 +76,7 @@ def ask(
             outcome = (await client.ask(ASK)).reply
         except (BackendError, ConfigurationError) as error:
             outcome = error
-        assert (0, 0) == (line.under_way, line.waiting)
+        assert (0, 0) == (line.under_way, waiting(line))
         return Course(outcome, server.times, client.budget.lost, told, now())
 
     return run_virtual(story())

@@ -76,9 +76,9 @@ def test_every_beginning_of_the_order_is_spread_over_all_shards() -> None:
 
 def test_shards_that_see_different_conversations_still_never_share_one(tmp_path: Path) -> None:
     talks = [talk(f"c{i}", 1 + i % 4) for i in range(20)]
-    first = part_of(talks[:12], Shard(1, 3), tmp_path)
-    others = [part_of(talks[::-1], Shard(number, 3), tmp_path) for number in (2, 3)]
-    again = part_of(talks, Shard(1, 3), tmp_path)
+    first = part_of(talks[:12], Shard(1, 3), tmp_path, note=True)
+    others = [part_of(talks[::-1], Shard(number, 3), tmp_path, note=True) for number in (2, 3)]
+    again = part_of(talks, Shard(1, 3), tmp_path, note=True)
     assert first == [each for each in again if each in first]
     names = [each.conversation_id for part in (again, *others) for each in part]
     assert sorted(each.conversation_id for each in talks) == sorted(names)
@@ -87,7 +87,9 @@ def test_shards_that_see_different_conversations_still_never_share_one(tmp_path:
 def test_shards_that_start_together_are_dealt_the_same(tmp_path: Path) -> None:
     talks = [talk(f"c{i}", 1 + i % 4) for i in range(40)]
     with ThreadPoolExecutor(8) as pool:
-        parts = list(pool.map(lambda number: part_of(talks[number:], Shard(number, 8), tmp_path), range(1, 9)))
+        parts = list(
+            pool.map(lambda number: part_of(talks[number:], Shard(number, 8), tmp_path, note=True), range(1, 9))
+        )
     names = [each.conversation_id for part in parts for each in part]
     assert len(names) == len(set(names))
 
@@ -98,12 +100,12 @@ def test_an_estimate_writes_nothing_down(tmp_path: Path) -> None:
 
 
 def test_a_damaged_list_stops_the_command(tmp_path: Path) -> None:
-    part_of([talk("a")], Shard(1, 2), tmp_path)
+    part_of([talk("a")], Shard(1, 2), tmp_path, note=True)
     [path] = tmp_path.glob(".attunebench-shards-*.json")
     assert {"a": 1} == json.loads(path.read_text())["shards"]
     path.write_text("{")
     with pytest.raises(DataError, match=r"damaged.*Delete it when no shard"):
-        part_of([talk("a")], Shard(1, 2), tmp_path)
+        part_of([talk("a")], Shard(1, 2), tmp_path, note=True)
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1/0", "-1/3", "2", "1/2/3", "a/b", "", "１/3x"])

@@ -28,7 +28,6 @@ class Told(Observer):
     limits: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
-    stalls: list[tuple[str, float]] = field(default_factory=list)
 
     def pausing(self, model: str, reason: str, seconds: float) -> None:
         self.pauses.append((reason, seconds))
@@ -41,9 +40,6 @@ class Told(Observer):
 
     def retrying(self, call: Call, reason: str, wait: float) -> None:
         self.waits.append(wait)
-
-    def stalled(self, waiting_for: str, seconds: float) -> None:
-        self.stalls.append((waiting_for, seconds))
 
 
 def trouble(kind: Trouble, retry_after: float | None = None, elapsed: float | None = None) -> TransientError:
@@ -67,6 +63,11 @@ async def pass_through(
 async def all_at_once(pace: RateLimiter, *errors: Exception | None, seconds: float = 1.0) -> list[float]:
     """Tries begun together; when each was sent."""
     return await asyncio.gather(*(pass_through(pace, error, seconds) for error in errors))
+
+
+def waiting(pace: RateLimiter) -> int:
+    """Calls that wait for a slot."""
+    return len(pace._fresh) + len(pace._again)
 
 
 def now() -> float:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from attunebench.cli.progress import words
 from attunebench.cli.progress.news import News
-from attunebench.cli.progress.tally import Pause, Stall, Stop, Tally
+from attunebench.cli.progress.tally import Pause, Stop, Tally
 from attunebench.text import printable
 
 SOONEST, LATEST = 15.0, 60.0
@@ -58,7 +58,6 @@ class Plain:
         self._last = self._due = 0.0
         self._before: dict[str, int] = {}
         self._pauses: dict[str, Pause] = {}
-        self._stall: Stall | None = None
         self._stop: Stop | None = None
 
     def tick(self) -> None:
@@ -92,11 +91,6 @@ class Plain:
                 self._pauses[pause.model] = pause
                 seconds = words.duration(pause.until - now)
                 self._lines([f"waiting {seconds} for {printable(pause.model, 60)}: {words.reason(pause.reason)}"])
-        if tally.stall is not None and tally.stall is not self._stall:
-            stall = tally.stall
-            quiet = words.duration(stall.seconds)
-            self._lines([f"nothing has happened for {quiet}; waiting for {words.reason(stall.waiting_for)}"])
-        self._stall = tally.stall
         if tally.stop is not self._stop:
             self._stop = tally.stop
             self._lines([words.stopping(tally)])

@@ -39,15 +39,6 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
-    """Nothing had happened for `seconds` when the tally's clock showed `at`."""
-
-    waiting_for: str
-    seconds: float
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
 class Stop:
     """An interruption: at `at` so many calls were under way and `answered` were done; they have until `until`."""
 
@@ -71,7 +62,6 @@ class Tally(Observer):
         self.last_reason = ""
         self.limits: dict[str, tuple[int, int]] = {}
         self.pauses: dict[str, Pause] = {}
-        self.stall: Stall | None = None
         self.stop: Stop | None = None
         self.skipped_news: deque[tuple[str, str, str]] = deque()
         self.warnings: deque[str] = deque()
@@ -92,15 +82,12 @@ class Tally(Observer):
             kind = reason = "other trouble"
         count = self.reasons[kind][0] if kind in self.reasons else 0
         self.reasons[kind] = (count + 1, reason)
-        self.stall = None
 
     def reasking(self, call: Call, missing: int) -> None:
         self.reasks += 1
-        self.stall = None
 
     def answered(self, call: Call, record: Record) -> None:
         self.calls += 1
-        self.stall = None
 
     def written(self, conversation_id: str, mode: str, path: Path) -> None:
         self.results += 1
@@ -118,10 +105,6 @@ class Tally(Observer):
 
     def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
         self.limits = {**self.limits, model: (limit, ceiling)}
-
-    def stalled(self, waiting_for: str, seconds: float) -> None:
-        self.stall = Stall(waiting_for, seconds, self.clock())
-        self.wake()
 
     def interrupted(self, under_way: int, grace: float) -> None:
         self.stop = Stop(under_way, self.calls, grace, self.clock() + grace)

@@ -129,9 +129,6 @@ def states(tally: Tally) -> list[str]:
         f"waiting {duration(math.ceil(pause.until - now))} for {printable(pause.model, 60)}: {reason(pause.reason)}"
         for pause in tally.pauses_now()
     ]
-    if stall := tally.stall:
-        quiet = duration(stall.seconds + now - stall.at)
-        found.append(f"nothing has happened for {quiet}; waiting for {reason(stall.waiting_for)}")
     return found
 
 
