@@ -11,12 +11,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from factory import write_conversations
 
 import attunebench
 from attunebench.runner import ModelSettings, RunSettings
+from attunebench.runner.rejudge import RejudgeSummary, rejudge_settings
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TURNS, CONVERSATIONS, AT_ONCE = 3, 4, 2
@@ -98,6 +100,15 @@ def stopped(server: FakeServer, data: Path, how: signal.Signals, free: int, *opt
     return process.returncode, out, err
 
 
+def go_on(server: FakeServer, data: Path, folder: Path, **values: Any) -> RejudgeSummary:
+    """The same judging in this process, against a server that answers."""
+    server.script = None
+    server.asked.clear()
+    judge = ModelSettings(provider="local", model="judge", base_url=server.url)
+    settings = rejudge_settings(folder / "results", [judge], concurrency=AT_ONCE, **values)
+    return attunebench.rejudge(data, settings)
+
+
 @pytest.mark.parametrize(("how", "free"), [(signal.SIGINT, 4), (signal.SIGKILL, 8)])
 def test_it_goes_on_with_the_votes_that_are_missing(
     server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals, free: int
@@ -109,25 +120,18 @@ def test_it_goes_on_with_the_votes_that_are_missing(
         assert 130 == status
         assert "Go on with: attune-bench rejudge -d" in err
         assert "Traceback" not in err
-    server.script = None
-    server.asked.clear()
-    process = start(server, data)
-    out, err = process.communicate(timeout=60)
-    assert 0 == process.returncode, err
+    go_on(server, data, tmp_path)
     assert ALL == judged(tmp_path / "results")
     assert ALL - free <= len(server.bodies) <= ALL - free + AT_ONCE
-    assert "judge is the only judge." in out
     assert 1 == max(Counter(json.dumps(body["messages"]) for body in server.bodies).values())
 
 
 def test_replacing_that_was_killed_has_lost_no_older_vote_and_pays_once(
     server: FakeServer, data: Path, tmp_path: Path
 ) -> None:
-    start(server, data).communicate(timeout=60)
+    go_on(server, data, tmp_path)
     stopped(server, data, signal.SIGKILL, 7, "--replace", "--temperature", "0.5")
     assert ALL == judged(tmp_path / "results")
-    server.script = None
-    server.asked.clear()
-    _, err = start(server, data, "--replace", "--temperature", "0.5").communicate(timeout=60)
+    summary = go_on(server, data, tmp_path, replace=True, temperature=0.5)
     assert ALL - 7 <= len(server.bodies) <= ALL - 7 + AT_ONCE
-    assert f"0 votes added, {ALL} replaced" in err
+    assert (0, ALL) == (summary.added, summary.replaced)
