@@ -97,7 +97,7 @@ class _Teller:
         def tell(*about: Any) -> None:
             if name == "started":
                 self._spent = about[0].spending
-            elif name not in ("pacing", "finished"):
+            elif name != "pacing":
                 spent = self._spent
                 self._put((spent.model, spent.judges, spent.wasted, spent.lost, spent.replayed), name, about)
 
@@ -158,8 +158,7 @@ class OnRay(Clients):
         self._closed, self._stops = False, 0
         self._failure: AttuneBenchError | None = None
         self._tasks: dict[Shard, Any] = {}
-        self._deaths: Counter[Shard] = Counter()
-        """Workers of a shard that died in a row without an answered call."""
+        self._deaths: Counter[Shard] = Counter()  # in a row, without an answered call
         self._spent: dict[str, tuple[Cost, Cost, Cost, int, int]] = {}
         self._heard: set[str] = set()
 
@@ -196,7 +195,7 @@ class OnRay(Clients):
                 self._queue.shutdown(force=True)
                 shutil.rmtree(self._probe, ignore_errors=True)
             if not stopped:
-                jobs = {(each.conversation_id, mode) for each in chosen for mode in settings.modes}
+                jobs = ((each.conversation_id, mode) for each in chosen for mode in settings.modes)
                 done = {(name, mode) for name, mode in jobs if f"{name} ({mode})" not in run.summary.skipped}
                 run.work.made.update(done.intersection(run.work.todos))  # also what a dying worker could not report
                 SkippedFile(settings.output, em.provider, em.model).join_shards(done)

@@ -285,7 +285,7 @@ def test_the_judge_sees_neither_who_drafted_nor_the_profile(run: Run, server: Fa
 @pytest.mark.parametrize("limit", [1, 4])
 def test_no_more_calls_than_the_limit_are_under_way(run: Run, server: FakeServer, limit: int) -> None:
     server.script = lambda _: Together(limit)
-    run(concurrency=limit, judges=("judge",), modes=("default", "verbose"))
+    run(concurrency=limit, judges=("judge",), limit=1)
     assert limit == server.most_at_once
 
 
