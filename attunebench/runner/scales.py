@@ -3,7 +3,7 @@ for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,21 +14,17 @@ from attunebench.results.parsing import parse_result
 from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
 
+_ASKED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
-def settled(
-    settings: RunSettings,
-    tell: Callable[[str], None],
-    *,
-    within: bool = False,
-    under_way: Iterable[tuple[str, str]] = (),
-) -> RunSettings:
+
+def settled(settings: RunSettings, tell: Callable[[str], None], *, within: bool = False) -> RunSettings:
     """The settings with the scale of their judges; `tell` hears of one that the folder decides. The named judges' votes
     on drafts of the evaluated model count first, then their other votes, then those of others. `within`: subfolders
-    count too; `under_way`: model and parameters (JSON) of judges' requests that may be answered yet."""
+    count too."""
     if not settings.judges or settings.judge_scale is not None:
         return settings
     names, found = frozenset(judge.model for judge in settings.judges), dict[int, JudgeScale]()
-    for model, judge, scale in _votes(settings.output, within, under_way):
+    for model, judge, scale in _votes(settings.output, within):
         found.setdefault(2 if judge not in names else int(model != settings.em.model), scale)
         if 0 in found:
             break
@@ -41,8 +37,8 @@ def settled(
     return settings.model_copy(update={"judge_scale": scale})
 
 
-def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, JudgeScale]]:
-    """(evaluated model or "", judge, scale) of all votes: in results, then in the journal, then what is under way."""
+def _votes(folder: Path, within: bool) -> Iterator[tuple[str, str, JudgeScale]]:
+    """(evaluated model or "", judge, scale) of all votes: in results, then in the journal."""
     for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
         data = read_object(path) or {}
         with suppress(ValueError):  # no result
@@ -51,7 +47,5 @@ def _votes(folder: Path, within: bool, under_way: Iterable[tuple[str, str]]) -> 
             yield from dict.fromkeys(voters)
     if folder.is_dir():
         with Journal.read(folder) as journal:
-            kept = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
-            under_way = [*((str(model), str(parameters)) for model, parameters in journal.select(kept)), *under_way]
-    for model, parameters in under_way:
-        yield "", model, scale_of(json_object(parameters).get("judge_scale"))
+            for model, parameters in journal.select(_ASKED):
+                yield "", str(model), scale_of(json_object(str(parameters)).get("judge_scale"))
