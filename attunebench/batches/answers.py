@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.base import Request
 from attunebench.backends.caught import kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.messages import says_something
 from attunebench.backends.negotiation import Terms, adapted, guessed
-from attunebench.backends.wire import error_in, fault_of_error, number, outcome_of_body, parse_body, tidy
+from attunebench.backends.wire import (
+    error_in,
+    fault_of_error,
+    number,
+    outcome_of_body,
+    parse_body,
+    says_something,
+    tidy,
+)
 from attunebench.errors import AttuneBenchError, ConfigurationError, RejectedError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
 

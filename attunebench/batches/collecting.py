@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from attunebench.backends.negotiation import Terms
+from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import looks_like_html
 from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_line, tag_of
@@ -186,7 +186,7 @@ class Collector:
             reasons[str(why)] += 1
         await self._flush()
         for place in self._places:
-            known = Terms.from_memory(journal.terms(*place), "auto", "max_tokens").given_up
+            known = first_terms("", "auto", journal.terms(*place)).given_up
             given_up = (known | rejected[place]) - taken[place]
             if given_up != known:
                 journal.learn(*place, {"given_up": sorted(given_up)} if given_up else {})

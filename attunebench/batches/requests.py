@@ -251,7 +251,7 @@ class Plan:
         assert journal is not None, "its replies are kept"
         own = journal.terms(*row.own_place)
         terms = first_terms(row.entry.provider, self._run.settings.structured, journal.terms(*row.place))
-        given_up = terms.given_up | Terms.from_memory(own, terms.structured, terms.limit_name).given_up
+        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
         # A file's answers come in files, whatever the server wants of live requests.
         return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 

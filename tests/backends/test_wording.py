@@ -13,11 +13,10 @@ from pydantic import SecretStr
 
 from attunebench.backends.base import Request
 from attunebench.backends.caught import located
-from attunebench.backends.faults import Fault, rule_for
+from attunebench.backends.faults import Fault, means, rule_for
 from attunebench.backends.negotiation import adapted, first_terms
 from attunebench.backends.providers import Endpoint
 from attunebench.backends.wire import outcome_of
-from attunebench.backends.wording import rejects_system_role, speaks_of_streams_only
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
 
@@ -370,7 +369,7 @@ def test_key_account_and_model_always_stop(status: int, body: Any, known: bool) 
     ],
 )
 def test_a_system_role_that_is_not_taken_is_recognised(message: str) -> None:
-    assert rejects_system_role(message)
+    assert means("no system role", message)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +377,7 @@ def test_a_system_role_that_is_not_taken_is_recognised(message: str) -> None:
     ["Internal system error", "The operating system is not available", "temperature is not supported", "Bad request"],
 )
 def test_other_troubles_are_none_of_the_system_roles(message: str) -> None:
-    assert not rejects_system_role(message)
+    assert not means("no system role", message)
 
 
 @pytest.mark.parametrize(
@@ -395,10 +394,11 @@ def test_other_troubles_are_none_of_the_system_roles(message: str) -> None:
     ],
 )
 def test_a_server_that_only_streams_is_recognised(message: str, only: bool) -> None:
-    assert only == speaks_of_streams_only(message)
+    assert only == means("streams only", message)
 
 
-WINDOW, PROMPT, LIMIT, ROOM = 4608, 3100, 4096, 1508
+LIMIT, ROOM = 4096, 1508
+CALL = Call("c/default/draft", "c", "default", 1, "draft", (Message("user", "x"),), CallAsked("draft"), {})
 
 
 @pytest.mark.parametrize(
@@ -423,10 +423,17 @@ WINDOW, PROMPT, LIMIT, ROOM = 4608, 3100, 4096, 1508
         "输入 3100 与 max_tokens 4096 之和超过上限 4608",
     ],
 )
-def test_the_room_for_the_answer_is_worked_out_from_the_numbers(message: str) -> None:
-    call = Call("c/default/draft", "c", "default", 1, "draft", (Message("user", "x"),), CallAsked("draft"), {})
-    request = Request(call, call.messages, max_tokens=LIMIT, temperature=None, seed=None, timeout=1.0)
+def test_the_room_for_the_answer_is_computed_from_the_numbers(message: str) -> None:
+    request = Request(CALL, CALL.messages, max_tokens=LIMIT, temperature=None, seed=None, timeout=1.0)
     terms = adapted(first_terms("local", "auto", None), request, fault(400, error(message)))
     assert terms is not None
     assert ROOM == terms.ceiling
     assert adapted(terms, request, fault(400, error(message))) is None
+
+
+def test_a_window_as_large_as_the_limit_leaves_room_too() -> None:
+    message = "maximum context length is 4096 tokens. However, you requested 5000 tokens (904 in the messages, 4096 in"
+    request = Request(CALL, CALL.messages, max_tokens=LIMIT, temperature=None, seed=None, timeout=1.0)
+    terms = adapted(first_terms("local", "auto", None), request, fault(400, error(message)))
+    assert terms is not None
+    assert terms.ceiling == 3192
