@@ -38,9 +38,9 @@ def open_backend(
         )
     client = settings.client
     if client is None and provider_named(settings.provider).name == "baseline":
-        from attunebench.backends.baselines import open_baseline
+        from attunebench.backends.baselines import BaselineBackend
 
-        return open_baseline(settings.model)
+        return BaselineBackend(settings.model)
     from attunebench.backends.chat import ChatBackend
 
     endpoint = resolve(settings) if client is None else served_by(client, settings)

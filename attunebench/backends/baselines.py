@@ -51,18 +51,6 @@ TRAITS: dict[str, str | list[str] | int] = {
 }  # fmt: skip
 """Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
 rest is the most frequent participant of web studies."""
-DRAFT = (
-    "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
-    "What has been the hardest part of it for you?"
-)
-SENTENCES = (
-    ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together."),
-    ("It makes sense that this stays with you.", "There are several sides to it.", "You know your situation best.",
-     "It may help to take one thing at a time."),
-    ("What would you like to happen next?", "What matters most to you here?", "I am here if you want to go on.",
-     "How are you with it today?"),
-)  # fmt: skip
-"""What `random` makes its drafts of."""
 MOST_TAGS = 3
 """People label few emotions in a turn."""
 REACH = 3
@@ -71,10 +59,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
 
 class Majority:
-    """`majority`: constant answers that are right most often in general. Looks at nothing but what is asked.
-
-    `turn` is the one that the call is about; None for the whole conversation, or where no conversation was given.
-    """
+    """`majority`: constant answers that are right most often in general. Looks at nothing but what is asked. `turn`:
+    the one that the call is about, None for the whole conversation or without one."""
 
     reasoning = "This answer comes from a built-in baseline, which gives no reasons."
 
@@ -121,7 +107,7 @@ class Majority:
 
     def draft(self) -> str:
         """A reply to the participant's message."""
-        return DRAFT
+        return str(_texts()["draft"])
 
     def tags(self) -> list[dict[str, Any]]:
         """The emotions of the turn, as {emotion, intensity 1–7}."""
@@ -167,7 +153,7 @@ class Random(Majority):
 
     def draft(self) -> str:
         rng = self._draw("draft")
-        return " ".join(rng.choice(sentences) for sentences in SENTENCES)
+        return " ".join(rng.choice(sentences) for sentences in _texts()["sentences"])
 
     def tags(self) -> list[dict[str, Any]]:
         rng = self._draw("tags")
@@ -220,7 +206,7 @@ class NoChange(Majority):
 
 
 class Lexicon(Majority):
-    """`lexicon`: the emotions that the participant's message of the turn names, by the words of `lexicon.json`."""
+    """`lexicon`: the emotions that the participant's message of the turn names, by the words of `baselines.json`."""
 
     def tags(self) -> list[dict[str, Any]]:
         felt = emotions_in(self.turn.user_message if self.turn else "")
@@ -302,14 +288,14 @@ def mood_levels(panas: Panas) -> dict[str, float]:
 
 def emotions_in(text: str) -> dict[str, int]:
     """Display name → 1–7 of every emotion that the text names; the strongest mention of each counts."""
-    phrases, negating, stronger, weaker = _lexicon()
+    texts, phrases = _texts(), _phrases()
     words = _WORD.findall(text.lower().replace("’", "'"))
     felt: dict[str, int] = {}
     for start, word in enumerate(words):
         before = set(words[max(0, start - REACH) : start])
-        if negating & before:
+        if not before.isdisjoint(texts["negating"]):
             continue
-        shift = bool(stronger & before) - bool(weaker & before)
+        shift = before.isdisjoint(texts["weaker"]) - before.isdisjoint(texts["stronger"])
         for phrase, emotion, intensity in phrases.get(word[0], ()):
             here = words[start : start + len(phrase)]
             if len(here) == len(phrase) and all(map(_fits, phrase, here)):
@@ -322,16 +308,19 @@ def _fits(pattern: str, word: str) -> bool:
 
 
 @cache
-def _lexicon() -> tuple[dict[str, list[tuple[list[str], str, int]]], set[str], set[str], set[str]]:
-    """Phrases (words, emotion, intensity) by their first letter, so that a message is read once; words that negate, and
-    those that make stronger and weaker."""
-    raw = json.loads(resources.files(__package__).joinpath("lexicon.json").read_text(encoding="utf-8"))
+def _texts() -> dict[str, Any]:
+    return dict(json.loads(resources.files(__package__).joinpath("baselines.json").read_text(encoding="utf-8")))
+
+
+@cache
+def _phrases() -> dict[str, list[tuple[list[str], str, int]]]:
+    """(words, emotion, intensity) by their first letter, so that a message is read once."""
     phrases: dict[str, list[tuple[list[str], str, int]]] = {}
     for emotion in PANAS_ITEMS:
-        for intensity, entries in raw["emotions"][emotion].items():
+        for intensity, entries in _texts()["emotions"][emotion].items():
             for entry in entries:
                 phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
-    return phrases, set(raw["negating"]), set(raw["stronger"]), set(raw["weaker"])
+    return phrases
 
 
 BASELINES: Mapping[str, type[Majority]] = {
@@ -339,19 +328,14 @@ BASELINES: Mapping[str, type[Majority]] = {
 }  # fmt: skip
 
 
-def open_baseline(name: str) -> BaselineBackend:
-    """The baseline of that name as a backend. Raises UsageError that lists them."""
-    if name not in BASELINES:
-        raise UsageError(f"There is no baseline {name!r}; choose one of {', '.join(BASELINES)}.")
-    return BaselineBackend(name)
-
-
 class BaselineBackend(Backend):
-    """A baseline as a backend. It is free."""
+    """A baseline as a backend. It is free. Raises UsageError for a name that is none."""
 
     provider, base_url, payer = "baseline", "", None
 
     def __init__(self, model: str) -> None:
+        if model not in BASELINES:
+            raise UsageError(f"There is no baseline {model!r}; choose one of {', '.join(BASELINES)}.")
         self.model = model
 
     async def complete(self, request: Request) -> Reply:

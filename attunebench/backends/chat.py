@@ -168,7 +168,7 @@ class ChatBackend:
         # Azure's client reads the deployment in the body, and keeps no time for the whole of a response.
         body = json.loads(content)
         call = self._client.post("/chat/completions", body=body, cast_to=httpx2.Response, options=options)
-        response = await asyncio.wait_for(response_of(call), seconds)
+        response = await response_of(call, seconds)
         sent = response.request.headers
         if key := sent.get("api-key") or sent.get("authorization", "").partition(" ")[2]:
             # Whatever its client sent it by, the server may repeat it.

@@ -51,18 +51,12 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
         raise ConfigurationError(f"The openai SDK rejects the base URL {endpoint.base_url!r}: {error}") from None
 
 
-async def response_of(call: Awaitable[httpx2.Response]) -> httpx2.Response:
-    """The response to a request, whatever its status. Raises what the client raises."""
+async def response_of(call: Awaitable[httpx2.Response], seconds: float | None = None) -> httpx2.Response:
+    """The response to a request, whatever its status, within so many seconds. Raises what the client raises."""
     try:
-        return await call
+        return await (call if seconds is None else asyncio.wait_for(call, seconds))
     except APIStatusError as error:
         return error.response
-
-
-async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
-    """The server's response at /models within so many seconds. Raises what the client raises."""
-    call = client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds, "max_retries": 0})
-    return await asyncio.wait_for(response_of(call), seconds)
 
 
 class HttpClient(httpx2.AsyncClient):

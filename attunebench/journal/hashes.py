@@ -19,7 +19,6 @@ from pydantic_core import to_json
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Message
 
-_MOST_SCHEMAS = 4096
 _FORMER_PLACES = 8
 """Places among the judges under which the journal used to keep a judge's replies."""
 
@@ -76,19 +75,9 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return _digest([part for message in messages for part in (message.role, message.content)])
 
 
-_schemas: dict[int, tuple[Mapping[str, Any], str]] = {}
-
-
 def schema_digest(schema: Mapping[str, Any]) -> str:
-    """The digest of an answer's schema. Calls of one shape share one schema object, which is digested once."""
-    known = _schemas.get(id(schema))
-    if known is None or known[0] is not schema:
-        if len(_schemas) >= _MOST_SCHEMAS:
-            _schemas.clear()
-        # The object is kept beside its digest, so that no other one can get its id.
-        # The order of its keys is part of a schema: models answer in it.
-        known = _schemas[id(schema)] = (schema, sha256(to_json(schema)).hexdigest())
-    return known[1]
+    """The digest of an answer's schema. The order of its keys is part of it: models answer in it."""
+    return sha256(to_json(schema)).hexdigest()
 
 
 def name_digest(*parts: str) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import queue
 import re
 import sqlite3
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,16 +23,7 @@ from typing import Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, Entry, from_row, json_object, to_row
-from attunebench.journal.files import (
-    FORMAT,
-    check,
-    copied,
-    create,
-    is_shared,
-    reading,
-    unusable,
-    writing,
-)
+from attunebench.journal.files import FORMAT, check, copied, create, is_shared, reading, unusable, writing
 from attunebench.journal.locks import LOOK, has_record_locks, is_held, try_lock
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -132,8 +124,7 @@ class Journal:
         Once this is called the entry is written, even if the caller does not wait. The first entry of a request stays,
         but a reply takes the place of an error.
         """
-        assert self._writer is not None, "opened for reading"
-        await self._writer.write(_INSERT, to_row(entry))
+        await asyncio.wrap_future(self._put(_INSERT, to_row(entry)))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
@@ -166,19 +157,21 @@ class Journal:
 
     def learn(self, provider: str, base_url: str, model: str, learned: Mapping[str, Any]) -> None:
         """Record what the server does not accept, in place of what was known."""
-        assert self._writer is not None, "opened for reading"
         now = datetime.now(timezone.utc).isoformat()
         row = (provider, base_url, model, json.dumps(dict(learned)), now)
-        self._writer.put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
+        self._put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
 
     async def flush(self) -> None:
         """Returns when all that was learned before is on the disk, and so is found."""
-        assert self._writer is not None, "opened for reading"
-        await self._writer.write("SELECT 1", ())
+        await asyncio.wrap_future(self._put("SELECT 1", ()))
 
     def close(self) -> None:
         """Write what is waiting, and release the file."""
         self._held.close()
+
+    def _put(self, sql: str, row: Sequence[Any]) -> Future[None]:
+        assert self._writer is not None, "opened for reading"
+        return self._writer.put(sql, row)
 
     def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
         try:
@@ -189,83 +182,57 @@ class Journal:
             raise unusable(path, str(error)) from error
 
 
-_Item = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
-"""(statement, row, future of who waits for it)"""
-
-
 class _Writer:
     """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._waiting: deque[tuple[str, Sequence[Any], Future[None]]] = deque()
         try:
             self._connection = writing(path)
             # Write once before the first request is sent: SQLite opens its files, and an unwritable disk is noticed.
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
         except sqlite3.Error as error:
             raise unusable(path, str(error)) from error
-        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "journal")
 
-    def put(self, sql: str, row: Sequence[Any], written: asyncio.Future[None] | None = None) -> None:
-        self._queue.put((sql, row, written))
-
-    async def write(self, sql: str, row: Sequence[Any]) -> None:
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.put(sql, row, written)
-        await written
+    def put(self, sql: str, row: Sequence[Any]) -> Future[None]:
+        """Done when it is on the disk; cannot be cancelled."""
+        written: Future[None] = Future()
+        written.set_running_or_notify_cancel()
+        self._waiting.append((sql, row, written))
+        self._thread.submit(self._commit)
+        return written
 
     def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
+        self._thread.shutdown()
         with suppress(sqlite3.Error):
             if is_shared(self.path):
                 self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no empty log beside the file
             self._connection.close()
 
-    def _run(self) -> None:
-        ended = False
-        while not ended:
-            batch = [self._queue.get()]
-            # Only this thread reads the queue, so its size is reliable.
-            while batch[-1] is not None and self._queue.qsize():
-                batch.append(self._queue.get())
-            ended = batch[-1] is None
-            items = [item for item in batch if item is not None]
-            failure = self._commit(items)
-            # The loop may be closed by now: then nobody waits any more, and the commit stands.
-            if waiting := [written for _, _, written in items if written is not None]:
-                with suppress(RuntimeError):
-                    waiting[0].get_loop().call_soon_threadsafe(_tell, waiting, failure)
-
-    def _commit(self, items: Sequence[_Item]) -> DataError | None:
+    def _commit(self) -> None:
+        items = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        failure = None
         try:
             with self._lock, self._connection:
                 for sql, row, _ in items:
                     self._connection.execute(sql, row)
-        except Exception as error:  # whatever it is: without this thread every later call would wait for ever
-            return DataError(
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            failure = DataError(
                 f"The call journal {self.path} cannot be written ({error}); make room or use another results folder, "
                 "and repeat the command: what was written before is kept."
             )
-        return None
-
-
-def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
-    for written in waiting:
-        if written.done():
-            continue
-        if failure is None:
-            written.set_result(None)
-        else:
-            written.set_exception(failure)
+        for *_, written in items:
+            if failure is None:
+                written.set_result(None)
+            else:
+                written.set_exception(failure)
 
 
 def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:

@@ -62,6 +62,10 @@ UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
 
 
+DIGESTS = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
+"""Fields of `Stamp` and keys of the file."""
+
+
 def judge_calls_key(scale: JudgeScale) -> str:
     """The key under which a file states the digest of what judges were asked on this scale."""
     return "judge_calls_sha256" if scale == UNNAMED_SCALE else f"judge_calls_sha256_{scale}"
@@ -193,9 +197,8 @@ class Stamp:
     @property
     def as_keys(self) -> dict[str, Any]:
         """The keys of a file that state the digests."""
-        names = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
         of_judges = {judge_calls_key(scale): digest for scale, digest in self.judge_calls_sha256.items()}
-        return {**{name: getattr(self, name) for name in names}, **of_judges}
+        return {**{name: getattr(self, name) for name in DIGESTS}, **of_judges}
 
 
 @dataclass(frozen=True, slots=True)
