@@ -1,7 +1,7 @@
 """Built-in models that need no network: floors, simple rules, and the ceiling.
 
 Only they read `Request.conversation`; their replies are processed like any model's text. `Majority` defines the shape
-of an answer; the others override what they know better.
+of an answer, of what is in `baselines.json`; the others override what they know better.
 """
 
 from __future__ import annotations
@@ -28,34 +28,19 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter, Panas
     from attunebench.protocol.calls import YesNo
 
-# The constants of `Majority` are judgements about conversations between a person and a chat model, written down before
-# any data was seen and not fitted to any: usual replies acknowledge, validate, mirror and ask; people mostly want that,
-# and do not want to be judged, alarmed, lectured or led elsewhere.
-
-OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
-"""What usual replies do; all else they do not."""
-WANTED_YES = OBSERVED_YES - {"B12"} | {"B16", "B503", "B504"}
-"""What people mostly want; all else they do not. A reply need not explain, but should adapt and leave readings open."""
 MIDDLE = 4
 """The middle of every 1–7 scale."""
-GOOD = 5
-"""People rate the model they talked with a little above the middle."""
-TRAITS: dict[str, str | list[str] | int] = {
-    traits.DIAGNOSES: [NONE],
-    "who_5": traits.NOT_POOR,
-    **dict.fromkeys(("promis_anxiety", "promis_depression", "promis_sleep"), traits.BANDS[0]),
-    **dict.fromkeys(("aq_10", "asrs_6"), traits.NEGATIVE),
-    "tipi_extraversion": 9, "tipi_agreeableness": 10, "tipi_conscientiousness": 11, "tipi_stability": 10,
-    "tipi_openness": 11, "age": 30, "gender": traits.GENDERS[0], "education": traits.EDUCATION[2],
-    "english_proficiency": traits.ENGLISH[0],
-}  # fmt: skip
-"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
-rest is the most frequent participant of web studies."""
 MOST_TAGS = 3
 """People label few emotions in a turn."""
 REACH = 3
 """How many words before a phrase of the lexicon can negate or shade it."""
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+
+
+@cache
+def data() -> dict[str, Any]:
+    """The contents of `baselines.json`."""
+    return dict(json.loads(resources.files(__package__).joinpath("baselines.json").read_text(encoding="utf-8")))
 
 
 class Majority:
@@ -107,7 +92,7 @@ class Majority:
 
     def draft(self) -> str:
         """A reply to the participant's message."""
-        return str(_texts()["draft"])
+        return str(data()["draft"])
 
     def tags(self) -> list[dict[str, Any]]:
         """The emotions of the turn, as {emotion, intensity 1–7}."""
@@ -115,7 +100,7 @@ class Majority:
 
     def judgement(self, question: str, *, wanted: bool) -> YesNo:
         """One binary question about the reply: whether it did it or, `wanted`, whether it would have been liked."""
-        return "yes" if question in (WANTED_YES if wanted else OBSERVED_YES) else "no"
+        return "yes" if question in data()["wanted_yes" if wanted else "observed_yes"] else "no"
 
     def winner(self, index: str) -> Letter:
         """The preferred side of one comparison; the letters say nothing about the variants."""
@@ -127,13 +112,7 @@ class Majority:
 
     def wide(self) -> dict[str, Any]:
         """The answers about the whole conversation, by their keys in the answer format."""
-        return {
-            "q1_lookingFor": ["To help me understand or sort out my feelings"],
-            "q2_emotionClarity": "Clear and explicitly stated",
-            "q3_modelFit": "Mostly well-matched",
-            "q3_followUp_whatFeltOff": [],
-            "fourBranchScores": dict.fromkeys(BRANCHES, GOOD),
-        }
+        return dict(data()["wide"])
 
     def rating(self, name: str) -> int:
         """A judge's rating of a draft, 1–7."""
@@ -141,7 +120,8 @@ class Majority:
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:
         """One trait of the participant's profile: an answer of it, a list of them for groups, a number."""
-        return TRAITS[trait.id]
+        answer: str | list[str] | int = data()["traits"][trait.id]
+        return answer
 
 
 class Random(Majority):
@@ -153,7 +133,7 @@ class Random(Majority):
 
     def draft(self) -> str:
         rng = self._draw("draft")
-        return " ".join(rng.choice(sentences) for sentences in _texts()["sentences"])
+        return " ".join(rng.choice(sentences) for sentences in data()["sentences"])
 
     def tags(self) -> list[dict[str, Any]]:
         rng = self._draw("tags")
@@ -288,14 +268,14 @@ def mood_levels(panas: Panas) -> dict[str, float]:
 
 def emotions_in(text: str) -> dict[str, int]:
     """Display name → 1–7 of every emotion that the text names; the strongest mention of each counts."""
-    texts, phrases = _texts(), _phrases()
+    shades, phrases = data(), _phrases()
     words = _WORD.findall(text.lower().replace("’", "'"))
     felt: dict[str, int] = {}
     for start, word in enumerate(words):
         before = set(words[max(0, start - REACH) : start])
-        if not before.isdisjoint(texts["negating"]):
+        if not before.isdisjoint(shades["negating"]):
             continue
-        shift = before.isdisjoint(texts["weaker"]) - before.isdisjoint(texts["stronger"])
+        shift = before.isdisjoint(shades["weaker"]) - before.isdisjoint(shades["stronger"])
         for phrase, emotion, intensity in phrases.get(word[0], ()):
             here = words[start : start + len(phrase)]
             if len(here) == len(phrase) and all(map(_fits, phrase, here)):
@@ -308,16 +288,11 @@ def _fits(pattern: str, word: str) -> bool:
 
 
 @cache
-def _texts() -> dict[str, Any]:
-    return dict(json.loads(resources.files(__package__).joinpath("baselines.json").read_text(encoding="utf-8")))
-
-
-@cache
 def _phrases() -> dict[str, list[tuple[list[str], str, int]]]:
     """(words, emotion, intensity) by their first letter, so that a message is read once."""
     phrases: dict[str, list[tuple[list[str], str, int]]] = {}
     for emotion in PANAS_ITEMS:
-        for intensity, entries in _texts()["emotions"][emotion].items():
+        for intensity, entries in data()["emotions"][emotion].items():
             for entry in entries:
                 phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
     return phrases

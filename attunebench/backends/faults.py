@@ -224,8 +224,26 @@ def rule_for(fault: Fault) -> Rule:
 
 def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     """The error to raise (transient, rejected, item or configuration), in a sentence without any part of the key."""
-    rule = rule_for(fault)
-    sentence = rule.sentence.format_map(_words(fault, endpoint))
+    rule, says = rule_for(fault), fault.message.strip().rstrip(".")
+    variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
+    remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
+    if fault.wait is not None and fault.wait > SHORT_WAIT:
+        after_the_day = f"after {wait_in_words(fault.wait)}"
+    else:
+        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
+    sentence = rule.sentence.format(
+        provider=endpoint.provider,
+        model=endpoint.model,
+        url=endpoint.base_url,
+        host=endpoint.host,
+        status=fault.status,
+        says=f": {says}" if says else "",
+        after=f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
+        after_the_day=after_the_day,
+        location=printable(fault.headers.get("location") or "another address", LONGEST_SENTENCE).split("?")[0],
+        key_state="none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
+        key_remedy="check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
+    )
     if not sentence.endswith((".", "…", "!", "?")):
         sentence += "."
     if rule.outcome == "retry":
@@ -233,29 +251,3 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     if rule.outcome in ("item", "refused"):
         return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
     return RejectedError(sentence) if rule.outcome == "skip" else ConfigurationError(sentence)
-
-
-def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
-    says = fault.message.strip().rstrip(".")
-    variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
-    remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
-    location = printable(fault.headers.get("location", ""), LONGEST_SENTENCE).split("?")[0]
-    if fault.wait is not None and fault.wait > SHORT_WAIT:
-        after_the_day = f"after {wait_in_words(fault.wait)}"
-    elif fault.metadata.get("violations"):
-        after_the_day = "after midnight Pacific time, when Google resets daily limits"
-    else:
-        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
-    return {
-        "provider": endpoint.provider,
-        "model": endpoint.model,
-        "url": endpoint.base_url,
-        "host": endpoint.host,
-        "status": str(fault.status),
-        "says": f": {says}" if says else "",
-        "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
-        "after_the_day": after_the_day,
-        "location": location or "another address",
-        "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
-        "key_remedy": "check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
-    }

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import Structured
 
 Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression", "stream"]
-LimitName = Literal["max_tokens", "max_completion_tokens"]
-_OTHER_NAME: Mapping[LimitName, LimitName] = {
-    "max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"
-}  # fmt: skip
 NOTES: Mapping[Concession, tuple[str, str]] = {
     "schema": ("response_format.json_schema", "not accepted"),
     "object": ("response_format.json_object", "not accepted"),
@@ -60,7 +56,7 @@ class Terms:
     """
 
     structured: Structured = "auto"
-    limit_name: LimitName = "max_tokens"
+    limit_names: tuple[str, str] = ("max_tokens", "max_completion_tokens")
     given_up: frozenset[Concession] = frozenset()
     ceiling: int | None = None
     recalled: bool = False
@@ -78,7 +74,7 @@ class Terms:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request's body without the model's name."""
-        limit = self.limit_name if "limit" not in self.given_up else _OTHER_NAME[self.limit_name]
+        limit = self.limit_names["limit" in self.given_up]
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         if "system" in self.given_up:
             # Before the first user message, for templates that know only user and assistant.
@@ -131,8 +127,8 @@ def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any]
     `memory` is ignored."""
     kept, known = (memory or {}).get("given_up"), get_args(Concession)
     given_up: frozenset[Concession] = frozenset(each for each in known if isinstance(kept, list) and each in kept)
-    limit_name: LimitName = "max_completion_tokens" if provider == "openai" else "max_tokens"
-    return Terms(structured, limit_name, given_up, recalled=bool(given_up))
+    terms = Terms(structured, given_up=given_up, recalled=bool(given_up))
+    return replace(terms, limit_names=terms.limit_names[::-1]) if provider == "openai" else terms
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
@@ -167,7 +163,7 @@ def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
         return replace(terms, given_up=terms.given_up | {rung})
     # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
     aged = terms.recalled and rule in ("rejected", "rejected call", "limit", "larger limit")
-    return Terms(terms.structured, terms.limit_name) if aged else None
+    return Terms(terms.structured, terms.limit_names) if aged else None
 
 
 def _may_adapt(fault: Fault) -> bool:
@@ -190,12 +186,11 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
                 return name
     if "stream" not in body and means("streams only", fault.text):
         return "stream"
-    sent, other = next(names for names in _OTHER_NAME.items() if names[0] in body)
-    if means("unknown parameter", fault.text):
-        named = re.search(rf"\b{sent}\b", fault.text)
-    else:
-        named = None if means("too large", fault.text) else re.search(rf"\b{other}\b", fault.text)
-    return "limit" if named and "limit" not in terms.given_up else None
+    if "limit" in terms.given_up or (means("too large", fault.text) and not means("unknown parameter", fault.text)):
+        return None
+    # It names what it does not know, or what it wants to have.
+    limit = terms.limit_names[not means("unknown parameter", fault.text)]
+    return "limit" if re.search(rf"\b{limit}\b", fault.text) else None
 
 
 def _room(message: str, limit: int) -> int:

@@ -50,13 +50,13 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
-    fields = [(_until(str(metadata[name]), headers), unit) for name, unit in WAIT_FIELDS.items() if name in metadata]
+    fields = ((_until(str(metadata[name]), headers), unit) for name, unit in WAIT_FIELDS.items() if name in metadata)
     waits = (_sensible(seconds * unit) for seconds, unit in fields if seconds is not None)
     asked = retry_after(headers) or next(filter(None, waits), None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
         sentence = _SENTENCE.search(message)
-        asked = (_sensible(_sum_of_parts(sentence[0])) if sentence else None) or _until_reset(headers)
+        asked = (sentence and _sensible(_sum_of_parts(sentence[0]))) or _until_reset(headers)
     return asked
 
 
@@ -89,21 +89,18 @@ def _sensible(seconds: float | None) -> float | None:
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
-    """Seconds until a moment, or those of a duration, by the server's clock where it shows it."""
+    """Seconds until a moment (by the server's clock where it shows it), or those of a duration such as `2h30m`, `PT2H`,
+    `2:30:00` or "2 hours"."""
     number = _number(value)
     if number is not None and number < _EPOCH:
         return number
-    if number is None and (seconds := _in_words(value)) is not None:
-        return seconds
+    if number is None:
+        with suppress(ValueError):
+            return _SPAN.validate_python(value.strip()).total_seconds()
+        if re.fullmatch(_DURATION, value.strip(), re.I):
+            return _sum_of_parts(value)
     moment, now = _moment(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
     return (moment - now).total_seconds() if moment else None
-
-
-def _in_words(text: str) -> float | None:
-    """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
-    with suppress(ValueError):
-        return _SPAN.validate_python(text.strip()).total_seconds()
-    return _sum_of_parts(text) if re.fullmatch(_DURATION, text.strip(), re.I) else None
 
 
 def _sum_of_parts(text: str) -> float:

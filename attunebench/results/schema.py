@@ -41,14 +41,24 @@ SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE = (
 """judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
 BY_JUDGE = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
 VOTE_KEYS = (FIRST_SCORES, SCORES_BY_JUDGE, FIRST_BINARY, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
+TURN_FIELDS: Mapping[str, tuple[Kind, str]] = {
+    DRAFT: ("draft", "drafted_response"),
+    "response_reasoning": ("draft", "reasoning"),
+    TURN_BLOCKS["tags"]: ("review", "emotion_tags"),
+    "review_reasoning": ("review", "reasoning"),
+    "emotion_reasoning": ("review", "emotion_reasoning"),
+    TURN_BLOCKS["binary_om"]: ("review", "binary_om_assessment"),
+    TURN_BLOCKS["binary_hp"]: ("review", "binary_human_prediction"),
+    "binary_reasoning": ("review", "binary_reasoning"),
+    TURN_BLOCKS["binary_om_hp"]: ("binary_hp", "binary_om_assessment"),
+    TURN_BLOCKS["binary_hp_hp"]: ("binary_hp", "binary_human_prediction"),
+    "binary_hp_reasoning": ("binary_hp", "reasoning"),
+    TURN_BLOCKS["pairwise"]: ("pairwise", "pairwise_selections"),
+    "pairwise_reasoning": ("pairwise", "reasoning"),
+}
+"""Key of a turn → the kind of call that answers it, and the name of the answer or reason there."""
 KEYS_OF_CALL: Mapping[Kind, tuple[str, ...]] = {
-    "draft": (DRAFT, "response_reasoning"),
-    "review": (
-        *(TURN_BLOCKS[name] for name in ("tags", "binary_om", "binary_hp")),
-        *("review_reasoning", "emotion_reasoning", "binary_reasoning"),
-    ),
-    "binary_hp": (TURN_BLOCKS["binary_om_hp"], TURN_BLOCKS["binary_hp_hp"], "binary_hp_reasoning"),
-    "pairwise": (TURN_BLOCKS["pairwise"], "pairwise_reasoning"),
+    **{kind: tuple(key for key, (of, _) in TURN_FIELDS.items() if of == kind) for kind, _ in TURN_FIELDS.values()},
     "judge": (SCORES_BY_JUDGE, BINARY_BY_JUDGE),
     "post": (*WIDE_BLOCKS.values(), "post_reasoning"),
 }
