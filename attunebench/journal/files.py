@@ -78,9 +78,8 @@ def copied(path: Path, into: Path) -> Path:
     copy = into / path.name
     try:
         _check_bytes(path)
-        for file in (path, _beside(path, "wal"), _beside(path, "journal")):
-            if file.exists():
-                shutil.copyfile(file, into / file.name)
+        for file in filter(Path.exists, (path, _beside(path, "wal"), _beside(path, "journal"))):
+            shutil.copyfile(file, into / file.name)
     except OSError as error:
         raise DataError(
             f"The call journal {path} cannot be copied to {into} ({error.strerror or error}); make room there, or set "
@@ -114,11 +113,8 @@ def check(path: Path) -> None:
         _check_bytes(path)
     except OSError as error:
         raise unusable(path, error.strerror or str(error)) from error
-    problem = _problem(path)
-    if problem and _beside(path, "wal").exists():
-        # A process that starts or stops writing meanwhile moves pages between the two: check once more.
-        problem = _problem(path)
-    if problem:
+    # A process that starts or stops writing meanwhile moves pages between file and log: check once more.
+    if (problem := _problem(path)) and (not _beside(path, "wal").exists() or (problem := _problem(path))):
         raise unusable(path, problem)
 
 

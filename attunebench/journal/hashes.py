@@ -1,8 +1,8 @@
 """What makes two requests the same: the hash under which the journal keeps a reply.
 
 It covers the call's identity, the messages, the answer's schema, the user's own parameters (before anything is
-negotiated with a server), provider, address, model, and the number of the ask. A change to none of these, such as a
-corrected label, requires no new call; a change to any never gets a stale reply.
+negotiated with a server), provider, address, model, and the number of the ask: a change to any gets no stale reply, and
+a change to anything else requires no new call.
 """
 
 from __future__ import annotations

@@ -33,7 +33,6 @@ _INSERT = (
     # A final error may still be replaced by a reply: that of another engine, from a response file.
     "WHERE replies.error_outcome IS NOT NULL AND excluded.error_outcome IS NULL"
 )
-_ONE_OF = "request_hash IN ({})"
 _OF_MODEL = "provider = ? AND base_url = ? AND model = ?"
 Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 
@@ -41,8 +40,8 @@ Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 class Journal:
     """The replies of a results folder; its own file takes new ones, the folder's other files are read.
 
-    Use it as a context manager, in one event loop's thread. Open it with `Journal.open`, or `Journal.read` for reading
-    only. `unread` are files that another process was writing to when it was opened, and that are not read.
+    A context manager for one event loop's thread, made by `Journal.open` or, for reading only, `Journal.read`.
+    `unread`: files that are not read, since another process was writing to them when it was opened.
     """
 
     def __init__(
@@ -102,20 +101,14 @@ class Journal:
 
     def find(self, *hashes: str) -> Entry | None:
         """The outcome of the request with one of these hashes, from any file; a reply before an error."""
-        error = None
-        for entry in self.entries(_ONE_OF.format(", ".join("?" * len(hashes))), hashes):
-            if entry.reply is not None:
-                return entry
-            error = error or entry
-        return error
+        entries = list(self.entries(_one_of(hashes), hashes))
+        return next((entry for entry in entries if entry.reply is not None), next(iter(entries), None))
 
     def state(self, *hashes: str) -> Literal["reply", "error"] | None:
         """Whether there is a reply to the request with one of these hashes, or an error for which there can be none;
         None for neither."""
-        one_of = _ONE_OF.format(", ".join("?" * len(hashes)))
-        known = {
-            bool(row[0]) for row in self.select(f"SELECT error_outcome IS NULL FROM replies WHERE {one_of}", hashes)
-        }
+        sql = f"SELECT error_outcome IS NULL FROM replies WHERE {_one_of(hashes)}"
+        known = {bool(row[0]) for row in self.select(sql, hashes)}
         return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
@@ -233,6 +226,10 @@ class _Writer:
                 written.set_result(None)
             else:
                 written.set_exception(failure)
+
+
+def _one_of(hashes: Sequence[str]) -> str:
+    return f"request_hash IN ({', '.join('?' * len(hashes))})"
 
 
 def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:

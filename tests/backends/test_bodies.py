@@ -141,7 +141,6 @@ def test_an_error_of_nothings_says_nothing(error: Any) -> None:
 
 
 MESSAGES = {
-    "parts": {"content": [{"type": "text", "text": "a"}, {"type": "output_text", "text": "b"}]},
     "thoughts in parts": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}, "ab"]},
     "parts of other types": {"content": [{"type": "reasoning", "text": "so"}, {"type": "text", "text": "ab"}]},
     "a part marked as thought": {"content": [{"text": "so", "thought": True}, {"text": {"value": "ab"}}]},
@@ -159,12 +158,25 @@ def test_the_text_of_a_message_is_its_answer_alone(what: str) -> None:
     assert reply.text == "ab"
 
 
+KEYS = [
+    "choices",
+    "model",
+    "usage",
+    "data",
+    "error",
+    "message",
+    "content",
+    "tool_calls",
+    "delta",
+    "detail",
+    "loc",
+    "errors",
+    "raw",
+    "metadata",
+]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*GOOD, "data", "error", "message", "content", "tool_calls", "delta"]), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
     max_leaves=10,
 )
 
@@ -172,4 +184,5 @@ JSON = st.recursive(
 @given(JSON, st.sampled_from(["", "data: ", "event: x\ndata: "]))
 def test_no_body_makes_the_reader_raise(body: Any, before: str) -> None:
     for content in (body, {"choices": [body]}, {"choices": [{"message": body}]}, {"choices": [{"delta": body}]}):
-        assert isinstance(outcome_of(200, f"{before}{json.dumps(content)}\n".encode()), Reply | Fault)
+        for status in (200, 400):
+            assert isinstance(outcome_of(status, f"{before}{json.dumps(content)}\n".encode()), Reply | Fault)
