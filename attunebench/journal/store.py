@@ -44,42 +44,39 @@ class Journal:
     `unread`: files that are not read, since another process was writing to them when it was opened.
     """
 
-    def __init__(
-        self, own: _Writer | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path]
-    ) -> None:
-        """`files`: those of the folder → what is read, the file or a copy. `held` is closed at the end."""
-        self.path = own.path if own is not None else None
-        self.unread = tuple(unread)
-        self._writer = own
-        self._readers: list[tuple[Path, Execute]] = []
-        with held as stack:
+    def __init__(self, folder: Path, *, writes: bool, shard: str | None = None, copies: bool = False) -> None:
+        with ExitStack() as held:
+            # Elsewhere no second connection is allowed beside a writer's, so other files are copied and its own is read
+            # through it.
+            direct = shard is None and not copies and has_record_locks(folder)
+            files, unread = _at_rest(folder, None) if direct else ({}, [])
+            own = _lock_own(folder, shard, held) if writes else None
+            if own is not None and not own.exists():
+                create(own)
+            elif own is not None and own not in files:
+                check(own)
+            if not direct:
+                scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-"))
+                files, unread = _at_rest(folder, Path(scratch), own)
+            elif own is not None:
+                files[own] = own
+            self.path, self.unread = own, tuple(unread)
+            self._writer = held.enter_context(closing(_Writer(own))) if own is not None else None
+            self._readers: list[tuple[Path, Execute]] = []
             for path, file in files.items():
-                self._readers.append((path, stack.enter_context(closing(reading(file))).execute))
-            if own is not None and own.path not in files:
-                self._readers.append((own.path, own.rows))
-            self._held = stack.pop_all()
+                self._readers.append((path, held.enter_context(closing(reading(file))).execute))
+            if self._writer is not None and own not in files:
+                self._readers.append((self._writer.path, self._writer.rows))
+            self._held = held.pop_all()
 
     @classmethod
-    def open(cls, folder: Path, *, shard: str | None = None, patience: float = LOOK) -> Journal:
+    def open(cls, folder: Path, *, shard: str | None = None) -> Journal:
         """The folder's journal for reading and writing, created where there is none.
 
-        While another process writes to it, this one gets a file of its own; with a `shard` always, waiting up to
-        `patience` seconds for its lock. Raises DataError for a file that is damaged, of another program or of a newer
-        version; it is not changed.
+        While another process writes to it, this one gets a file of its own; with a `shard` always. Raises DataError for
+        a file that is damaged, of another program or of a newer version; it is not changed.
         """
-        with ExitStack() as held:
-            alone = shard is None and has_record_locks(folder)
-            files, unread = _at_rest(folder, None) if alone else ({}, [])
-            path = _lock_own(folder, shard, patience if shard else 0.0, held)
-            if not path.exists():
-                create(path)
-            elif path not in files:
-                check(path)
-            if alone:
-                files[path] = path
-            else:  # no second connection is allowed beside the writer's
-                files, unread = _at_rest(folder, _scratch(held), own=path)
-            return cls(held.enter_context(closing(_Writer(path))), files, held.pop_all(), unread)
+        return cls(folder, writes=True, shard=shard)
 
     @classmethod
     def read(cls, folder: Path, *, copies: bool = False) -> Journal:
@@ -88,10 +85,7 @@ class Journal:
         Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no
         locks: for a folder that other machines write to.
         """
-        with ExitStack() as held:
-            into = _scratch(held) if copies or not has_record_locks(folder) else None
-            files, unread = _at_rest(folder, into)
-            return cls(None, files, held.pop_all(), unread)
+        return cls(folder, writes=False, copies=copies)
 
     def __enter__(self) -> Journal:
         return self
@@ -232,12 +226,12 @@ def _one_of(hashes: Sequence[str]) -> str:
     return f"request_hash IN ({', '.join('?' * len(hashes))})"
 
 
-def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:
+def _lock_own(folder: Path, shard: str | None, held: ExitStack) -> Path:
     """The first file of this shard (or of undivided runs) that nobody else writes to; `held` releases its lock."""
     stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
     for number in range(1, 1000):
         path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
-        if release := try_lock(_lock_of(path), patience):
+        if release := try_lock(_lock_of(path), LOOK if shard else 0.0):
             held.callback(release)
             return path
     raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
@@ -245,10 +239,6 @@ def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack)
 
 def _lock_of(path: Path) -> Path:
     return path.with_name(f".attunebench-{path.name.removesuffix('.sqlite3')}.lock")
-
-
-def _scratch(held: ExitStack) -> Path:
-    return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-")))
 
 
 def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[dict[Path, Path], list[Path]]:
