@@ -1,7 +1,4 @@
-"""Ways to get replies: `open_backend` finds the one that a model's settings ask for.
-
-A backend owns the wire and nothing but the wire (see `base.py`); the built-in baselines need none.
-"""
+"""Ways to get replies (see `base`): `open_backend` finds the one that a model's settings ask for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From a client's exceptions to a `Fault`; and removes the key from what is shown or kept of a response.
-
-Only describes; `faults` says what a fault means.
-"""
+"""From a client's exceptions to a `Fault`; and removes the key from what is shown or kept of a response."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The backend for every OpenAI-compatible server: one request, one reply, no retries.
-
-What a failure means is decided in `faults`, what can be given up in `negotiation`; `transport` reaches the host.
+"""The backend for every OpenAI-compatible server: one request, one reply, no retries. `faults` decides what a failure
+means, `negotiation` what can be given up; `transport` reaches the host.
 """
 
 from __future__ import annotations
@@ -104,12 +103,10 @@ class ChatBackend:
         return bool(self._taken or self._taken_before)
 
     async def _is_worth_repeating(self, fault: Fault, terms: Terms) -> bool:
-        """Whether the same request goes out once more before its rejection counts.
-
-        Before anything was answered a rejection concerns all requests or this one, and those that are under way tell.
-        """
+        """Whether the same request goes out once more before its rejection counts."""
         if (rule := rule_for(fault)).name != "rejected":
             return rule.doubtful
+        # Before anything was answered it concerns all requests or this one, and those that are under way tell.
         self._doubting += 1
         try:
             while not self._known and self._under_way > self._doubting:

@@ -1,7 +1,5 @@
-"""Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised.
-
-Everything that can go wrong on the wire becomes a `Fault`; `RULES` decides what it means and says it in a sentence for
-the user, by the meanings of servers' words in `wording.ini`. What a server can do without is `negotiation`'s business.
+"""Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised, in a
+sentence for the user. `wording.ini` knows what servers' words mean; what a server can do without is `negotiation`'s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""What a server cannot take, and the request without it.
-
-A request begins as full as the settings allow. Where a server rejects a part, that part is given up (a concession)
-and the rest stays. Pure: it builds bodies and reads faults, and sends nothing.
+"""What a server cannot take, and the request without it: where it rejects a part, that part is given up (a concession)
+and the rest stays. Pure: builds bodies and reads faults, and sends nothing.
 """
 
 from __future__ import annotations
@@ -51,9 +49,7 @@ SMALLEST_LIMIT = 64
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How requests are put: what the user wants, and what the server does not take. `ceiling`: tokens, this call's.
-
-    `recalled`: what was given up is known from an earlier run alone, and has not been found true in this one yet.
-    """
+    `recalled`: what was given up is known from an earlier run alone, and has not been found true in this one yet."""
 
     structured: Structured = "auto"
     limit_names: tuple[str, str] = ("max_tokens", "max_completion_tokens")
@@ -107,10 +103,8 @@ class Terms:
         return notes
 
     def learned(self, other: Terms) -> Terms:
-        """These terms with what the other ones, which an answer has just confirmed, know of the server.
-
-        A single call's ceiling is forgotten, and so is a memory that the answer did without.
-        """
+        """These terms with what the other ones, which an answer has just confirmed, know of the server, but for a
+        single call's ceiling; a memory that the answer did without is forgotten."""
         refuted = self.recalled and not other.recalled and not self.given_up <= other.given_up
         given_up = other.given_up if refuted else self.given_up | other.given_up
         return replace(self, given_up=given_up, ceiling=None, recalled=False)
@@ -132,10 +126,8 @@ def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any]
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
-    """The terms to try next where this fault says what the server does not take; None where it does not.
-
-    Raises ConfigurationError where the server rejects what the user asked for by name (`--structured`).
-    """
+    """The terms to try next where this fault says what the server does not take; None where it does not. Raises
+    ConfigurationError where that is what the user asked for by name (`--structured`)."""
     if not _may_adapt(fault):
         return None
     room = _room(_GROUPED.sub("", fault.message), request.max_tokens) if terms.ceiling is None else 0
@@ -152,10 +144,8 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
 
 
 def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
-    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left.
-
-    The output's constraint is what servers most often stumble over, unless one of them has been `taken`.
-    """
+    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left. The
+    output's constraint is what servers most often stumble over, unless one of them has been `taken`."""
     if not _may_adapt(fault):
         return None
     rule, rung = rule_for(fault).name, terms.rung
@@ -194,15 +184,13 @@ def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | 
 
 
 def _room(message: str, limit: int) -> int:
-    """The tokens that are left for the answer, by the numbers of a sentence that speaks of prompt and answer, or 0.
-
-    Any number may be the prompt, or the prompt and `limit` together; of several readings that which is certain to fit.
-    """
+    """The tokens that are left for the answer, by the numbers of a sentence that speaks of prompt and answer, or 0."""
     if ceiling := _CEILING.search(message):
         return int(ceiling[1] or ceiling[2])
     numbers = {int(number) for number in _NUMBER.findall(message)}
     if not (_ANSWER.search(message) or limit in numbers):
         return 0
+    # Any number may be the prompt, or prompt and limit together; of several readings that which is certain to fit.
     others = numbers - {limit}
     prompts = others | {number - limit for number in others}
     stated = {int(number) for number in _WINDOW.findall(message)} & others

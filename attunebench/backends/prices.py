@@ -1,8 +1,5 @@
-"""What a model costs, as its provider lists it under `/models`.
-
-Owns the reading of price lists. A price that is not certain to be in USD per token is no price: an estimate in the
-wrong unit is worse than none. Never raises; what is spent is counted elsewhere.
-"""
+"""What a model costs, as its provider lists it under `/models`. A price that is not certain to be in USD per token is
+no price: an estimate in the wrong unit is worse than none."""
 
 from __future__ import annotations
 

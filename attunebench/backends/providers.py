@@ -1,8 +1,5 @@
-"""What each provider is: its address, where its key is found, which headers it wants.
-
-`resolve` turns the user's settings into an `Endpoint`. Nothing here sends anything; a variable or file that belongs to
-one provider is never read for another, so a key cannot reach a host that it was not made for.
-"""
+"""What each provider is: its address, where its key is found, which headers it wants. A variable or file that belongs
+to one provider is never read for another, so a key cannot reach a host that it was not made for."""
 
 from __future__ import annotations
 

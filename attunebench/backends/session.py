@@ -1,6 +1,5 @@
-"""HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
-
-Owns the environment's network settings; `transport` sends. aiohttp is slow to import.
+"""HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections, by the
+environment's settings. aiohttp is slow to import.
 """
 
 from __future__ import annotations
@@ -72,10 +71,8 @@ class Route:
 
 
 def route_to(endpoint: Endpoint) -> Route:
-    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy.
-
-    Raises ConfigurationError that names the variable which cannot be used, and shows no value.
-    """
+    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy. Raises
+    ConfigurationError that names the variable which cannot be used, and shows no value."""
     variable, proxy = ("", "") if endpoint.is_this_machine else _proxy_setting(endpoint.base_url)
     tls = endpoint.base_url.lower().startswith("https:")
     certificates = _certificates() if tls or proxy.lower().startswith("https:") else None

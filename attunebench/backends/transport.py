@@ -1,7 +1,5 @@
-"""The client for one address: the openai SDK over httpx2 over aiohttp, all slow to import.
-
-Owns which headers leave, how long a response may take and how much of it is read. Errors are read by `caught`.
-"""
+"""The client for one address, the openai SDK over httpx2 over aiohttp, all slow to import: which headers leave, how
+long a response may take and how much of it is read. `caught` reads its errors."""
 
 from __future__ import annotations
 
@@ -33,10 +31,8 @@ _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
-    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet.
-
-    Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not accept).
-    """
+    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet. Raises
+    ConfigurationError (proxy or certificate settings, an address that the SDK does not accept)."""
     http_client = HttpClient(endpoint, connections)
     try:
         return AsyncOpenAI(
@@ -136,14 +132,7 @@ def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
     try:
         body = request.content
     except httpx2.RequestNotRead:
-        return _pieces(request.stream), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
+        return request.stream, {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
     headers = {"Content-Type": "application/json"} if body else {}
     # Larger bodies aiohttp writes piece by piece, so that the other calls go on.
     return (body if len(body) < 1 << 20 else BytesIO(body)) or None, headers
-
-
-async def _pieces(file: Any) -> AsyncIterator[bytes]:
-    """A file on its way; an answer that is there before all is sent is heard between two pieces."""
-    async for piece in file:
-        yield piece
-        await asyncio.sleep(0)

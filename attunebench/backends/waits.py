@@ -1,7 +1,4 @@
-"""How long a server asks to wait before the next try, in the ways in which headers and error bodies say so.
-
-Reads by shape and size; whether and how long anybody really waits is the caller's.
-"""
+"""How long a server asks to wait, in the ways in which headers and error bodies say so, by shape and size."""
 
 from __future__ import annotations
 
@@ -43,9 +40,8 @@ _MOMENT, _SPAN = TypeAdapter(datetime), TypeAdapter(timedelta)
 def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
     """Seconds to wait before a try after this status, or None where nothing is asked.
 
-    `headers` with names in lower case; `metadata` is the error body's, where routers pass on the headers of the
-    provider behind them. The times at which limits are reset, and a wait that stands in the `message` alone, count only
-    where the server says that it is overrun.
+    `headers` with names in lower case; `metadata` is the error body's, with the headers that a router passes on. Times
+    of reset, and a wait in the `message` alone, count only where the server says that it is overrun.
     """
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
@@ -73,8 +69,8 @@ def wait_in_words(seconds: float) -> str:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`: of several the one that is used
-    up; where none says so, the longest up to `UNSURE`, since the day's limit is listed beside the minute's."""
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`."""
+    # Of several the one that is used up; else the longest up to `UNSURE`, as a day's limit is listed beside a minute's.
     waits = [
         (_number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
         for name in filter(_RESET.match, headers)
@@ -89,8 +85,7 @@ def _sensible(seconds: float | None) -> float | None:
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
-    """Seconds until a moment (by the server's clock where it shows it), or those of a duration such as `2h30m`, `PT2H`,
-    `2:30:00` or "2 hours"."""
+    """Seconds until a moment, by the server's clock, or those of a duration: `2h30m`, `PT2H`, `2:30:00`, "2 hours"."""
     number = _number(value)
     if number is not None and number < _EPOCH:
         return number

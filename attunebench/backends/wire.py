@@ -1,6 +1,5 @@
-"""The bodies that servers send: from any dialect to a reply or a `Fault`.
-
-Pure: takes parsed or raw bodies and never a connection. `read_completion` and `error_in` never raise on odd content.
+"""The bodies that servers send: from any dialect to a reply or a `Fault`. Pure: takes parsed or raw bodies and never a
+connection. `read_completion` and `error_in` never raise on odd content.
 """
 
 from __future__ import annotations
@@ -126,8 +125,8 @@ def _json(text: str) -> Any:
 
 
 def _body_of_stream(events: list[str]) -> Any:
-    """The completion of the chunks in a stream, or what of it is a body by itself: an error, a whole completion. Raises
-    ValueError where it is no stream, or was cut."""
+    """The completion of a stream's chunks, or an error or completion among them. ValueError: no stream, or it was
+    cut."""
     chunks = [_json(event) for event in events if event != "[DONE]"]
     choices = [choice for chunk in chunks if (choice := first_choice(chunk)) and choice.get("index") in (None, 0)]
     for chunk in chunks:

@@ -1,8 +1,6 @@
-"""One journal file: how it is made, checked, copied and connected to. SQLite, told from others by its header.
-
-WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may be on a network
-file system, has a rollback journal. A file that is damaged or not ours is never opened for writing: it stops the
-command and is not changed.
+"""One journal file: how it is made, checked, copied and connected to. One that is damaged or not ours stops the command
+and is not changed. WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may
+be on a network file system, has a rollback journal.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""What makes two requests the same: the hash under which the journal keeps a reply.
-
-It covers the call's identity, the messages, the answer's schema, the user's own parameters (before anything is
-negotiated with a server), provider, address, model, and the number of the ask: a change to any gets no stale reply, and
-a change to anything else requires no new call.
-"""
+"""What makes two requests the same: the call's identity, messages, the answer's schema, the user's own parameters
+(before any negotiation), provider, address, model, number of the ask. A change to any gets no stale reply; nothing
+else, such as a corrected label, requires a new call."""
 
 from __future__ import annotations
 

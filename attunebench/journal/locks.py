@@ -1,8 +1,6 @@
 """Locks on a results folder: those of the operating system, which a crash releases. Where a file system has none, a
 file beside the lock names the process that holds it, and the next one on this machine removes it once that has ended.
-
-Checking a lock takes it for a moment, so two checks at the same time see each other: both checking and locking retry
-for a second before the lock counts as held.
+Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held.
 """
 
 from __future__ import annotations
@@ -68,11 +66,8 @@ def _holder(lock: Path) -> str:
 
 
 def try_lock(path: Path, patience: float = 0.0) -> Callable[[], None] | None:
-    """A function that releases the lock on this file, or None where another process (or part of this one) holds it.
-
-    Waits for up to `patience` seconds. The file stays when the lock is released: deleting it would let two others lock
-    two files of the same name.
-    """
+    """A function that releases the lock on this file, or None where another process (or part of this one) holds it for
+    `patience` seconds. The file stays: deleting it would let two others lock two files of the same name."""
     lock: FileLock | SoftFileLock = FileLock(path, fallback_to_soft=False)
     try:
         try:

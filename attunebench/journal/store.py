@@ -1,8 +1,6 @@
-"""The journal's store: finds what is kept and keeps what is new, with one writer per file.
-
-Once `keep` returns, a reply is on disk. There is no status: whether a call is done follows from the replies that are
-kept. `files.py` decides what may be done to a file.
-"""
+"""The journal's store: finds what is kept and keeps what is new, with one writer per file. Once `keep` returns, a reply
+is on disk. There is no status: whether a call is done follows from the replies. `files` decides what may be done to
+one."""
 
 from __future__ import annotations
 
@@ -38,11 +36,9 @@ Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 
 
 class Journal:
-    """The replies of a results folder; its own file takes new ones, the folder's other files are read.
-
-    A context manager for one event loop's thread, made by `Journal.open` or, for reading only, `Journal.read`.
-    `unread`: files that are not read, since another process was writing to them when it was opened.
-    """
+    """The replies of a results folder, made by `open` or `read`, for one event loop's thread: its own file takes new
+    ones, the others are read. `unread`: files that are not, since another process was writing to them when it was
+    opened."""
 
     def __init__(self, folder: Path, *, writes: bool, shard: str | None = None, copies: bool = False) -> None:
         with ExitStack() as held:
@@ -71,20 +67,14 @@ class Journal:
 
     @classmethod
     def open(cls, folder: Path, *, shard: str | None = None) -> Journal:
-        """The folder's journal for reading and writing, created where there is none.
-
-        While another process writes to it, this one gets a file of its own; with a `shard` always. Raises DataError for
-        a file that is damaged, of another program or of a newer version; it is not changed.
-        """
+        """The folder's journal for reading and writing, in a file of its own with a `shard` or while another process
+        writes. Raises DataError for a file that is damaged, not ours or of a newer version; it is not changed."""
         return cls(folder, writes=True, shard=shard)
 
     @classmethod
     def read(cls, folder: Path, *, copies: bool = False) -> Journal:
-        """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
-
-        Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no
-        locks: for a folder that other machines write to.
-        """
+        """The folder's journal for reading alone, but for files that a shard is writing to. Raises DataError as `open`
+        does. `copies`: read copies, for a folder that other machines write to."""
         return cls(folder, writes=False, copies=copies)
 
     def __enter__(self) -> Journal:
@@ -106,11 +96,8 @@ class Journal:
         return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
-        """Returns when the entry is on the disk. Raises DataError where it cannot be written.
-
-        Once this is called the entry is written, even if the caller does not wait. The first entry of a request stays,
-        but a reply takes the place of an error.
-        """
+        """Returns when the entry is on the disk, where it gets even if the caller does not wait. Raises DataError where
+        it cannot be written. The first entry of a request stays, but a reply takes the place of an error."""
         await asyncio.wrap_future(self._put(_INSERT, to_row(entry)))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
@@ -242,12 +229,9 @@ def _lock_of(path: Path) -> Path:
 
 
 def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[dict[Path, Path], list[Path]]:
-    """The folder's files but `own` → what is read of each: the file, or with `into` a copy there, whole and ours; and
-    the files that are left out because a process, maybe on another machine, writes to them.
-
-    A database that another machine is changing can be read only if the file system propagates locks and shows changes
-    in order, and not all do. A copy made at rest stays unchanged, however long it is read.
-    """
+    """The folder's files but `own` → what is read, the file or a copy `into` there; and those that are written to."""
+    # A database that another machine is changing can be read only if the file system propagates locks and shows changes
+    # in order, and not all do. A copy made at rest stays unchanged, however long it is read.
     files: dict[Path, Path] = {}
     left = [path for path in sorted(folder.glob("_calls*.sqlite3")) if path != own]
     for pause in (0.0, LOOK / 10, LOOK / 5):  # checking whether a file is at rest holds its lock for a moment

@@ -1,8 +1,6 @@
-"""From the answers of one conversation to its result file (spec 5.2): records in, a dict ready for JSON out.
-
-Owns the file's keys and the three ways to say that something is not there: a block of which nothing was answered is
-null, an unanswered item is missing from its map, a block of which nothing was asked is empty. Pure; knows no file,
-clock or metric. Counts, usage and cost are the evaluated model's alone; what judges took stands apart.
+"""From the answers of one conversation to its result file (spec 5.2). Owns the three ways to say that something is not
+there: a block of which nothing was answered is null, an unanswered item is missing from its map, a block of which
+nothing was asked is empty. Counts, usage and cost are the evaluated model's alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A folder of result files → results, and a note of every file that is none.
-
-Never raises for a single file, never depends on its name except that `_skipped_*.json` holds what a run left undone,
-other names with a leading `_` are private to a run, and what begins with a dot is not looked at.
-"""
+"""A folder of result files → results, and a note of every file that is none. Names matter in this alone:
+`_skipped_*.json` holds what a run left undone, another leading `_` is private to a run, and what begins with a dot is
+not looked at."""
 
 from __future__ import annotations
 
@@ -81,10 +79,8 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
 
 
 def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str]]:
-    """The files under a folder (or the one) that may hold a result, in order, with their names relative to it.
-
-    What runs left undone goes into `findings`. DataError: there is no such folder.
-    """
+    """The files under a folder (or the one) that may hold a result, in order, with their names relative to it; what
+    runs left undone goes into `findings`. DataError: there is no such folder."""
     root = Path(folder)
     if not root.exists():
         raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")

@@ -1,7 +1,4 @@
-"""One result file's JSON → `Result`: tolerant of what is missing, deaf to what is unknown (spec 5.2).
-
-Pure: no file is opened here. What is no result at all is told apart by `is_result`.
-"""
+"""One result file's JSON → `Result`: tolerant of what is missing, deaf to what is unknown (spec 5.2). Pure."""
 
 from __future__ import annotations
 
@@ -78,9 +75,7 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
 
 def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
     """The numbers of a file's turns, and whether the turns state them; else they are the places in the list, from 1.
-
-    ValueError says in a clause why these are no turns with numbers: where some state theirs, all have to.
-    """
+    ValueError, with a clause: these are no turns, or only some state their number."""
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
         raise ValueError("turns is missing or is not a list of objects")
     keys = ("turnNumber", "turn_number", "turn")
@@ -187,10 +182,8 @@ def _yes_no(value: Any) -> dict[str, str]:
 
 
 def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]]:
-    """The three votes by judge of a turn in a file (`SCORES_BY_JUDGE` …): key → judge → its entry as it is.
-
-    Where no judge's entry says anything, the field of the single judge counts, as an entry of the `first` one.
-    """
+    """The votes by judge of a turn in a file (`SCORES_BY_JUDGE` …): key → judge → its entry as it is. Where no entry
+    says anything, the field of the single judge counts, as an entry of the `first` one."""
     blocks = {key: dict(coerce.block(turn.get(key))) for key in (*schema.BY_JUDGE.values(), schema.SCALE_BY_JUDGE)}
     for single, many in schema.BY_JUDGE.items():
         if turn.get(single) and not any(blocks[many].values()):
@@ -199,8 +192,7 @@ def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]
 
 
 def _tags(value: Any) -> tuple[tuple[PredictedTag, ...] | None, tuple[PredictedTag, ...]]:
-    """The tags whose emotion is one of the twenty, and those with another name; a non-empty list without any of the
-    twenty is not answered (None)."""
+    """The tags of the twenty emotions (None, not answered, for a list without any), and those with another name."""
     if not isinstance(value, list):
         return None, ()
     known: list[PredictedTag] = []

@@ -1,9 +1,6 @@
-"""What a result file holds (spec 5.2): the names of its keys, and what its readers are given.
-
-Three states of an answer are kept apart, since the score depends on them: a value is an answer; null, or an item that
-is missing inside a block, is not answered; a key that all turns of the file lack is not measured (`Result.measured`).
-Elsewhere no key of a file that begins with `em_` is spelled out, `em_model` aside.
-"""
+"""What a result file holds (spec 5.2): the names of its keys, and what its readers are given. The score depends on
+three states of an answer: a value is one; null, or an item that is missing inside a block, is not answered; a key that
+all turns of the file lack is not measured. Elsewhere no key that begins with `em_` is spelled out, `em_model` aside."""
 
 from __future__ import annotations
 
