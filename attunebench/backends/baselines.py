@@ -274,25 +274,21 @@ def emotions_in(text: str) -> dict[str, int]:
         if not before.isdisjoint(shades["negating"]):
             continue
         shift = before.isdisjoint(shades["weaker"]) - before.isdisjoint(shades["stronger"])
-        for phrase, emotion, intensity in phrases.get(word[0], ()):
-            here = words[start : start + len(phrase)]
-            if len(here) == len(phrase) and all(map(_fits, phrase, here)):
+        for phrase, length, emotion, intensity in phrases.get(word[0], ()):
+            if phrase.fullmatch(" ".join(words[start : start + length])):
                 felt[emotion] = max(min(7, max(1, intensity + shift)), felt.get(emotion, 0))
     return felt
 
 
-def _fits(pattern: str, word: str) -> bool:
-    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
-
-
 @cache
-def _phrases() -> dict[str, list[tuple[list[str], str, int]]]:
-    """(words, emotion, intensity) by their first letter, so that a message is read once."""
-    phrases: dict[str, list[tuple[list[str], str, int]]] = {}
-    for emotion in PANAS_ITEMS:
-        for intensity, entries in data()["emotions"][emotion].items():
+def _phrases() -> dict[str, list[tuple[re.Pattern[str], int, str, int]]]:
+    """(phrase, its words, emotion, intensity) by their first letter, so that a message is read once."""
+    phrases: dict[str, list[tuple[re.Pattern[str], int, str, int]]] = {}
+    for emotion, by_intensity in data()["emotions"].items():
+        for intensity, entries in by_intensity.items():
             for entry in entries:
-                phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
+                pattern = re.compile(re.escape(entry).replace(r"\*", r"\S*"))
+                phrases.setdefault(entry[0], []).append((pattern, len(entry.split()), emotion, int(intensity)))
     return phrases
 
 

@@ -137,7 +137,6 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
     """`first`: the judge whose votes are in the fields of a single judge."""
     keys = schema.TURN_BLOCKS
     tags, unknown_tags = _tags(turn.get(keys["tags"]))
-    ratings, answers, scales = vote_blocks(turn, first).values()
     # An empty field of the single judge is an assessment, unless the votes by judge show that none was made: there an
     # empty entry is a vote without a usable word, and no entry is no vote.
     single, by_judge = turn.get(schema.FIRST_BINARY), turn.get(schema.BINARY_BY_JUDGE)
@@ -150,10 +149,7 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
         **{name: _yes_no(turn.get(keys[name])) for name in schema.BINARY_BLOCKS},
         pairwise=_choices(turn.get(keys["pairwise"]), coerce.LETTERS, coerce.letter),
         assignment=coerce.block(turn.get("pairwise_assignment")),
-        votes={
-            judge: Vote(_ratings(ratings.get(judge)), _yes_no(answers.get(judge)), scale_of(scales.get(judge)))
-            for judge in {**ratings, **answers}
-        },
+        votes=votes_of(turn, first),
         unknown_tags=unknown_tags,
         first_ratings=_ratings(turn.get(schema.FIRST_SCORES)),
         first_assessment=_yes_no(single) if assessed else None,
@@ -179,6 +175,15 @@ def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str
 
 def _yes_no(value: Any) -> dict[str, str]:
     return _choices(value, coerce.YES_NO, coerce.yes_no)
+
+
+def votes_of(turn: Mapping[str, Any], first: str) -> dict[str, Vote]:
+    """Judge → its vote in a turn of a file; a vote of a single judge is the `first` one's."""
+    ratings, answers, scales = vote_blocks(turn, first).values()
+    return {
+        judge: Vote(_ratings(ratings.get(judge)), _yes_no(answers.get(judge)), scale_of(scales.get(judge)))
+        for judge in {**ratings, **answers}
+    }
 
 
 def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]]:

@@ -10,19 +10,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from attunebench import coerce
-from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale, scale_of
+from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
 from attunebench.protocol.calls import RATINGS, Usage
-from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks
-from attunebench.results.schema import (
-    BY_JUDGE,
-    DRAFT,
-    UNNAMED_JUDGE,
-    VOTE_KEYS,
-    Result,
-    ResultTurn,
-    Stamp,
-    Vote,
-)
+from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks, votes_of
+from attunebench.results.schema import BY_JUDGE, DRAFT, UNNAMED_JUDGE, VOTE_KEYS, Result, ResultTurn, Stamp, Vote
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Record
@@ -66,16 +57,8 @@ def drafts_of(content: Mapping[str, Any]) -> dict[int, str]:
 
 
 def votes_in(content: Mapping[str, Any]) -> dict[int, dict[str, Vote]]:
-    """Turn → judge → its vote, for every turn of the file; votes of a single judge are the first judge's. The file is
-    editable."""
-    votes = {}
-    for number, turn in _numbered(content):
-        ratings, answers, scales = vote_blocks(turn, _first_judge(content)).values()
-        votes[number] = {
-            judge: Vote(ratings.get(judge) or {}, answers.get(judge) or {}, scale_of(scales.get(judge)))
-            for judge in {**ratings, **answers}
-        }
-    return votes
+    """Turn → judge → its vote, for every turn of the editable file."""
+    return {number: votes_of(turn, _first_judge(content)) for number, turn in _numbered(content)}
 
 
 def judges_of(content: Mapping[str, Any]) -> tuple[str, ...]:
