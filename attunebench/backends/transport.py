@@ -62,7 +62,7 @@ class HttpClient(httpx2.AsyncClient):
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
         self._route = session.route_to(endpoint)
-        self._sent_headers = {**endpoint.credentials, **self._route.headers}
+        self._sent_headers = endpoint.credentials
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 

@@ -114,7 +114,7 @@ class _Download:
         bare, authorization = _without_credentials(here.url)
         route = route_to(Endpoint("", "", bare, SecretStr(""), "none"))
         known = self._part.known()
-        headers = {**route.headers, **authorization, **self._conditions(known)}
+        headers = {**authorization, **self._conditions(known)}
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=LONGEST_CONNECT, sock_read=IDLE)
         try:
             async with (
