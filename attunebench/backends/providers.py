@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import SecretStr
+from pydantic import HttpUrl, SecretStr, TypeAdapter, ValidationError
 
 from attunebench.errors import ConfigurationError, UsageError
 
@@ -26,6 +26,7 @@ NO_KEY = "no-key-needed"
 """Sent to servers that need no key: some of them want to see one all the same."""
 THE_CLIENT = "the given client"
 """The source of a key that a client of the user's has."""
+_URL = TypeAdapter(HttpUrl)
 _PRIME_CONFIG = "~/.prime/config.json"
 
 
@@ -178,8 +179,6 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
 
 def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, str]) -> str:
     """The address without a final slash. One that may hold a secret is refused unseen."""
-    from yarl import URL
-
     azure = provider.name == "azure"
     url = (settings.base_url or "").strip() or values.get(provider.base_url_variable) or provider.base_url
     if not url:
@@ -192,13 +191,11 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
             "key with --api-key."
         )
     try:
-        parts = URL(url)
-        # Both ways: the host has to be readable, and its labels short enough for a resolver.
-        host = parts.host and (parts.raw_host or "").encode("idna")
-        good = parts.scheme in ("http", "https") and bool(host) and 0 < (parts.port or 80) < 65536
-    except ValueError:
+        _URL.validate_python(url)
+        good = url.partition("://")[2][:1] not in ("", "/") and not any(character.isspace() for character in url)
+    except ValidationError:
         good = False
-    if not good or any(character.isspace() for character in url):
+    if not good:
         raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
     url = url.rstrip("/").removesuffix("/chat/completions")
     if azure and "/openai/" not in url:
