@@ -90,19 +90,16 @@ def copied(path: Path, into: Path) -> Path:
 
 def reading(path: Path) -> sqlite3.Connection:
     """A connection that changes no row. Raises DataError where the file cannot be read."""
-    # A reader may have to make the index of a log that a killed process left; read-only, it reads without one.
+    # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
     writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
-    problem: sqlite3.Error | None = None
-    for options in ("mode=rw",) if writable else ("mode=rw", _to_look(path)):
-        connection = _connect(path, options)
-        try:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone()
-            return connection
-        except sqlite3.Error as error:
-            connection.close()
-            problem = error
-    raise unusable(path, str(problem)) from problem
+    connection = _connect(path, "mode=rw" if writable else _to_look(path))
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        raise unusable(path, str(error)) from error
+    return connection
 
 
 def check(path: Path) -> None:
