@@ -227,6 +227,8 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
     if fault.wait is not None and fault.wait > SHORT_WAIT:
         after_the_day = f"after {wait_in_words(fault.wait)}"
+    elif fault.metadata.get("violations"):
+        after_the_day = "after midnight Pacific time, when Google resets daily limits"
     else:
         after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     sentence = rule.sentence.format(
