@@ -25,11 +25,11 @@ from entries import an_entry
 from planted import Plan, Skill, answered, planted_conversations
 
 from attunebench.backends.base import Reply
-from attunebench.evidence.folders import FolderEvidence
 from attunebench.journal import Journal
 from attunebench.reports.html import BUDGET, render_html
 from attunebench.scorer import score_folders
 from attunebench.scores import read_scores, write_scores
+from attunebench.transcripts.folders import FolderTranscripts
 
 _VOCABULARY = 20_000
 _FREQUENCIES = list(accumulate(1 / (rank + 2.7) for rank in range(_VOCABULARY)))
@@ -43,7 +43,7 @@ def main() -> None:
         _generate(folder, options.models, options.conversations)
     scores = read_scores(folder / "scores.json")
     began, busy = time.perf_counter(), time.process_time()
-    with FolderEvidence(folder / "conversations", folder / "results") as evidence:
+    with FolderTranscripts(folder / "conversations", folder / "results") as evidence:
         text = render_html(scores, evidence=evidence)
     took, busy = time.perf_counter() - began, time.process_time() - busy
     size = len(text.encode())

@@ -1,60 +1,183 @@
 """Collects answers: every line of a response file that answers one of our requests is kept in the journal, once.
 
-A line is in the journal before it is used. The first reply to a request stays, and a reply wins over an error, in any
-order of lines and files. Also learns from rejections how to send requests next time: on terms of their own, which
-become the server's unless other requests contradict them (an engine may reject one schema for its size and accept all
-others).
+Reads the lines of OpenAI's batch service and vLLM's `run-batch`, and rows of Ray Data LLM's engine. A line is in the
+journal before it is used. The first reply to a request stays, and a reply wins over an error, in any order of lines and
+files. Also learns from rejections how to send requests next time: on terms of their own, which become the server's
+unless other requests contradict them (an engine may reject one schema for its size and accept all others).
 """
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
+import sys
+import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import SecretStr
 
-from attunebench.backends.negotiation import Terms, first_terms
+from attunebench.backends.base import Request
+from attunebench.backends.caught import kept_headers, located, without_key
+from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.backends.wire import looks_like_html
-from attunebench.batches.answers import Line, Rejection, outcome_of_line, read_line, tag_of
-from attunebench.batches.records import records
-from attunebench.batches.requests import Row, Table, table_path
-from attunebench.errors import (
-    AttuneBenchError,
-    ConfigurationError,
-    DataError,
-    ItemError,
-    RejectedError,
-    TransientError,
+from attunebench.backends.wire import (
+    error_in,
+    fault_of_error,
+    looks_like_html,
+    number,
+    outcome_of_body,
+    parse_body,
+    says_something,
+    tidy,
 )
-from attunebench.protocol.calls import Usage
-from attunebench.runner.clients import Place
+from attunebench.batches.requests import Row, Table, tag_of
+from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
+from attunebench.protocol.calls import Asked, Call, Message, Usage
 
 if TYPE_CHECKING:
     from attunebench.backends.base import Reply
     from attunebench.journal import Entry, Journal
+    from attunebench.runner.clients import Place
 
-_AT_ONCE = 500
-"""Lines whose entries are written to disk together."""
+STDIN = Path("-")
+LONGEST = 64 * 1024 * 1024  # bytes of a line, to bound memory; no model output is as long
+NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))  # reached no model
+_NAMES = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
+_ANSWERED = frozenset(("response", "error", "generated_text", "__inference_error__"))  # an answer has at least one
+_AT_ONCE = 500  # lines whose entries are written to disk together
 
-NoReply = Terms | Rejection | AttuneBenchError
+NoReply = Terms | AttuneBenchError
 """Why a line brings no reply, or under which terms its request is asked again."""
+
+
+def response_files(paths: Sequence[Path]) -> list[Path]:
+    """The files at these paths: each once, those of a folder by name. Raises DataError for what is missing or empty."""
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            named = (each for each in path.rglob("*") if each.name.endswith(_NAMES) and each.is_file())
+            shown = sorted(each for each in named if not any(part[0] == "." for part in each.relative_to(path).parts))
+            if not shown:
+                raise DataError(f"{path} holds no response files ({', '.join(_NAMES)}).")
+            files += shown
+        elif path == STDIN or path.is_file():
+            files.append(path)
+        else:
+            raise DataError(f"There is no response file {path}; pipe other sources into `attune-bench collect -`.")
+    return list(dict.fromkeys(files))
+
+
+def response_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a response file, plain or packed by gzip; a packed file that was cut gives what can be unpacked."""
+    try:
+        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as plain:
+            file: Any = plain  # `peek` is in no protocol
+            yield from lines_of(gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        yield b"cut"
+
+
+def lines_of(file: Any) -> Iterator[bytes]:
+    """The lines of a binary file that are not blank; of an absurdly long one its beginning."""
+    while line := file.readline(LONGEST):
+        if line.strip():
+            yield line
+        while not line.endswith(b"\n") and len(line) >= LONGEST:
+            line = file.readline(LONGEST)
+
+
+class Line(NamedTuple):
+    """One line with an id. `outcome`: the model's reply or what went wrong, None for a line that is a request;
+    `request_id`: the engine's own name of it."""
+
+    custom_id: str
+    outcome: Reply | Fault | None = None
+    request_id: str | None = None
+
+
+def read_line(content: bytes) -> Line | None:
+    """What a line says; None where it belongs to no request or response file (truncated, no JSON, no id).
+
+    OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
+    LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed.
+    """
+    try:
+        data = parse_body(content)
+    except ValueError:
+        return None
+    custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
+    if not isinstance(custom_id, str):
+        return None
+    if _ANSWERED.isdisjoint(data):
+        return Line(custom_id)  # a request, or the row of one in a table that lies in the same folder
+    response = data["response"] if isinstance(data.get("response"), Mapping) else {}
+    error = next((said for key in ("__inference_error__", "error") if says_something(said := data.get(key))), None)
+    status, body = int(number(response.get("status_code")) or 0), response.get("body")
+    if error is None and isinstance(text := data.get("generated_text"), str):
+        counts = {"prompt_tokens": data.get("num_input_tokens"), "completion_tokens": data.get("num_generated_tokens")}
+        body = {"choices": [{"message": {"content": text}}], "usage": counts}
+    unanswered = error is not None and not isinstance(body, Mapping)
+    if unanswered or (status and not 200 <= status < 300):
+        said = error_in(body) or error_in(error) or error_in({"error": error or "no reason given"})
+        assert said is not None, "an error that says something describes itself"
+        # A bare string is an exception of the engine, whatever status comes with it: no verdict on the request, and no
+        # reason to change it.
+        bare = unanswered and isinstance(error, str)
+        outcome: Reply | Fault = fault_of_error(said, status=200 if bare else status or 200)
+    else:
+        outcome = outcome_of_body(body)
+    request_id = response.get("request_id")
+    return Line(custom_id, outcome, request_id if isinstance(request_id, str) else None)
+
+
+def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | AttuneBenchError:
+    """The outcome of the request in `row`: a reply; the terms for asking again, where the server does not accept a part
+    of the request; or the error (ItemError where it can never be answered, TransientError and RejectedError where it
+    may be sent again unchanged, ConfigurationError where something has to be repaired first).
+    """
+    terms, entry = row.terms, row.entry
+    request = _request(entry.kind, entry.max_tokens, entry.ask, entry.parameters)
+    assert line.outcome is not None, "a request is no answer"
+    if not isinstance(line.outcome, Fault):
+        headers = kept_headers({"x-request-id": line.request_id}, endpoint) if line.request_id else {}
+        reply = without_key(line.outcome, endpoint)
+        return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
+    fault = located(line.outcome, endpoint, answered=True, reask=entry.ask)
+    if NEVER_TAKEN.intersection(fault.code.split()):
+        return TransientError(f"The batch ended before the request was run ({tidy(fault.message or fault.code)}).")
+    try:
+        further = adapted(terms, request, fault)
+    except ConfigurationError as error:
+        return error
+    return error_for(fault, endpoint) if further is None else further
+
+
+@lru_cache(maxsize=1024)
+def _request(kind: Any, max_tokens: int, ask: int, parameters: str) -> Request:
+    """A request with all that its terms depend on, and no texts: many rows share one."""
+    sent, messages = json.loads(parameters), (Message("system", ""), Message("user", ""))
+    call = Call("", "", "default", 0, kind, messages, Asked(kind), {})
+    temperature, seed = sent.get("temperature"), sent.get("seed")
+    return Request(call, messages, max_tokens, temperature=temperature, seed=seed, timeout=0.0, reask=ask)
 
 
 @dataclass(slots=True)
 class Collected:
-    """Counts of collected lines. `kept` replies are new in the journal, `known` ones were there before or came twice;
-    `replaced` counts those of `kept` that replaced an error. `final` errors, by reason, are new too.
+    """Counts of collected lines. Replies: `kept` are new (`replaced` of them in place of an error), `known` were there
+    before or came twice; `cost` is USD as far as it is known, `unpriced` counts the others.
 
-    `later`: requests without a reply that may be sent again unchanged, by reason; `stopped`: those that require a
-    repair first, by reason; `adapted` counts requests that are sent again in another form, since the server does not
-    accept a part of them. `unreadable` lines belong to no response file (`pages` of them begin a web page), `asking`
-    ones are requests, `foreign` ones answer no request of this folder, and those of `damaged` tables, by table, cannot
-    be matched. `cost`: USD as far as it is known, `unpriced` counts the replies without a known cost.
+    Requests without a reply, by reason: `final` errors, `later` ones may be sent again unchanged, `stopped` ones need a
+    repair first; `adapted` counts those that are sent again without what the server does not accept. Lines:
+    `unreadable` ones belong to no response file (`pages` of them begin a web page), `asking` ones are requests,
+    `foreign` ones answer nothing here, `damaged` ones have a damaged table. `talks`: (tag, conversation) of answers.
     """
 
     lines: int = 0
@@ -71,7 +194,6 @@ class Collected:
     stopped: Counter[str] = field(default_factory=Counter)
     damaged: Counter[str] = field(default_factory=Counter)
     talks: set[tuple[str, str]] = field(default_factory=set)
-    """(tag, conversation) of each line that answers a request."""
     usage: Usage = field(default_factory=Usage)
     cost: float = 0.0
     unpriced: int = 0
@@ -88,46 +210,18 @@ class Collected:
             setattr(self, each.name, ours | theirs if isinstance(ours, set) else ours + theirs)
 
 
-class Tables:
-    """The tables of a results folder, each opened when the first of its ids is met."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._tables: dict[str, Table | str | None] = {}
-        """By tag; for a damaged one its problem, so that it is not read again for each line."""
-
-    def of(self, tag: str) -> Table | None:
-        """The table of a plan; None where this folder has no such plan. Raises DataError for a damaged one."""
-        if tag not in self._tables:
-            path = table_path(self._folder, tag)
-            try:
-                self._tables[tag] = Table(path) if path.exists() else None
-            except DataError as error:
-                self._tables[tag] = str(error)
-        table = self._tables[tag]
-        if isinstance(table, str):
-            raise DataError(table)
-        return table
-
-    def find(self, custom_id: str) -> Row | None:
-        """The row of a request; None where no plan here has it. Raises DataError where its table is damaged."""
-        tag = tag_of(custom_id)
-        table = self.of(tag) if tag is not None else None
-        return table.find(custom_id) if table is not None else None
-
-
 class Collector:
     """Reads the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
 
-    `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was asked; its key is
-    removed from lines. Its methods raise DataError where the journal cannot be written.
+    `tables`: by tag. `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was
+    asked; its key is removed from lines. Its methods raise DataError where the journal cannot be written.
 
     After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what came instead.
     """
 
     def __init__(
         self,
-        tables: Tables,
+        tables: Mapping[str, Table],
         journal: Journal,
         cost_of: Callable[[Row, Reply], float | None],
         endpoint: Endpoint | None = None,
@@ -145,7 +239,7 @@ class Collector:
     async def take(self, lines: Iterable[bytes]) -> Collected:
         """Keep the replies in these lines, which are in the journal when this returns; their counts."""
         counted = Collected()
-        for content in records(lines):
+        for content in lines:
             counted.lines += 1
             if (line := read_line(content)) is not None:
                 self._take_line(line, counted)
@@ -159,42 +253,40 @@ class Collector:
         return counted
 
     async def finish(self) -> None:
-        """After the last line: keep the errors for which no line had a reply, settle what caused rejections, and keep
-        what was learned about servers."""
+        """After the last line: keep the errors for which no line had a reply, and what was learned about servers."""
         journal, collected = self._journal, self.collected
         left = {key: each for key, each in self._without.items() if journal.state(key) is None}
         collected.known += len(self._without) - len(left)
-        taken = {place: journal.constraints_taken(*place) for place in self._places}
-        rejected: dict[Place, set[str]] = {place: set() for place in self._places}
-        alike = Counter(str(why.error) for _, why in left.values() if isinstance(why, Rejection))
+        taken = {server: journal.constraints_taken(*server) for server in self._places}
+        rejected: dict[Place, set[str]] = {server: set() for server in self._places}
         for key, (row, why) in left.items():
-            if isinstance(why, Rejection):
-                why = _settled(why, taken[row.place], alone=alike[str(why.error)] == 1)
+            server = row.place
+            if isinstance(why, RejectedError) and not taken[server]:
+                why = ConfigurationError(str(why))  # it has answered nobody: no request's own fault
             self.unanswered[key] = why
             if isinstance(why, Terms):
                 collected.adapted += 1
-                rejected[row.place] |= why.given_up
+                rejected[server] |= why.given_up
                 ceiling = {} if why.ceiling is None else {"ceiling": why.ceiling}
                 journal.learn(*row.own_place, {**why.as_memory(), **ceiling})
-                continue
-            if isinstance(why, ItemError):
+            elif isinstance(why, ItemError):
                 self._entries[key] = replace(row.entry, error=str(why), error_outcome=why.outcome)
-                reasons = collected.final
+                collected.final[str(why)] += 1
             else:
                 again = isinstance(why, TransientError | RejectedError)
-                reasons = collected.later if again else collected.stopped
-            reasons[str(why)] += 1
+                (collected.later if again else collected.stopped)[str(why)] += 1
         await self._flush()
-        for place in self._places:
-            known = first_terms("", "auto", journal.terms(*place)).given_up
-            given_up = (known | rejected[place]) - taken[place]
+        for server in self._places:
+            known = first_terms("", "auto", journal.terms(*server)).given_up
+            given_up = (known | rejected[server]) - taken[server]
             if given_up != known:
-                journal.learn(*place, {"given_up": sorted(given_up)} if given_up else {})
+                journal.learn(*server, {"given_up": sorted(given_up)} if given_up else {})
         await journal.flush()  # the next round uses it
 
     def _take_line(self, line: Line, counted: Collected) -> None:
+        tag = tag_of(line.custom_id) or ""
         try:
-            row = self._tables.find(line.custom_id)
+            row = self._tables[tag].find(line.custom_id) if tag in self._tables else None
         except DataError as error:
             counted.damaged[str(error)] += 1
             return
@@ -203,7 +295,7 @@ class Collector:
         elif row is None:
             counted.foreign += 1
         else:
-            counted.talks.add((tag_of(line.custom_id) or "", row.entry.conversation_id))
+            counted.talks.add((tag, row.entry.conversation_id))
             self._places.add(row.place)
             self._take_answer(line, row, counted)
 
@@ -234,12 +326,4 @@ class Collector:
 
 def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
     """Of several lines without a reply to one request, the first in this order counts."""
-    return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, Rejection)]
-
-
-def _settled(rejection: Rejection, taken: Collection[str], *, alone: bool) -> Terms | AttuneBenchError:
-    """Where this model has answered other requests, a rejection is the request's own; it is sent again unchanged. Where
-    several are rejected and none was answered under their output constraint, that may be the cause."""
-    if rejection.guess is not None and rejection.constraint not in taken and not alone:
-        return rejection.guess
-    return rejection.error if taken or rejection.guess is not None else ConfigurationError(str(rejection.error))
+    return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, RejectedError)]

@@ -1,8 +1,8 @@
 """The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
-First what needs no reply, then judges and re-prompts, each as batches of their own. A batch ends with answers and
-errors line by line, is refused as a whole, is cancelled, or is lost by the service. A request is retried a few times
-and then abandoned, so that every run ends.
+First what needs no reply, then judges and re-prompts, each as batches of their own. Whatever may cost money is in the
+ledger before it is sent. If it is unknown whether a submission became a batch, the service is searched before anything
+like it is sent again. A request is retried a few times and then abandoned, so that every run ends.
 """
 
 from __future__ import annotations
@@ -11,91 +11,83 @@ import asyncio
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import replace
-from itertools import groupby, islice
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
-from attunebench.batches.collecting import Collector, Tables
-from attunebench.batches.desk import Desk, OutageError, TooLongError
-from attunebench.batches.ledger import Ledger
-from attunebench.batches.pending import SMALLEST, Pending, Queue, batch_prices
-from attunebench.batches.records import lines_of
+from attunebench.batches.collecting import Collector, lines_of
+from attunebench.batches.ledger import Ledger, Submission
+from attunebench.batches.pending import Pending, batch_prices, open_asks
 from attunebench.batches.requests import Table, table_path, writing_plan
 from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooMuchError
-from attunebench.errors import ConfigurationError, DataError, UsageError
+from attunebench.errors import UNBILLED, ConfigurationError, DataError, TransientError, UsageError
 from attunebench.eventloop import on_interruption
+from attunebench.results.schema import now
 from attunebench.runner.clients import Clients
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
-    from attunebench.batches.ledger import Submission
     from attunebench.batches.requests import RequestFile
+    from attunebench.batches.running import BatchOptions, Watcher
     from attunebench.batches.service import Batch
-    from attunebench.journal import Journal, RequestHash
+    from attunebench.journal import Journal
     from attunebench.runner.events import Stop
-    from attunebench.runner.job import Job, Open
     from attunebench.runner.pricing import KnownPrices
     from attunebench.runner.run import Run
     from attunebench.runner.settings import RunSettings
 
-PATIENCE = 10
-"""Checks of a batch that has ended but does not show all of its lines yet."""
+PATIENCE = 10  # checks of a batch that has ended but does not show all of its lines yet
+LOOKS = 3  # times that a submission is looked for before it counts as never made: lists may lag behind
+MOST_LOST = 5  # submissions in a row without a batch, after which the service counts as broken
+SMALLEST = 10  # requests: batches are not made smaller than that, since each may take hours
 
 
 class BatchExecutor(Clients):
     """Runs a run's jobs on a batch service: a `runner.run.Executor`. Lives for one run.
 
-    The constructor raises for missing keys. `under_way` is what continues at the service after the run.
+    The constructor raises for missing keys. `under_way` is what continues at the service after the run, in the order in
+    which it was sent.
     """
 
     def __init__(
-        self,
-        settings: RunSettings,
-        options: BatchOptions,
-        watcher: Watcher,
-        *,
-        interruptible: bool = False,
+        self, settings: RunSettings, options: BatchOptions, watcher: Watcher, *, interruptible: bool = False
     ) -> None:
         super().__init__(settings, watcher)
         self._options = options
         self._watcher = watcher
         self._interruptible = interruptible
-        self._services = {each.model: Service(each) for each in map(resolve, (*settings.judges, settings.em))}
-        self._desk = Desk(self._services, settings, options, watcher)
-        self.under_way: Sequence[UnderWay] = self._desk.under_way
-        self._queue = Queue()
-        self._sends = not options.cancel
-        """Whether anything more may be sent."""
+        pausing = partial(watcher.pausing, settings.em.model)
+        places = map(resolve, (*settings.judges, settings.em))
+        self._services = {place.model: Service(place, options.interval, pausing) for place in places}
+        self._ledger = Ledger(settings.output)
+        self.under_way: list[Submission] = []
+        self._queue: list[RequestFile] = []  # planned and not submitted yet
+        self._most: dict[str, int | None] = {}
+        """Of models that get one batch at a time, once one was too much: how many requests, None for all."""
+        self._numbers, self._lost = count(1), 0
+        self._sends = not options.cancel  # whether anything more may be sent
+        self._changed = True  # whether there may be more to ask than is planned
         self._stop: Stop = ""
-        self._problem = ""
-        """Why nothing more is sent, raised when the rest is collected."""
-        self._written: dict[tuple[str, ...], tuple[object, ...]] = {}
-        """Job → its state when it was last written."""
-
-    @property
-    def notes(self) -> list[str]:
-        """What an earlier process has submitted, and who pays."""
-        sent = sum(each.requests for each in self._before)
-        notes = [f"{sent:,} requests were submitted earlier; they are not sent again."] if sent else []
-        return [*notes, *super().notes]
+        self._problem = ""  # why nothing more is sent, raised when the rest is collected
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Open the services. Raises UsageError where batches of an earlier run are under way at another address."""
         settings, em = self.settings, self.settings.em
         await super().enter(stack, journal)
-        self._before = Ledger(settings.output).open_for(em.provider, em.model, settings.modes)
+        before = self._ledger.open_for(em.provider, em.model, settings.modes)
         here = self._services[em.model].endpoint.base_url
-        if elsewhere := [each for each in self._before if each.base_url != here]:
+        if elsewhere := [each for each in before if each.base_url != here]:
             ids = ", ".join(each.name for each in elsewhere)
             there = printable(elsewhere[0].base_url)
             raise UsageError(
                 f"Batches of an earlier run ({ids}) are under way at {there}, but this run uses {here}: finish them "
                 f"first with --base-url {there}, or use another results folder."
             )
+        self.under_way += before
         for service in self._services.values():
             await stack.enter_async_context(service)
         # Only its owner can read it, and it is deleted when the run ends: prompts stay no longer.
@@ -122,228 +114,281 @@ class BatchExecutor(Clients):
             if not self._interruptible:
                 raise
             return "interrupted"
+        except ConfigurationError as error:
+            if not self.under_way:
+                raise
+            ids = ", ".join(each.name for each in self.under_way)
+            says = f"{error} Batches under way continue; rerun the command to collect them: {ids}."
+            raise ConfigurationError(says) from error
+        except OSError as error:
+            room = "make room and repeat the command: what was sent is recorded, and nothing is paid twice"
+            raise DataError(f"{self.settings.output} cannot be written ({error.strerror or error}); {room}.") from error
         finally:
             taken = run.budget.model.replies + run.budget.judges.replies
             run.budget.replayed = max(0, run.summary.calls + run.summary.reasks - taken)
 
     async def _until_stopped(self) -> Stop:
-        desk = self._desk
         try:
-            await desk.resume(self._before)
-            for each in desk.under_way:
-                self._pending.add(self._hashes(each.submission))
+            for each in [each for each in self.under_way if each.id is None]:
+                await self._find(each)
+            for each in self.under_way:
+                self._pending.add(self._hashes(each))
             await self._rounds()
-        except OutageError as error:
+        except TransientError as error:
             self._watcher.warned(str(error))
             self._sends = False
             await self._plan()  # writes the results of collected answers
             return "outage"
-        except ConfigurationError as error:
-            if not desk.under_way:
-                raise
-            ids = ", ".join(each.submission.name for each in desk.under_way)
-            raise ConfigurationError(
-                f"{error} Batches under way continue; rerun the command to collect them: {ids}."
-            ) from error
         if self._problem:
             raise ConfigurationError(self._problem)
         return self._stop
 
     async def _rounds(self) -> None:
         """Until nothing is under way and nothing more can be sent."""
-        desk, first = self._desk, True
-        for each in tuple(desk.under_way) if self._options.cancel else ():
-            await desk.cancel(each)
+        for each in self.under_way if self._options.cancel else ():
+            with suppress(ConfigurationError):  # it has ended by itself, or is not there; the next check shows it
+                await self._service(each).cancel(each.id or "")
+        again = 1
         while True:
-            ended = [await self._look(each) for each in tuple(desk.under_way)]
-            if any(ended) or first:
-                await self._plan(again=int(first))
-                first = False
+            for each in tuple(self.under_way):
+                await self._look(each)
+            if self._changed:
+                await self._plan(again=again)
+                again = 0
             await self._send()
-            if not desk.under_way and not self._queue.files:
+            if not (self.under_way or self._queue or self._changed):
                 return
-            await desk.pause()
+            self._watcher.looked(tuple(self.under_way), self._options.interval)
+            await asyncio.sleep(self._options.interval)
 
     async def _plan(self, *, again: int = 0) -> None:
         """Write the results of finished jobs, and queue open asks that are not under way: whole conversations, as many
         as the budget covers."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
-        affordable = True
-        with writing_plan(target, self._run, self._options.origin) as plan:
-            for _, jobs in groupby(self._run.jobs(again=again), key=lambda job: job.key[0]):
-                asks = [ask for job in jobs for ask in await self._asks(job)]
+        affordable, pending = True, self._pending
+        with writing_plan(target, self.settings, self._kept, self._options.origin, most=self._most) as plan:
+            async for asks, _ in open_asks(self._run, pending, again=again):
                 if asks and self._sends and affordable:
-                    affordable = self._pending.cover(asks)
-                    for ask in asks if affordable else ():
-                        plan.add(*ask)
-        self._queue.files += plan.files
+                    affordable = pending.cover(asks)
+                    for asked, hashed in asks if affordable else ():
+                        plan.add(asked, hashed, self._hashers[asked.who])
+        self._queue += plan.files
+        self._changed = False
         if self._sends:
             self._stop = "" if affordable else "max-cost"
 
-    async def _asks(self, job: Job) -> list[tuple[Open, RequestHash]]:
-        """The asks of a job that may be sent; its result is written first, where the answers suffice."""
-        run, asks = self._run, list[tuple["Open", "RequestHash"]]()
-        for asked in job.open:
-            hashed = run.hashed(asked.call, asked.ask)
-            assert hashed is not None, "its replies are kept"
-            given_up = self._pending.given_up(hashed)
-            if given_up is None:
-                asks += [(asked, hashed)] if not self._pending.has(hashed) else []
-            elif asked.who:
-                job.owe(asked, given_up[0])
-            else:
-                job.fail(*given_up)
-        there = (job.failed, {**job.owed, **{name: record.reasks for name, record in job.records.items()}})
-        news = job.failed is not None or (job.answered and run.work.is_news(job))
-        if news and there != self._written.get(job.key):
-            self._written[job.key] = there
-            await run.finish(job)
-        else:
-            run.count(job)
-        return asks if job.failed is None else []
-
     async def _send(self) -> None:
         """Submit what the services accept now."""
-        while (file := self._queue.take(self._desk.models)) is not None:
+        while file := self._next():
             try:
-                if not await self._desk.submit(file):
-                    self._queue.files.insert(0, file)
+                if not await self._submit(file):
+                    self._queue.insert(0, file)
             except TooMuchError as error:  # noqa: PERF203
-                self._too_much(file, str(error))
-                if file.lines <= SMALLEST:
-                    return
+                self._pending.end(self._hashes(file))
+                self._too_much(file.model, file.lines, str(error))
             except RefusedError as error:
                 self._halt(str(error))
 
-    def _too_much(self, file: RequestFile, said: str) -> None:
-        """A file was refused for its size: submit it in parts or later."""
+    def _next(self) -> RequestFile | None:
+        """The next file of the queue; None where there is none now."""
+        busy = {each.model for each in self.under_way} & self._most.keys()
+        number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
+        return None if number is None else self._queue.pop(number)
+
+    async def _submit(self, file: RequestFile) -> bool:
+        """Submit a file to its service; False where certainly no batch was made, so that it may be tried again.
+
+        Raises RefusedError (including TooMuchError), after which there is none either.
+        """
+        service, number = self._services[file.model], next(self._numbers)
+        sent = Submission(
+            tag=file.tag,
+            part=number,
+            model=file.model,
+            start=file.start,
+            stop=file.stop,
+            provider=service.endpoint.provider,
+            base_url=service.endpoint.base_url,
+            em_model=self.settings.em.model,
+            modes=self.settings.modes,
+            file=await service.upload(file.path, f"attunebench-{file.tag}.{number}.jsonl"),
+            at=now(),
+        )
+        self._ledger.submitting(sent)  # on disk before it is sent
+        self.under_way.append(sent)
         try:
-            then = self._queue.too_much(file, alone=file.model not in self._desk.models)
-        except ConfigurationError as error:
-            self._halt(str(error))
-        else:
-            self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({file.lines:,} requests).")
+            self._identify(sent, await service.create(sent.file, sent.mark))
+        except RefusedError:
+            await self._forget(sent, "refused")
+            raise
+        except TransientError as error:
+            if error.kind in UNBILLED:
+                raise
+            self._watcher.warned(
+                f"{error} The service is searched for batch {sent.mark} before anything is sent again."
+            )
+            await self._find(sent)
+            self._lost += 1
+            if sent.id is None and self._lost == MOST_LOST:
+                raise TransientError(f"{error} The service made none of {MOST_LOST} batches in a row.") from error
+        self._lost = self._lost if sent.id is None else 0
+        return sent.id is not None
+
+    async def _find(self, sent: Submission) -> None:
+        """Find the batch of a submission without an id; where the service has made none, the submission is ended."""
+        for number in range(LOOKS):
+            if number:
+                await asyncio.sleep(self._options.interval)
+            try:
+                batches = await self._service(sent).batches()
+            except ConfigurationError as error:
+                if self._options.cancel:  # do not wait for what cannot be found
+                    break
+                raise ConfigurationError(
+                    f"It is unknown whether the service made batch {sent.mark}: {error} Until it is known, nothing is "
+                    f"sent again. Look for a batch with the metadata attunebench: {sent.mark} at the provider; if "
+                    "there is none, the same command with --cancel continues without it."
+                ) from error
+            found = [each for each in batches if each.mark == sent.mark or each.input_file == sent.file]
+            if found:  # this program never requested a second one
+                self._identify(sent, min(found, key=lambda batch: (batch.status == "failed", batch.created or 0)))
+                return
+        await self._forget(sent, "never made")
+
+    def _identify(self, sent: Submission, batch: Batch) -> None:
+        """Record the batch's id on disk before anything else is done."""
+        sent.id, sent.batch = batch.id, batch
+        self._ledger.submitted(sent)
+
+    async def _forget(self, sent: Submission, how: str) -> None:
+        """It has ended, or there never was a batch: record that, and delete the uploaded file."""
+        self._ledger.ended(sent, how)
+        self.under_way.remove(sent)
+        with suppress(TransientError, ConfigurationError):  # the file costs nothing, and the service deletes it in time
+            await self._service(sent).delete(sent.file)
+
+    def _too_much(self, model: str, requests: int, said: str) -> None:
+        """A batch was refused for its size: the model gets one at a time, of fewer requests where there was no other
+        one. All that is not submitted is planned again."""
+        self._most.setdefault(model, None)
+        then = "its requests wait until earlier batches have ended"
+        if not any(each.model == model for each in self.under_way):
+            if requests <= SMALLEST:
+                self._halt(
+                    f"The batch service does not accept even {requests} requests to {model} at a time "
+                    f"({printable(said).rstrip('.')}): other batches of your account may fill its queue, or its limit "
+                    "is too small. Repeat the command later, or run without --batch."
+                )
+                return
+            self._most[model] = half = max(SMALLEST, -(-requests // 2))
+            then = f"they continue in batches of {half:,}, one after the other"
+        for file in [file for file in self._queue if file.model == model]:
+            self._queue.remove(file)
+            self._pending.end(self._hashes(file))
+        self._changed = True
+        self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({requests:,} requests).")
 
     def _halt(self, problem: str) -> None:
         """Send nothing more; the first problem is the one that is raised in the end."""
-        if not self._problem and len(self._desk.under_way) > 1:
+        if not self._problem and self.under_way:
             self._watcher.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
         self._problem = self._problem or problem
         self._sends = False
-        self._queue.files.clear()
+        self._queue.clear()
 
-    async def _look(self, sent: UnderWay) -> bool:
-        """Whether it has ended, so that there may be more to ask."""
-        batch, hashes, missing = sent.batch, list[str](), ""
-        endpoint = replace(sent.service.endpoint, model=sent.submission.model)
-        collector = Collector(Tables(self.settings.output), self._kept, self._pending.cost, endpoint)
+    async def _look(self, sent: Submission) -> None:
+        """Check a batch; where it has ended, collect it and draw conclusions."""
+        missing, collector = "", None
         sent.looks += 1
         try:
-            batch = await self._desk.look(sent)
+            batch = sent.batch = await self._service(sent).look(sent.id or "")
             if not batch.ended:
                 sent.looks = 0
-                return False
-            if batch.full:
-                return await self._shrink(sent, batch)
+                return
             if batch.failed and not batch.files and batch.status != "failed" and sent.looks < PATIENCE:
-                return False
-            hashes = self._hashes(sent.submission)
-            await self._collect(sent, batch, collector)
-            missing = self._missing(batch, hashes, collector)
+                return
+            collector = await self._collect(sent, batch)
         except NoSuchBatchError as error:
-            missing = (
-                f"{error} It was submitted at {sent.submission.at}: check that the account and project are the same."
-            )
-        except TooLongError as error:
-            missing, sent.looks = f"{error}, too much for {len(hashes):,} requests: check the address.", PATIENCE
+            missing = f"{error} It was submitted at {sent.at}: check that the account and project are the same."
+        keys = self._hashes(sent)
+        if collector is not None:
+            there = sum(key in collector.unanswered or self._kept.state(key) is not None for key in keys)
+            if there < min(batch.completed, len(keys)):
+                missing = (
+                    f"The service counts {batch.completed:,} requests of batch {sent.name} as answered, but its files "
+                    f"have lines for {there:,}; these are kept."
+                )
         if missing and sent.batch is not None and sent.looks < PATIENCE:  # a new batch may not be visible yet
-            return False
+            return
+        self._changed = True
         if missing and not self._options.cancel:
-            self._set_aside(sent, missing)
-            return True
+            # Answers that may still come, and be charged, are not bought again. This process stops checking it.
+            self.under_way.remove(sent)
+            self._halt(
+                f"{missing} Nothing is sent again while batch {sent.name} may have answers: rerun the command later. "
+                "If they are lost for good, the same command with --cancel abandons the batch."
+            )
+            return
         if missing:
-            self._watcher.warned(f"{missing} Batch {sent.submission.name} is abandoned.")
-        if batch is not None and batch.ended:
-            self._draw_conclusions(sent, batch, collector, hashes)
-        await self._end(sent, batch.status if batch is not None else "gone", hashes)
-        return True
+            self._watcher.warned(f"{missing} Batch {sent.name} is abandoned.")
+        self._pending.end(keys)
+        await self._forget(sent, sent.batch.status if sent.batch is not None else "gone")
+        if collector is not None:
+            self._draw_conclusions(sent, collector, keys)
 
-    def _set_aside(self, sent: UnderWay, missing: str) -> None:
-        """Stop checking it in this process: answers that may still come, and be charged, are not bought again."""
-        self._desk.under_way.remove(sent)
-        self._halt(
-            f"{missing} Nothing is sent again while batch {sent.submission.name} may have answers: rerun the command "
-            "later. If they are lost for good, the same command with --cancel abandons the batch."
-        )
-
-    def _missing(self, batch: Batch, hashes: Sequence[str], collector: Collector) -> str:
-        """How many of the counted answers its files hold, in words; "" where none is missing."""
-        there = sum(each in collector.unanswered or self._kept.state(each) is not None for each in hashes)
-        if there >= min(batch.completed, len(hashes)):
-            return ""
-        return (
-            f"The service counts {batch.completed:,} requests of batch {printable(batch.id)} as answered, but its "
-            f"files have lines for {there:,}; these are kept."
-        )
-
-    async def _shrink(self, sent: UnderWay, batch: Batch) -> bool:
-        """A batch failed for its size: submit its file in parts, or plan its requests again."""
-        if sent.file is None:  # an earlier process sent it
-            await self._end(sent, "too much")
-            return True
-        await self._desk.end(sent, "too much")
-        if self._sends:
-            self._too_much(sent.file, "; ".join(batch.problems))
-        return False
-
-    async def _collect(self, sent: UnderWay, batch: Batch, collector: Collector) -> None:
-        """Keep every line of the batch's files in the journal. Raises NoSuchBatchError, TooLongError, and DataError
-        where there is no room for the files."""
-        try:
-            with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
-                await self._desk.fetch(sent, batch, file)
-                file.seek(0)
-                await collector.take(lines_of(file))
-        except OSError as error:  # also from closing it, where the disk has filled up
-            raise DataError(
-                f"The answers of a batch cannot be written into the results folder ({error.strerror or error}); make "
-                "room and repeat the command: the service keeps them, and nothing is paid twice."
-            ) from error
+    async def _collect(self, sent: Submission, batch: Batch) -> Collector:
+        """Keep every line of the batch's files in the journal. Raises NoSuchBatchError, and OSError where there is no
+        room for the files: the service keeps them."""
+        service, table = self._service(sent), self._table(sent)
+        endpoint = replace(service.endpoint, model=sent.model)
+        collector = Collector({sent.tag: table}, self._kept, self._pending.cost, endpoint)
+        with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
+            for each in batch.files:
+                await service.download(each, file)
+            file.seek(0)
+            await collector.take(lines_of(file))
         await collector.finish()
+        return collector
 
-    def _draw_conclusions(self, sent: UnderWay, batch: Batch, collector: Collector, hashes: Sequence[str]) -> None:
-        """Stop, abandon requests or continue, by how the batch ended and what its lines say."""
-        name = f"Batch {printable(batch.id)} ({printable(sent.submission.model)})"
+    def _draw_conclusions(self, sent: Submission, collector: Collector, keys: Sequence[str]) -> None:
+        """Stop, count misses or continue, by how the batch ended and what its lines say."""
+        batch, name = sent.batch, f"Batch {sent.name} ({printable(sent.model)})"
+        assert batch is not None, "it was seen"
         if batch.status == "failed":
             problems = "; ".join(batch.problems[:5]) or "the service gives no reason"
-            self._halt(f"{name} failed: {problems.rstrip('.')}. Nothing of it was answered or charged.")
+            if not batch.full:
+                self._halt(f"{name} failed: {problems.rstrip('.')}. Nothing of it was answered or charged.")
+            elif self._sends:
+                self._too_much(sent.model, sent.requests, problems)
             return
-        left = [each for each in hashes if self._kept.state(each) is None]
+        left = [key for key in keys if self._kept.state(key) is None]
         if batch.status == "cancelled" and not self._options.cancel:
             self._sends, self._stop = False, "cancelled"
-            self._queue.files.clear()
+            self._queue.clear()
         if batch.status != "completed":
-            answered = f"{len(hashes) - len(left):,} of {len(hashes):,} requests answered"
+            answered = f"{len(keys) - len(left):,} of {len(keys):,} requests answered"
             self._watcher.warned(f"{name} {batch.status}: {answered}.")
         if stopped := collector.collected.stopped:
-            reason, count = stopped.most_common(1)[0]
-            self._halt(f"{reason.rstrip('.')}, in {count:,} lines of {name[0].lower()}{name[1:]}.")
+            reason, lines = stopped.most_common(1)[0]
+            self._halt(f"{reason.rstrip('.')}, in {lines:,} lines of {name[0].lower()}{name[1:]}.")
         reasons = Counter[str]()
-        for each in left if batch.status != "cancelled" else ():
-            said = collector.unanswered.get(each, "the service has no line for it")
+        for key in left if batch.status != "cancelled" else ():
+            said = collector.unanswered.get(key, "the service has no line for it")
             if isinstance(said, str | Exception):  # else it is sent in another form from now on
                 reasons[str(said)] += 1
-                self._pending.misses[each].append(said)
-        for reason, count in reasons.most_common(3):
-            self._watcher.warned(f"{name}: {count:,} requests without an answer: {printable(reason)}")
+                self._pending.misses[key].append(said)
+        for reason, lines in reasons.most_common(3):
+            self._watcher.warned(f"{name}: {lines:,} requests without an answer: {printable(reason)}")
 
-    async def _end(self, sent: UnderWay, how: str, hashes: Sequence[str] = ()) -> None:
-        """`hashes` of its requests, where they have been read."""
-        self._pending.end(hashes or self._hashes(sent.submission))
-        await self._desk.end(sent, how)
+    def _service(self, sent: Submission) -> Service:
+        # An earlier run may have had judges that this one has not.
+        return self._services.get(sent.model) or self._services[self.settings.em.model]
 
-    def _hashes(self, submission: Submission) -> list[str]:
-        """Of the requests that were submitted, in their order. Raises DataError where their table is damaged."""
-        rows = (row.entry for row in Table(table_path(self.settings.output, submission.tag)).rows())
-        mine = (entry.request_hash for entry in rows if entry.model == submission.model)
-        return list(islice(mine, submission.start, submission.stop))
+    def _table(self, sent: Submission | RequestFile) -> Table:
+        return Table(table_path(self.settings.output, sent.tag))
+
+    def _hashes(self, sent: Submission | RequestFile) -> list[str]:
+        """Of these requests, in their order. Raises DataError where their table is damaged."""
+        rows = (row.entry for row in self._table(sent).rows())
+        mine = (entry.request_hash for entry in rows if entry.model == sent.model)
+        return list(islice(mine, sent.start, sent.stop))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,9 +19,8 @@ from pydantic import ValidationError
 
 from attunebench import eventloop
 from attunebench.backends.providers import unsent
-from attunebench.batches.answers import tag_of
-from attunebench.batches.collecting import Collected, Collector, Tables
-from attunebench.batches.records import response_files, response_lines
+from attunebench.batches.collecting import Collected, Collector, response_files, response_lines
+from attunebench.batches.pending import Pending, open_asks
 from attunebench.batches.requests import (
     SERVICE,
     Head,
@@ -30,10 +29,8 @@ from attunebench.batches.requests import (
     Plan,
     Row,
     Table,
-    judges_asked,
-    older_files,
-    table_path,
-    table_tags,
+    open_tables,
+    tag_of,
     writing_plan,
 )
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
@@ -56,8 +53,6 @@ if TYPE_CHECKING:
     from attunebench.runner.events import RunSummary, Stop
     from attunebench.runner.job import Open
 
-    Asks = AsyncIterator[tuple[Open, RequestHash]]
-
 
 @dataclass(slots=True)
 class PlanSummary:
@@ -65,8 +60,7 @@ class PlanSummary:
     the journal had all answers for; `waiting` judges' calls have no draft yet.
 
     `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too, or
-    `left_out`. `older`: request files of an earlier plan next to those of this one. `problems`: tables of
-    earlier plans that are damaged. `notes`: settings that were left open and follow the results folder.
+    `left_out`. `problems`: damaged tables of earlier plans. `notes`: settings that follow the results folder.
     """
 
     planned: Plan
@@ -75,7 +69,6 @@ class PlanSummary:
     written: int = 0
     waiting: int = 0
     asked_before: Counter[tuple[str, str]] = field(default_factory=Counter)
-    older: Sequence[Path] = ()
     problems: list[str] = field(default_factory=list)
     notes: Sequence[str] = ()
 
@@ -94,16 +87,14 @@ class Left:
 @dataclass(slots=True)
 class CollectSummary:
     """The outcome of response files, together (`collected`) and one by one. `written` and `complete` count results as
-    in `PlanSummary`; `changed` and `gone` are conversations whose answers were kept although their requests have
-    changed, or the conversation is missing now. `problems` say what could not be done with the answers.
-    `conversations`: where those of the last plan are."""
+    in `PlanSummary`; `gone` are conversations whose answers were kept although they are missing now. `problems` say
+    what could not be done with the answers. `conversations`: where those of the last plan are."""
 
     files: dict[Path, Collected] = field(default_factory=dict)
     collected: Collected = field(default_factory=Collected)
     written: int = 0
     complete: int = 0
     left: list[Left] = field(default_factory=list)
-    changed: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     conversations: Path | None = None
@@ -115,28 +106,31 @@ class CollectSummary:
 
 
 class RequestFiles:
-    """Finishes the jobs that the journal has all answers for, and passes open asks to `take`: a `runner.run.Executor`
-    that sends nothing, and needs no key and no price. Raises UsageError and ConfigurationError for what has no address.
+    """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
+    that sends nothing, and needs no key and no price. `left` is what is open after it; `command` asks it.
 
-    `again`: how many further asks incomplete calls get on demand. `waiting` counts judges' calls without a draft.
+    Raises UsageError and ConfigurationError for what has no address.
     """
 
     notes: Sequence[str] = ()
+    again = 0  # how many further asks incomplete calls get on demand
 
-    def __init__(
-        self, settings: RunSettings, take: Callable[[Run, Asks], Awaitable[None]] | None = None, *, again: int = 0
-    ) -> None:
-        self.waiting = 0
-        self._settings = settings.model_copy(update={"max_cost": None})
-        self._take = take
-        self._again = again
+    def __init__(self, settings: RunSettings, command: str = "") -> None:
+        self.left = Left(command)
+        self.settings = settings.model_copy(update={"max_cost": None})
         places = map(unsent, (settings.em, *settings.judges))
         self._hashers = [hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)]
 
-    def run(self, conversations: Sequence[Conversation], codebook: Codebook, run_again: str) -> RunSummary:
+    def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
         """A run of the benchmark over these conversations by this executor."""
-        work = ConversationWork(conversations, self._settings, codebook, BENCHMARK, assembled)
-        return eventloop.run(Run(work, self._settings, codebook, Observer(), run_again=run_again).by(self))
+        work = ConversationWork(conversations, self.settings, codebook, BENCHMARK, assembled)
+        run = Run(work, self.settings, codebook, Observer(), run_again=self.left.command)
+        return eventloop.run(run.by(self))
+
+    def ask(self, asked: Open, hashed: RequestHash) -> None:
+        """Take an ask that is open."""
+        self.left.requests[self.settings.asked(asked.who).model] += 1
+        self.left.again += asked.ask.number > 0
 
     def hashers(self) -> Sequence[Hasher]:
         return self._hashers
@@ -147,22 +141,44 @@ class RequestFiles:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        asks = self._open(run)
-        if self._take is not None:
-            await self._take(run, asks)
-        async for _ in asks:  # what was not taken
-            pass
+        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.again):
+            self.left.waiting += waiting
+            for asked, hashed in asks:
+                self.ask(asked, hashed)
         return ""
 
-    async def _open(self, run: Run) -> Asks:
-        for job in run.jobs(again=self._again):
-            if job.answered and run.work.is_news(job):
-                await run.finish(job)
-            self.waiting += len(job.waiting)
-            for asked in job.open:
-                hashed = run.hashed(asked.call, asked.ask)
-                assert hashed is not None, "its replies are kept"
-                yield asked, hashed
+
+class Planner(RequestFiles):
+    """Writes open asks into request files. `summary` is there once the run has begun."""
+
+    again = 1
+
+    def __init__(
+        self, settings: RunSettings, target: Path, origin: Origin, limits: Limits = SERVICE, *, new_only: bool = False
+    ) -> None:
+        super().__init__(settings, origin.command)
+        self._where = (target, origin, limits)
+        self._new_only = new_only
+
+    async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
+        assert journal is not None, "what is planned is kept"
+        target, origin, limits = self._where
+        planned = stack.enter_context(writing_plan(target, self.settings, journal, origin, limits))
+        self.summary = PlanSummary(planned, left_out=self._new_only)
+        self._before: dict[str, tuple[str, str]] = {}
+        """Requests of earlier plans without an outcome: hash → the plan and its time."""
+        for tag, table in open_tables(self.settings.output).items():
+            try:
+                hashes = (row.entry.request_hash for row in table.rows())
+                self._before |= {key: (tag, table.head.created) for key in hashes if journal.state(key) is None}
+            except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
+                self.summary.problems.append(str(error))
+
+    def ask(self, asked: Open, hashed: RequestHash) -> None:
+        plan = next((self._before[each] for each in hashed.all if each in self._before), None)
+        self.summary.asked_before.update([plan] if plan is not None else ())
+        if plan is None or not self._new_only:
+            self.summary.planned.add(asked, hashed, self._hashers[asked.who])
 
 
 def plan_requests(
@@ -178,63 +194,29 @@ def plan_requests(
     """See `attunebench.api.plan`. DataError is raised for results of other settings, files that cannot be written, and
     a run in progress."""
     check_judges(settings)
-    if not target.name:
-        raise UsageError("-o must name a file for the requests, such as requests.jsonl.")
     if target.name.startswith("_") and target.parent.resolve() == settings.output.resolve():
         raise UsageError(f"{target}: names with a leading _ are reserved in the results folder; choose another.")
+    if not (target.name and target.parent.is_dir()):
+        raise UsageError("-o must name a file for the requests in an existing folder, such as requests.jsonl.")
     notes: list[str] = []
-    settings = settled(settings, notes.append, under_way=judges_asked(settings.output))
-    summary: PlanSummary | None = None
-
-    async def write(run: Run, asks: Asks) -> None:
-        nonlocal summary
-        with writing_plan(target, run, origin, limits) as planned:
-            summary = PlanSummary(planned, left_out=new_only, notes=notes)
-            before = _unanswered(run, summary.problems)
-            async for asked, hashed in asks:
-                plan = next((before[each] for each in hashed.all if each in before), None)
-                summary.asked_before.update([plan] if plan is not None else ())
-                if plan is None or not new_only:
-                    planned.add(asked, hashed)
-
-    executor = RequestFiles(settings, write, again=1)
-    ended = executor.run(conversations, codebook, origin.command)
-    assert summary is not None
-    summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, executor.waiting
-    summary.older = older_files(target, summary.planned)
+    settings = settled(settings, notes.append)
+    planner = Planner(settings, target, origin, limits, new_only=new_only)
+    ended, summary = planner.run(conversations, codebook), planner.summary
+    summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, planner.left.waiting
+    summary.notes = notes
     return summary
 
 
-def _unanswered(run: Run, problems: list[str]) -> dict[str, tuple[str, str]]:
-    """Requests in earlier tables without an outcome in the journal: hash → the plan and its time. Planning again
-    replaces a damaged table."""
-    assert run.journal is not None
-    found = {}
-    for tag in table_tags(run.settings.output):
-        try:
-            table = Table(table_path(run.settings.output, tag))
-            for row in table.rows():
-                if run.journal.state(row.entry.request_hash) is None:
-                    found[row.entry.request_hash] = (tag, table.head.created)
-        except DataError as error:  # noqa: PERF203
-            problems.append(str(error))
-    return found
-
-
 def collect_responses(
-    responses: Sequence[Path],
-    results: Path,
-    *,
-    conversations: Path | None = None,
-    codebook: Path | None = None,
+    responses: Sequence[Path], results: Path, *, conversations: Path | None = None, codebook: Path | None = None
 ) -> CollectSummary:
     """See `attunebench.api.collect`; `Path("-")` is stdin."""
-    if not table_tags(results):
+    if not (tables := open_tables(results)):
         raise UsageError(f"{results} holds no plan of requests; name the results folder with --results.")
-    summary, tables = CollectSummary(), Tables(results)
+    summary = CollectSummary()
     eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
-    heads = [table.head for tag in summary.collected.tags if (table := tables.of(tag)) is not None]
+    heads = [tables[tag].head for tag in summary.collected.tags]
     plans: dict[str, list[Head]] = {}
     for head in sorted(heads, key=lambda head: (head.created, head.tag)):
         run = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
@@ -248,12 +230,12 @@ def collect_responses(
     return summary
 
 
-async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: CollectSummary) -> None:
+async def _keep(files: Sequence[Path], results: Path, tables: Mapping[str, Table], summary: CollectSummary) -> None:
     @cache
     def prices_of_plan(tag: str, judge: bool) -> Prices | None:
-        table = tables.of(tag)
-        settings = _settings(table.head, results) if table is not None else None
-        return prices_for(settings, None, judge=judge)[0] if settings is not None else None
+        with suppress(DataError):
+            return prices_for(_settings(tables[tag].head, results), None, judge=judge)[0]
+        return None
 
     def cost(row: Row, reply: Reply) -> float | None:
         """As the reply states it, else by the prices of its plan."""
@@ -270,73 +252,39 @@ async def _keep(files: Sequence[Path], results: Path, tables: Tables, summary: C
         await collector.finish()
 
 
-def _settings(head: Head, results: Path) -> RunSettings | None:
-    """The settings of a plan, for this folder; None for those of another version."""
+def _settings(head: Head, results: Path) -> RunSettings:
+    """The settings of a plan, for this folder. Raises DataError for those of another version."""
     try:
         return RunSettings.model_validate({**head.settings, "output": results})
     except ValidationError:
-        return None
+        version = head.attunebench_version
+        raise DataError(f"The plan {head.tag} was made by another version ({version}); use that one.") from None
 
 
 def _write_results(
-    plans: Sequence[Head],
-    results: Path,
-    summary: CollectSummary,
-    conversations: Path | None,
-    codebook: Path | None,
+    plans: Sequence[Head], results: Path, summary: CollectSummary, conversations: Path | None, codebook: Path | None
 ) -> None:
     """Results of one run's plans, and what is left of it. Raises AttuneBenchError where they cannot be written."""
     head, tags, collected = plans[-1], [plan.tag for plan in plans], summary.collected
     settings = _settings(head, results)
-    if settings is None:
-        raise DataError(f"The plan {head.tag} was made by another version ({head.attunebench_version}); use that one.")
     summary.conversations = folder = conversations or _found(head.conversations, results, "conversations", "-d")
-    book = _codebook(head, results, codebook, folder)
+    if codebook is None:
+        codebook = _found(head.codebook, results, "codebook", "--codebook") if head.codebook else codebook_for(folder)
+    book = load_codebook(codebook) if codebook is not None else default_codebook()
     talks = list(load_conversations(folder, skip_invalid=head.skip_invalid))
-    settings = settled(settings, Observer().warned, under_way=judges_asked(results))
+    settings = settled(settings, Observer().warned)
     there = {talk.conversation_id for talk in talks}
     summary.gone |= {name for tag, name in collected.talks if tag in tags} - there
-    left = Left(head.again)
-
-    async def see(run: Run, asks: Asks) -> None:
-        hashes: dict[tuple[str, str, int], str] = {}
-        async for asked, hashed in asks:
-            model = run.settings.asked(asked.who).model
-            left.requests[model] += 1
-            left.again += asked.ask.number > 0
-            hashes[model, asked.call.identity, asked.ask.number] = hashed.request
-        summary.changed |= _asked_otherwise(run, tags, hashes) & there if hashes else set()
-
-    executor = RequestFiles(settings, see)
-    ended = executor.run(talks, book, head.again)
+    executor = RequestFiles(settings, head.again)
+    ended = executor.run(talks, book)
     summary.written += ended.written
     summary.complete += ended.complete_before
-    left.waiting = executor.waiting
-    if left.requests or left.waiting:
-        summary.left.append(left)
+    if executor.left.requests or executor.left.waiting:
+        summary.left.append(executor.left)
     if collected.replaced or collected.known:
         # Rewrite results that lacked an answer which a line has brought, now or before a kill.
-        settings = settings.model_copy(update={"retry_unanswered": True})
-        summary.written += RequestFiles(settings).run(talks, book, head.again).written
-
-
-def _codebook(head: Head, results: Path, codebook: Path | None, conversations: Path) -> Codebook:
-    """The given one, else the plan's."""
-    if codebook is None and head.codebook:
-        codebook = _found(head.codebook, results, "codebook", "--codebook")
-    path = codebook or codebook_for(conversations)
-    return load_codebook(path) if path else default_codebook()
-
-
-def _asked_otherwise(run: Run, tags: Sequence[str], now: Mapping[tuple[str, str, int], str]) -> set[str]:
-    """Conversations with answers to these plans whose requests have changed; `now`: (model, call, ask) → hash."""
-    assert run.journal is not None
-    changed = set()
-    for entry in (row.entry for tag in tags for row in Table(table_path(run.settings.output, tag)).rows()):
-        request = now.get((entry.model, entry.call_id, entry.ask), entry.request_hash)
-        if request != entry.request_hash and run.journal.state(entry.request_hash) is not None:
-            changed.add(entry.conversation_id)
-    return changed
+        again = RequestFiles(settings.model_copy(update={"retry_unanswered": True}), head.again)
+        summary.written += again.run(talks, book).written
 
 
 def _found(stored: str, results: Path, what: str, option: str) -> Path:

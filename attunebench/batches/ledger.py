@@ -9,26 +9,29 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING, Any
 
 from attunebench.errors import DataError
 from attunebench.journal.locks import try_lock
 from attunebench.text import printable
 
+if TYPE_CHECKING:
+    from attunebench.batches.service import Batch
+
 PATIENCE = 30.0
 """Seconds that are waited for other processes' lines, each a matter of milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Submission:
     """The rows `start` to `stop` of one model in the table of the plan `tag`, submitted as one batch.
 
     `file`: the id of the uploaded requests; `modes`: those of the run; `at`: ISO 8601, when it was about to be sent.
-    `batch` is None while it is unknown whether the service made one.
+    `id` of the batch is None while it is unknown whether the service made one. Not in the ledger: the `batch` as last
+    seen, and how often it was checked for missing answers (`looks`).
     """
 
     tag: str
@@ -39,10 +42,12 @@ class Submission:
     provider: str
     base_url: str
     em_model: str
-    modes: tuple[str, ...]
+    modes: Sequence[str]
     file: str
     at: str
-    batch: str | None = None
+    id: str | None = None
+    batch: Batch | None = None
+    looks: int = 0
 
     @property
     def mark(self) -> str:
@@ -52,18 +57,18 @@ class Submission:
     @property
     def name(self) -> str:
         """The service's name of it, or ours, for a terminal."""
-        return printable(self.batch or self.mark)
+        return printable(self.id or self.mark)
 
     @property
     def requests(self) -> int:
         return self.stop - self.start
 
 
-_SUBMISSION: TypeAdapter[Submission] = TypeAdapter(Submission)
+_KEPT = [each.name for each in fields(Submission) if each.default is MISSING]
 
 
 class Ledger:
-    """The ledger of a results folder. Raises DataError where it cannot be read or written."""
+    """The ledger of a results folder. Raises DataError where it is damaged or locked."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "_batches.jsonl"
@@ -78,14 +83,12 @@ class Ledger:
             for line in lines:
                 data = json.loads(line)
                 if data["step"] == "submitting":
-                    submission = _SUBMISSION.validate_python(data)
-                    found[submission.mark] = submission
+                    sent = Submission(**{name: data[name] for name in _KEPT} | {"modes": tuple(data["modes"])})
+                    found[sent.mark] = sent
                 elif data["step"] == "submitted":
-                    found[data["mark"]] = replace(found[data["mark"]], batch=str(data["batch"]))
+                    found[data["mark"]].id = str(data["batch"])
                 else:
                     found.pop(data["mark"], None)
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read ({error.strerror}).") from error
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"Line {lines.index(line) + 1} of {self.path} cannot be read; it records batches under way, which "
@@ -96,17 +99,17 @@ class Ledger:
 
     def submitting(self, submission: Submission) -> None:
         """It is about to be sent."""
-        self._add({"step": "submitting", **asdict(submission)})
+        self._add(step="submitting", **{name: getattr(submission, name) for name in _KEPT})
 
     def submitted(self, submission: Submission) -> None:
         """The service has made `submission.batch` of it."""
-        self._add({"step": "submitted", "mark": submission.mark, "batch": submission.batch})
+        self._add(step="submitted", mark=submission.mark, batch=submission.id)
 
     def ended(self, submission: Submission, how: str) -> None:
         """It has ended and its answers are in the journal, or there never was a batch."""
-        self._add({"step": "ended", "mark": submission.mark, "how": how})
+        self._add(step="ended", mark=submission.mark, how=how)
 
-    def _add(self, data: dict[str, Any]) -> None:
+    def _add(self, **data: Any) -> None:
         # Runs of other models share the folder, and what one takes for a cut line may be another one's new one.
         release = try_lock(self.path.with_name(".attunebench-batches.lock"), PATIENCE)
         if release is None:
@@ -121,10 +124,5 @@ class Ledger:
                 file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
-            raise DataError(
-                f"{self.path} cannot be written ({error.strerror}); make room and repeat the command: what was sent is "
-                "recorded."
-            ) from error
         finally:
             release()

@@ -1,16 +1,14 @@
-"""A run's pending requests: files that wait to be sent, and by hash what is under way, what it costs and what is
-abandoned. Sends nothing."""
+"""A run's open asks: which may be asked, what covers those that are under way, and what batches cost."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from attunebench.batches.requests import RequestFile
-from attunebench.errors import ConfigurationError, RejectedError
+from attunebench.errors import RejectedError
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.pricing import KnownPrices
 
@@ -20,103 +18,49 @@ if TYPE_CHECKING:
     from attunebench.journal import RequestHash
     from attunebench.protocol.calls import Usage
     from attunebench.runner.budget import Budget, Ticket
-    from attunebench.runner.job import Open
+    from attunebench.runner.job import Job, Open
+    from attunebench.runner.run import Run
 
 OPENAI_DISCOUNT = 0.5
 """The share of a live call's price that a batch saves. Source: OpenAI's help, article 9197833, on 28 November 2026."""
-MOST_BATCHES = 3
-"""How many batches may bring no answer to one request before it is abandoned."""
-MOST_REJECTIONS = 2
-"""How many of them may reject it, where the model answers others."""
-SMALLEST = 10
-"""Requests: batches are not split below that, since each may take hours."""
-MOST_REFUSALS = 5
-"""How often a service may refuse the smallest batch before the run ends."""
-
-
-class Queue:
-    """`files` in the order of sending. Once a service has refused a model's file for its size, the model gets one at a
-    time."""
-
-    def __init__(self) -> None:
-        self.files: list[RequestFile] = []
-        self._most: dict[str, int | None] = {}
-        """Of models that get one batch at a time: how many requests it may have, None for all."""
-        self._refusals = Counter[str]()
-
-    def take(self, under_way: Collection[str]) -> RequestFile | None:
-        """The next file, while models have batches `under_way`; None where there is none now."""
-        for number, file in enumerate(self.files):
-            if file.model not in self._most or file.model not in under_way:
-                first, *rest = _cut(file, self._most.get(file.model) or file.lines)
-                self.files[number : number + 1] = rest
-                return first
-        return None
-
-    def too_much(self, file: RequestFile, *, alone: bool) -> str:
-        """The service refuses a file for its size, `alone` where no other batch of ours is under way to this model.
-
-        It waits for those that are, or is split; returns which. Raises ConfigurationError where it cannot be smaller.
-        """
-        model = file.model
-        self._most.setdefault(model, None)
-        self.files.insert(0, file)
-        if not alone:
-            return "its requests wait until earlier batches have ended"
-        if file.lines > SMALLEST:
-            self._most[model] = half = max(SMALLEST, -(-file.lines // 2))
-            return f"they continue in batches of {half:,}, one after the other"
-        self._refusals[model] += 1
-        if self._refusals[model] >= MOST_REFUSALS:
-            raise ConfigurationError(
-                f"The batch service does not accept even {file.lines} requests to {model} at a time: other batches of "
-                "your account may fill its queue, or its limit is too small. Repeat the command later, or run without "
-                "--batch."
-            )
-        return "the batch has the minimum size and is retried later"
-
-
-def _cut(file: RequestFile, most: int) -> list[RequestFile]:
-    """The file, or files beside it of so many requests each."""
-    if file.lines <= most:
-        return [file]
-    pieces = []
-    with file.path.open("rb") as whole:
-        for first in range(0, file.lines, most):
-            piece = replace(file, path=file.path.with_name(f"{file.path.name}.{first}"), start=file.start + first)
-            content = list(islice(whole, most))
-            piece.path.write_bytes(b"".join(content))
-            piece.lines, piece.bytes = len(content), sum(map(len, content))
-            pieces.append(piece)
-    return pieces
+MOST_BATCHES = 3  # how many batches may bring no answer to one request before it is abandoned
+MOST_REJECTIONS = 2  # how many of them may reject it, where the model answers others
 
 
 class Pending:
-    """The requests of one run; `budget` pays for them."""
+    """The requests of one run that are planned or under way; `budget` pays for them.
+
+    `misses`: by the hash of a request, why batches have brought no answer to it.
+    """
 
     def __init__(self, budget: Budget) -> None:
+        self.misses: defaultdict[str, list[str | Exception]] = defaultdict(list)
+        self.written: dict[tuple[str, ...], tuple[Any, ...]] = {}
+        """Job → its state when it was last written."""
         self._budget = budget
         self._tickets: dict[str, Ticket | None] = {}
-        """Of each request that is planned or under way, what covers it: None for one that an earlier process sent."""
+        """By hash, what covers a request: None for one that an earlier process sent."""
         self._last: dict[tuple[int, str], tuple[Usage, float | None]] = {}
-        self.misses: dict[str, list[str | Exception]] = defaultdict(list)
-        """Why batches have brought no answer to a request."""
 
     def add(self, hashes: Iterable[str]) -> None:
         """An earlier process has sent these."""
         self._tickets.update(dict.fromkeys(hashes))
 
-    def has(self, hashed: RequestHash) -> bool:
-        """Whether it is planned or under way, so not to be planned again."""
-        return any(each in self._tickets for each in hashed.all)
-
-    def given_up(self, hashed: RequestHash) -> tuple[str, int] | None:
-        """Why a request is no longer sent, and how many batches brought no answer; None where it still is."""
-        for misses in (self.misses[each] for each in hashed.all if each in self.misses):
-            rejections = sum(isinstance(why, RejectedError) for why in misses)
-            if len(misses) >= MOST_BATCHES or rejections >= MOST_REJECTIONS:
-                return str(misses[-1]), len(misses)
-        return None
+    def to_ask(self, job: Job, run: Run) -> list[tuple[Open, RequestHash]]:
+        """The open asks of a job that are not under way. What too many batches have missed is abandoned."""
+        asks = []
+        for asked in job.open:
+            hashed = run.hashed(asked.call, asked.ask)
+            assert hashed is not None, "its replies are kept"
+            missed = next((self.misses[each] for each in hashed.all if each in self.misses), [])
+            if len(missed) >= MOST_BATCHES or sum(isinstance(why, RejectedError) for why in missed) >= MOST_REJECTIONS:
+                if asked.who:
+                    job.owe(asked, str(missed[-1]))
+                else:
+                    job.fail(str(missed[-1]), len(missed))
+            elif not any(each in self._tickets for each in hashed.all):
+                asks.append((asked, hashed))
+        return asks if job.failed is None else []
 
     def cover(self, asks: Sequence[tuple[Open, RequestHash]]) -> bool:
         """Whether the budget covers the worst case of all these; then they are under way too."""
@@ -147,10 +91,30 @@ class Pending:
         return cost
 
     def end(self, hashes: Iterable[str]) -> None:
-        """Their batch has ended: those still open may be planned again, and cost nothing."""
+        """Their batch has ended or was never made: those still open may be planned again, and cost nothing."""
         for each in hashes:
             if (ticket := self._tickets.pop(each, None)) is not None:
                 self._budget.settle(ticket, None, maybe_billed=False)
+
+
+async def open_asks(
+    run: Run, pending: Pending, *, again: int = 0
+) -> AsyncIterator[tuple[list[tuple[Open, RequestHash]], int]]:
+    """What is to be asked of each conversation of a run, and how many judges' calls have no draft yet; results are
+    written first, where the answers suffice. `again`: how many further asks incomplete calls get on demand."""
+    for _, jobs in groupby(run.jobs(again=again), key=lambda job: job.key[0]):
+        asks, waiting = list[tuple["Open", "RequestHash"]](), 0
+        for job in jobs:
+            asks += pending.to_ask(job, run)
+            waiting += len(job.waiting)
+            state = (job.failed, {**job.owed, **{name: record.reasks for name, record in job.records.items()}})
+            is_news = job.failed is not None or (job.answered and run.work.is_news(job))
+            if is_news and state != pending.written.get(job.key):
+                pending.written[job.key] = state
+                await run.finish(job)
+            else:
+                run.count(job)
+        yield asks, waiting
 
 
 def discount_of(provider: str, discount: float | None) -> float:

@@ -2,21 +2,19 @@
 
 A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, on the disk before the request files are:
 a head, then a row for each request. It holds no prompt and no key, but all that the journal stores of an ask; so
-answers are kept even where conversations or prompts have changed meanwhile. Requests are streamed; no prompt is kept.
+answers are kept even where conversations or prompts have changed meanwhile.
 """
 
 from __future__ import annotations
 
-import glob
 import json
-import mmap
 import os
 import re
 import secrets
-from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -25,7 +23,6 @@ from pydantic import TypeAdapter
 from attunebench._version import __version__
 from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.wire import encoded
-from attunebench.batches.answers import CUSTOM_ID, read_line, tag_of
 from attunebench.errors import DataError
 from attunebench.files import atomic_write, replaces_a_file
 from attunebench.journal import Entry
@@ -34,15 +31,23 @@ from attunebench.runner.clients import Place
 from attunebench.runner.exchange import entry_of
 
 if TYPE_CHECKING:
-    from attunebench.journal import RequestHash
+    from attunebench.journal import Hasher, Journal, RequestHash
     from attunebench.runner.job import Open
-    from attunebench.runner.run import Run
+    from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
 URL = "/v1/chat/completions"
 FORMAT = 1
-_LONGEST_LOOK = 1 << 24
+CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
+"""The ids of our requests: the tag of their plan, and their number in it from 1."""
+_BEGINNING = re.compile(rb'\{"custom_id": ?"attune-[0-9a-z]+-[0-9]+", ?"method"')
 _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
+
+
+def tag_of(custom_id: str) -> str | None:
+    """The tag in a custom id of ours; None for somebody else's."""
+    found = CUSTOM_ID.fullmatch(custom_id)
+    return found[1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +63,7 @@ SERVICE = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the input of a plan is, for `collect`: as the user named it, None for what is in no file. `command` plans
-    again."""
+    """Where the input of a plan is, as the user named it; None for what is in no file. `command` plans again."""
 
     conversations: Path | None = None
     codebook: Path | None = None
@@ -69,8 +73,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One request: its journal entry, without an outcome and sent at the time of planning, and the terms on which it is
-    sent."""
+    """One request: its journal entry, without an outcome and sent at the time of planning, and on which terms."""
 
     custom_id: str
     entry: Entry
@@ -82,7 +85,7 @@ class Row:
 
     @property
     def own_place(self) -> Place:
-        """Where the journal has the terms of this request; no model is named like a hash."""
+        """Where the journal has the terms of this request alone; no model is named like a hash."""
         return (self.entry.provider, self.entry.base_url, self.entry.request_hash)
 
     def as_json(self) -> dict[str, Any]:
@@ -107,9 +110,8 @@ _OF_A_ROW = [each.name for each in fields(Entry) if each.default is MISSING and 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a table says of its plan. `settings`: those of the run, without keys; `created`: ISO 8601; `again`: the
-    command that plans what is missing. `conversations` and `codebook` are paths from the results folder, "" and None
-    where there is none; `skip_invalid`: whether conversations that are not valid were left out."""
+    """What a table says of its plan. `settings`: those of the run, without keys; `created`: ISO 8601. The rest is its
+    `Origin`: `again` is the command; paths are from the results folder, "" and None where there is none."""
 
     format: int
     tag: str
@@ -126,42 +128,38 @@ _HEAD: TypeAdapter[Head] = TypeAdapter(Head)
 
 
 class Table:
-    """A table on disk; only the offsets of its rows are held. Raises DataError for a file that is no table, is
-    truncated or of another version, and for a damaged row."""
+    """A table on disk. Everything raises DataError for a file that is no table, is truncated or of another version, and
+    for a damaged row."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            with path.open("rb") as file:
-                self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except OSError as error:
-            raise DataError(f"{path} cannot be read ({error.strerror}).") from error
-        except ValueError as error:  # it is empty
-            raise self._damaged() from error
-        self._starts = array("Q", [0, *(line.end() for line in re.finditer(b"\n", self._bytes))])
-        if self._starts[-1] < len(self._bytes):
+        self.path, self._lines = path, path.read_bytes().split(b"\n")
+
+    @cached_property
+    def head(self) -> Head:
+        if self._lines[-1]:  # it does not end with a line break
             raise self._damaged()
         if self._read(0, dict).get("format", FORMAT) != FORMAT:
-            raise DataError(f"{path} was written by another version of attune-bench; collect with that one.")
-        self.head = self._read(0, _HEAD.validate_python)
+            raise DataError(f"{self.path} was written by another version of attune-bench; collect with that one.")
+        return self._read(0, _HEAD.validate_python)
 
     def find(self, custom_id: str) -> Row | None:
         """The row of an id, None where there is none."""
-        found = CUSTOM_ID.fullmatch(custom_id)
+        created, found = self.head.created, CUSTOM_ID.fullmatch(custom_id)
         number = int(found[2]) if found else 0
-        row = self._row(number) if 1 <= number < len(self._starts) - 1 else None
+        row = self._row(number, created) if 1 <= number < len(self._lines) - 1 else None
         return row if row is not None and row.custom_id == custom_id else None
 
     def rows(self) -> Iterator[Row]:
         """All rows in order."""
-        return map(self._row, range(1, len(self._starts) - 1))
+        created = self.head.created
+        return (self._row(number, created) for number in range(1, len(self._lines) - 1))
 
-    def _row(self, number: int) -> Row:
-        return self._read(number, lambda data: Row.from_json(data, self.head.created))
+    def _row(self, number: int, created: str) -> Row:
+        return self._read(number, lambda data: Row.from_json(data, created))
 
     def _read(self, number: int, meaning: Callable[[Any], T]) -> T:
         try:
-            return meaning(json.loads(self._bytes[self._starts[number] : self._starts[number + 1]]))
+            return meaning(json.loads(self._lines[number]))
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged() from error
 
@@ -177,139 +175,123 @@ def table_path(folder: Path, tag: str) -> Path:
     return folder / f"_batch.{tag}.jsonl"
 
 
-def table_tags(folder: Path) -> list[str]:
-    """The tags of the plans whose tables are in a folder."""
-    return sorted(path.name.split(".")[1] for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
-
-
-def judges_asked(folder: Path) -> Iterator[tuple[str, str]]:
-    """(model, parameters) of each judge's request in the folder's tables; tables that cannot be read are skipped."""
-    for tag in table_tags(folder):
-        with suppress(DataError):
-            asked = (row.entry for row in Table(table_path(folder, tag)).rows())
-            yield from {(entry.model, entry.parameters): None for entry in asked if entry.judge is not None}
+def open_tables(folder: Path) -> dict[str, Table]:
+    """The tables in a folder by their tags."""
+    paths = sorted(path for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
+    return {path.name.split(".")[1]: Table(path) for path in paths}
 
 
 @dataclass(slots=True)
 class RequestFile:
-    """Requests of the plan `tag` to one model; `start` of the plan's requests to it are in files before this one."""
+    """The requests `start` to `stop` of those to one model in the plan `tag`."""
 
     path: Path
     tag: str
     model: str
-    start: int = 0
-    lines: int = 0
+    start: int
+    stop: int
     bytes: int = 0
+
+    @property
+    def lines(self) -> int:
+        return self.stop - self.start
 
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """A plan as it is written: its `files`, and their table. Made by `writing_plan`."""
+    """A plan as it is written, by `writing_plan`: its `files`, and the `rows` of their table."""
 
-    _target: Path
-    _run: Run
-    _origin: Origin
-    _limits: Limits
-    _held: ExitStack
-    _table: ExitStack
-    _rows: BinaryIO | None = None
-    _newest: dict[str, tuple[RequestFile, BinaryIO]] = field(default_factory=dict)
+    target: Path
+    settings: RunSettings
+    journal: Journal
+    limits: Limits
+    most: Mapping[str, int | None]
+    held: ExitStack
     tag: str = field(default_factory=lambda: secrets.token_hex(4))
     files: list[RequestFile] = field(default_factory=list)
+    rows: list[bytes] = field(default_factory=list)
+    _newest: dict[str, tuple[RequestFile, BinaryIO]] = field(default_factory=dict)
 
     @property
     def requests(self) -> int:
-        return sum(file.lines for file in self.files)
+        return len(self.rows)
 
-    def add(self, asked: Open, hashed: RequestHash) -> None:
-        """Put an ask into a file of its model. Raises DataError for one that no file can hold, and for an existing file
-        that is not ours."""
-        hasher, limits, settings = self._run.hashers[asked.who], self._limits, self._run.settings
-        assert hasher is not None, "its replies are kept"
+    def add(self, asked: Open, hashed: RequestHash, hasher: Hasher) -> None:
+        """Put an ask, of which `hasher` made the hash, into a file of its model.
+
+        Raises DataError for one that no file can hold, and for an existing file that is not ours.
+        """
         entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
-        row = self._with_terms(Row(f"attune-{self.tag}-{self.requests + 1:06d}", entry, Terms()))
-        model, body = entry.model, {"model": entry.model, **row.terms.body(asked.request(settings))}
+        model, limits = entry.model, self.limits
+        row = self._with_terms(Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms()))
+        body = {"model": model, **row.terms.body(asked.request(self.settings))}
         line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
             raise DataError(
                 f"A request to {model} has {len(line):,} bytes, but a file takes {limits.bytes:,}: raise --max-bytes."
             )
         file, stream = self._newest.get(model) or self._begin(model, 0)
-        if file.lines >= limits.lines or file.bytes + len(line) > limits.bytes:
-            file, stream = self._begin(model, file.start + file.lines)
-        if self._rows is None:
-            self._rows = self._table.enter_context(atomic_write(table_path(settings.output, self.tag)))
-            self._rows.write(_json_line(asdict(self._head())))
-        self._rows.write(_json_line(row.as_json()))
+        if file.lines >= (self.most.get(model) or limits.lines) or file.bytes + len(line) > limits.bytes:
+            file, stream = self._begin(model, file.stop)
+        self.rows.append(_json_line(row.as_json()))
         stream.write(line)
-        file.lines += 1
+        file.stop += 1
         file.bytes += len(line)
 
     def _with_terms(self, row: Row) -> Row:
-        """How a request is sent: by what is known of the server, and what the request itself was rejected for."""
-        journal = self._run.journal
-        assert journal is not None, "its replies are kept"
-        own = journal.terms(*row.own_place)
-        terms = first_terms(row.entry.provider, self._run.settings.structured, journal.terms(*row.place))
+        """By what is known of the server, and what the request itself was rejected for."""
+        own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
+        terms = first_terms(row.entry.provider, self.settings.structured, server)
         given_up = terms.given_up | first_terms("", terms.structured, own).given_up
         # A file's answers come in files, whatever the server wants of live requests.
         return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 
     def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
-        number = len(self.files) + 1
-        name = f"{self._target.stem}-{number}{self._target.suffix}" if number > 1 else self._target.name
-        path = self._target.with_name(name)
+        target, number = self.target, len(self.files) + 1
+        path = target.with_name(f"{target.stem}-{number}{target.suffix}") if number > 1 else target
         if path.is_dir() or (replaces_a_file(path) and not _is_plan(path)):
             raise DataError(f"{path} already exists and is not a request file of a plan; name another file with -o.")
-        self.files.append(RequestFile(path, self.tag, model, start))
-        self._newest[model] = self.files[-1], self._held.enter_context(atomic_write(path))
+        self.files.append(RequestFile(path, self.tag, model, start, start))
+        self._newest[model] = self.files[-1], self.held.enter_context(atomic_write(path))
         return self._newest[model]
 
-    def _head(self) -> Head:
-        origin, folder = self._origin, self._run.settings.output
-        return Head(
+
+@contextmanager
+def writing_plan(
+    target: Path,
+    settings: RunSettings,
+    journal: Journal,
+    origin: Origin,
+    limits: Limits = SERVICE,
+    most: Mapping[str, int | None] | None = None,
+) -> Iterator[Plan]:
+    """A plan that takes requests: into `target` and, where limits or several models require it, into files next to it
+    (`requests-2.jsonl` …). They appear when the block ends without an error, after their table in the results folder;
+    without requests nothing is written. `most`: fewer requests in a file, of some models."""
+    folder = settings.output
+    with ExitStack() as held:  # the request files appear when it ends
+        plan = Plan(target, settings, journal, limits, most or {}, held)
+        yield plan
+        head = Head(
             format=FORMAT,
-            tag=self.tag,
+            tag=plan.tag,
             created=now(),
             attunebench_version=__version__,
-            settings=self._run.settings.model_dump(mode="json", exclude=_KEYS),
+            settings=settings.model_dump(mode="json", exclude=_KEYS),
             conversations=_path_from(folder, origin.conversations) or "",
             codebook=_path_from(folder, origin.codebook),
             again=origin.command,
             skip_invalid=origin.skip_invalid,
         )
-
-
-@contextmanager
-def writing_plan(target: Path, run: Run, origin: Origin, limits: Limits = SERVICE) -> Iterator[Plan]:
-    """A plan that takes requests of a run: into `target` and, where limits or several models require it, into files
-    next to it (`requests-2.jsonl` …). They appear when the block ends without an error, after their table in the
-    results folder; without requests nothing is written. Raises DataError where a file cannot be written."""
-    folder = run.settings.output
-    try:
-        # Request files appear when the outer block ends, after the table.
-        with ExitStack() as held, ExitStack() as table:
-            yield Plan(target, run, origin, limits, held, table)
-    except OSError as error:
-        raise DataError(
-            f"{target}, or its table in {folder}, cannot be written ({error.strerror or error}); make room, "
-            "or name a file in another folder."
-        ) from error
-
-
-def older_files(target: Path, plan: Plan) -> list[Path]:
-    """Request files beside those of this plan that an earlier one has left under names of the same kind."""
-    ours = {file.path.name for file in plan.files}
-    beside = target.parent.glob(f"{glob.escape(target.stem)}-*{glob.escape(target.suffix)}")
-    named = [path for path in beside if path.stem.removeprefix(f"{target.stem}-").isdecimal()]
-    return sorted(path for path in (target, *named) if path.name not in ours and path.is_file() and _is_plan(path))
+        if plan.rows:
+            with atomic_write(table_path(folder, plan.tag)) as table:
+                table.writelines([_json_line(asdict(head)), *plan.rows])
 
 
 def _is_plan(path: Path) -> bool:
     """Whether a file begins as an earlier plan does: its requests are planned again, so it may be replaced."""
     with path.open("rb") as file:
-        line = read_line(file.readline(_LONGEST_LOOK))
-    return line is not None and line.outcome is None and tag_of(line.custom_id) is not None
+        return _BEGINNING.match(file.read(200)) is not None
 
 
 def _json_line(data: Mapping[str, Any]) -> bytes:
@@ -319,9 +301,6 @@ def _json_line(data: Mapping[str, Any]) -> bytes:
 
 def _path_from(folder: Path, path: Path | None) -> str | None:
     """The path from the results folder: it stays valid where both move, and from any working directory."""
-    if path is None:
-        return None
-    try:
-        return os.path.relpath(path.resolve(), folder.resolve())
-    except ValueError:  # on another drive
-        return str(path.resolve())
+    with suppress(ValueError):  # on another drive
+        return None if path is None else os.path.relpath(path.resolve(), folder.resolve())
+    return str(path)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from attunebench import eventloop
 from attunebench.backends.providers import unsent
-from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
 from attunebench.batches.executor import BatchExecutor
-from attunebench.batches.requests import judges_asked
+from attunebench.batches.requests import Origin
 from attunebench.errors import UsageError
+from attunebench.runner.events import Observer
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.scales import settled
 from attunebench.runner.settings import check_judges
@@ -19,14 +19,35 @@ from attunebench.runner.task import BENCHMARK
 from attunebench.runner.work import ConversationWork
 
 if TYPE_CHECKING:
+    from attunebench.batches.ledger import Submission
     from attunebench.codebook import Codebook
     from attunebench.conversations.schema import Conversation
     from attunebench.runner.events import RunSummary
     from attunebench.runner.settings import RunSettings
 
-__all__ = ["BatchOptions", "BatchRun", "refuse_what_does_not_fit", "run_batches"]
-
 PROVIDERS_WITH_BATCHES = ("openai", "local")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """The options of a run by batches beside a run's settings.
+
+    `interval`: seconds between two checks of what is under way. `discount` is the share of a live call's price that a
+    batch saves, None for what is known of the provider. `cancel`: cancel what is under way, collect what is done of it,
+    and send nothing new. `origin` is noted for whoever plans again.
+    """
+
+    interval: float = 60.0
+    discount: float | None = None
+    cancel: bool = False
+    origin: Origin = field(default_factory=Origin)
+
+
+class Watcher(Observer):
+    """An observer that also receives batch events. Does nothing by default."""
+
+    def looked(self, batches: Sequence[Submission], seconds: float) -> None:
+        """The batches under way were checked; the next check is in so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +55,7 @@ class BatchRun:
     """How a run by batches ended, and what continues at the service after it."""
 
     summary: RunSummary
-    under_way: Sequence[UnderWay] = ()
+    under_way: Sequence[Submission] = ()
 
 
 def run_batches(
@@ -55,7 +76,7 @@ def run_batches(
     check_judges(settings)
     refuse_what_does_not_fit(settings)
     watcher = watcher or Watcher()
-    settings = settled(settings, watcher.warned, under_way=judges_asked(settings.output))
+    settings = settled(settings, watcher.warned)
     executor = BatchExecutor(settings, options, watcher, interruptible=interruptible)
     work = ConversationWork(conversations, settings, codebook, BENCHMARK, assembled)
     summary = eventloop.run(Run(work, settings, codebook, watcher, run_again=run_again).by(executor))

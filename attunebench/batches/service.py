@@ -1,17 +1,20 @@
-"""The endpoints of OpenAI's batch service: one request, one result, no retries.
+"""The endpoints of OpenAI's batch service, asked until they answer.
 
-Owns what goes over the wire and what the service's own failures mean. `desk` decides when to send, `ledger` records
-what was sent.
+Owns what goes over the wire, what the service's own failures mean and how long they are waited out.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from openai import APIStatusError, Omit, omit
 
@@ -20,7 +23,7 @@ from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import amount, error_in, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
-from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
+from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -28,14 +31,14 @@ if TYPE_CHECKING:
 
     from attunebench.backends.providers import Endpoint
 
-MARK = "attunebench"
-"""The key in a batch's metadata that holds our own name of it."""
-TIMEOUT = 60.0
-"""Seconds for one request, files apart."""
-SLOWEST = 50_000.0
-"""Bytes a second, below which an upload is aborted."""
+T = TypeVar("T")
+
+MARK = "attunebench"  # the key in a batch's metadata that holds our own name of it
+TIMEOUT = 60.0  # seconds for one request, files apart
+SLOWEST = 50_000.0  # bytes a second, below which an upload is aborted
+MOST_TRIES = 12  # failures in a row after which a service counts as out of reach
+LONGEST_WAIT = 600.0  # seconds between two tries, unless the service asks for more
 _TOKEN_LIMIT = re.compile(r"token_limit_exceeded|enqueued.{0,20}token|token.{0,40}enqueued", re.I)
-"""A batch exceeds what the service accepts at this moment."""
 _NO_FILE_YET = re.compile(r"(cannot|could not|can't) find file|no such file|file.{0,80}not (found|ready)", re.I)
 
 
@@ -73,14 +76,14 @@ class Batch:
         return self.status in ("completed", "expired", "cancelled", "failed")
 
 
-def read_batch(body: Any) -> Batch:
-    """A batch from the JSON of it. Raises ValueError for what is none."""
+def read_batch(body: Any, endpoint: Endpoint) -> Batch:
+    """A batch from the JSON of it, without the endpoint's key. Raises ValueError for what is none."""
     identifier, status = _text(body, "id"), _text(body, "status")
     if identifier is None or status is None:
         raise ValueError("no batch in it")
     errors, counts = body.get("errors"), body.get("request_counts")
-    listed = errors.get("data") if isinstance(errors, Mapping) else errors
-    entries = listed if isinstance(listed, list) else []
+    errors = errors.get("data") if isinstance(errors, Mapping) else errors
+    entries = errors if isinstance(errors, list) else []
     counts = counts if isinstance(counts, Mapping) else {}
     return Batch(
         id=identifier,
@@ -91,7 +94,7 @@ def read_batch(body: Any) -> Batch:
         completed=int(amount(counts.get("completed"), 1e9) or 0),
         failed=int(amount(counts.get("failed"), 1e9) or 0),
         created=amount(body.get("created_at"), 1e11),
-        problems=tuple(map(_problem, entries)),
+        problems=tuple(scrubbed(_problem(entry), endpoint) for entry in entries),
         full=status == "failed" and _TOKEN_LIMIT.search(json.dumps(entries, default=str)) is not None,
     )
 
@@ -107,94 +110,149 @@ def _text(body: Any, key: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
+def _file_id(body: Any) -> str:
+    if identifier := _text(body, "id"):
+        return identifier
+    raise ValueError("the file has no id")
+
+
 @dataclass(slots=True, eq=False)
 class Service:
-    """The batch service behind an endpoint, to be used as a context manager.
+    """The batch service behind an endpoint, to be used as a context manager. What may pass is tried `tries` times after
+    as long as the service asks for, else `interval` seconds, growing; `pausing` is told why, and how many seconds.
 
-    Every method raises ConfigurationError for what no retry can fix, and TransientError for what may pass;
-    `TransientError.kind` tells whether the request may have been carried out (see `attunebench.errors.UNBILLED`).
+    Every method raises ConfigurationError for what no retry can fix, and TransientError for what has not passed.
     """
 
     endpoint: Endpoint
+    interval: float = 0.0
+    pausing: Callable[[str, float], None] = lambda _reason, _seconds: None
+    tries: int = MOST_TRIES
     _client: AsyncOpenAI = field(init=False, repr=False)
+    _files: Any = field(init=False, repr=False)
+    _batches: Any = field(init=False, repr=False)
+    _batch: Callable[[Any], Batch] = field(init=False, repr=False)
     _answered: bool = field(default=False, init=False, repr=False)
 
     async def __aenter__(self) -> Service:
         self._client = open_client(self.endpoint, connections=2)
+        self._batch = partial(read_batch, endpoint=self.endpoint)
+        self._files, self._batches = self._client.files.with_raw_response, self._client.batches.with_raw_response
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._client.close()
 
-    async def upload(self, content: BinaryIO, name: str, size: int) -> str:
+    async def upload(self, path: Path, name: str) -> str:
         """Upload a file of requests; its id. Raises TooMuchError where it is too large."""
-        file, timeout = (name, content, "application/jsonl"), TIMEOUT + size / SLOWEST
-        files = self._client.files.with_raw_response
-        body = await self._json("POST", "/files", files.create(file=file, purpose="batch", timeout=timeout))
-        if identifier := _text(body, "id"):
-            return identifier
-        raise self._error(Fault(line="body", message="the file has no id"), "POST", "/files")
+        timeout = TIMEOUT + path.stat().st_size / SLOWEST
+
+        async def send(**options: Any) -> Any:
+            with path.open("rb") as content:
+                return await self._files.create(file=(name, content, "application/jsonl"), **options)
+
+        return await self._ask("POST", "/files", _file_id, send, purpose="batch", timeout=timeout)
 
     async def create(self, file: str, mark: str) -> Batch:
-        """Make a batch of an uploaded file. Raises RefusedError where certainly none was made."""
-        endpoint: Any = URL
-        made = self._client.batches.with_raw_response.create(
-            input_file_id=file, endpoint=endpoint, completion_window="24h", metadata={MARK: mark}, timeout=TIMEOUT
-        )
-        return self._batch(await self._json("POST", "/batches", made))
+        """Make a batch of an uploaded file. Raises RefusedError where certainly none was made. A request that may have
+        been carried out is not repeated."""
+        create = partial(self._batches.create, input_file_id=file, completion_window="24h", metadata={MARK: mark})
+        return await self._ask("POST", "/batches", self._batch, create, endpoint=URL, only=UNBILLED)
 
     async def look(self, batch: str) -> Batch:
         """The current state of a batch. Raises NoSuchBatchError."""
-        found = self._client.batches.with_raw_response.retrieve(batch, timeout=TIMEOUT)
-        return self._batch(await self._json("GET", f"/batches/{batch}", found))
+        return await self._ask("GET", f"/batches/{batch}", self._batch, self._batches.retrieve, batch)
 
     async def cancel(self, batch: str) -> Batch:
         """Cancel the rest of a batch."""
-        cancelled = self._client.batches.with_raw_response.cancel(batch, extra_body={}, timeout=TIMEOUT)
-        return self._batch(await self._json("POST", f"/batches/{batch}/cancel", cancelled))
+        path = f"/batches/{batch}/cancel"
+        return await self._ask("POST", path, self._batch, self._batches.cancel, batch, extra_body={})
 
-    async def batches(self) -> AsyncIterator[Batch]:
+    async def batches(self) -> list[Batch]:
         """All batches that the key may see, the newest first."""
-        seen: set[str] = set()
+        found: dict[str, Batch] = {}
         after: str | Omit = omit
         while True:
-            listed = self._client.batches.with_raw_response.list(limit=100, after=after, timeout=TIMEOUT)
-            body = await self._json("GET", "/batches", listed)
-            data = body.get("data") if isinstance(body, Mapping) else None
-            if not isinstance(data, list):
-                raise self._error(Fault(line="body", message="its list of batches is none"), "GET", "/batches")
-            page = [self._batch(each) for each in data]
-            new = [each for each in page if each.id not in seen]
-            for batch in new:
-                seen.add(batch.id)
-                yield batch
+            listed = partial(self._batches.list, limit=100, after=after)
+            page, more = await self._ask("GET", "/batches", self._page, listed)
             # A server without paging returns the same page for ever.
-            if not new or body.get("has_more") is not True:
-                return
+            more = more and not all(batch.id in found for batch in page)
+            found |= {batch.id: batch for batch in page}
+            if not more:
+                return [*found.values()]
             after = page[-1].id
 
-    async def download(self, file: str) -> AsyncGenerator[bytes, None]:
-        """A file's content as it comes."""
+    async def download(self, file: str, into: BinaryIO) -> None:
+        """Append a file's content. Raises NoSuchBatchError, and OSError where there is no room."""
+        begin = into.tell()
+
+        async def fetch() -> None:
+            into.seek(begin)
+            into.truncate()
+            async with aclosing(self._parts(file)) as parts:
+                async for part in parts:
+                    into.write(part)
+            into.write(b"\n")
+
+        await self._patiently(fetch)
+
+    async def delete(self, file: str) -> None:
+        """Delete an uploaded file; tried once."""
+        await self._ask("DELETE", f"/files/{file}", lambda body: body, self._files.delete, file, only=())
+
+    async def _parts(self, file: str) -> AsyncGenerator[bytes, None]:
         with self._reading("GET", f"/files/{file}/content"):
             async with self._client.files.with_streaming_response.content(file, timeout=None) as response:
                 async for part in response.iter_bytes():
                     yield part
 
-    async def delete(self, file: str) -> None:
-        """Delete an uploaded file."""
-        await self._json("DELETE", f"/files/{file}", self._client.files.with_raw_response.delete(file, timeout=TIMEOUT))
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Any], T],
+        send: Callable[..., Awaitable[LegacyAPIResponse[Any]]],
+        *identifiers: str,
+        only: Collection[Trouble] | None = None,
+        timeout: float = TIMEOUT,
+        **options: Any,
+    ) -> T:
+        """What `read` makes of the JSON body of a successful response; the SDK's own types would drop parts."""
 
-    async def _json(self, method: str, path: str, asked: Awaitable[LegacyAPIResponse[Any]]) -> Any:
-        """The whole JSON body of a successful response; the SDK's own types would drop parts."""
-        with self._reading(method, path):
-            content = (await asked).content
-        try:
-            body = parse_body(content)
-        except ValueError:
-            page = looks_like_html(content)
-            raise self._error(Fault(line="html" if page else "body", parsed=False), method, path) from None
-        self._answered = True
-        return body
+        async def once() -> T:
+            with self._reading(method, path):
+                content = (await send(*identifiers, timeout=timeout, **options)).content
+            try:
+                body = parse_body(content)
+            except ValueError:
+                fault = Fault(line="html" if looks_like_html(content) else "body", parsed=False)
+                raise self._error(fault, method, path) from None
+            self._answered = True
+            try:
+                return read(body)
+            except ValueError as error:
+                raise self._error(Fault(line="body", message=str(error)), method, path) from None
+
+        return await self._patiently(once, only)
+
+    async def _patiently(self, act: Callable[[], Awaitable[T]], only: Collection[Trouble] | None = None) -> T:
+        """Retry until it works; with `only`, after errors of these kinds alone."""
+        for number in count(1):
+            try:
+                return await act()
+            except TransientError as error:
+                if number == self.tries or (only is not None and error.kind not in only):
+                    raise
+                wait = max(error.retry_after or 0.0, min(LONGEST_WAIT, self.interval * 2.0 ** (number - 1)))
+                self.pausing(str(error), wait)
+            await asyncio.sleep(wait)
+        raise AssertionError("unreachable")
+
+    def _page(self, body: Any) -> tuple[list[Batch], bool]:
+        data = body.get("data") if isinstance(body, Mapping) else None
+        if not isinstance(data, list):
+            raise ValueError("its list of batches is none")
+        return [*map(self._batch, data)], body.get("has_more") is True
 
     @contextmanager
     def _reading(self, method: str, path: str) -> Iterator[None]:
@@ -237,10 +295,3 @@ class Service:
         if not isinstance(error, ConfigurationError | TransientError):
             return RefusedError(f"{where} did not accept {path.strip('/')} ({status}){says}.")
         return error
-
-    def _batch(self, body: Any) -> Batch:
-        try:
-            batch = read_batch(body)
-        except ValueError as error:
-            raise self._error(Fault(line="body", message=str(error)), "GET", "/batches") from None
-        return replace(batch, problems=tuple(scrubbed(each, self.endpoint) for each in batch.problems))

@@ -74,7 +74,6 @@ def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
             yield f"No line answers a request that was planned into {results}; is it the right folder?"
         return
     yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
-    yield from _strays("are asked otherwise now (text, prompts or codebook have changed)", summary.changed)
     yield from _strays("are not among the conversations any more", summary.gone)
     yield from _attention(summary)
     for left in summary.left:

@@ -212,7 +212,6 @@ def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
     lines += map(printable, summary.notes)
     if summary.waiting:
         lines.append(f"{plural(summary.waiting, 'judge call')} will be planned when the drafts are collected.")
-    lines += [f"{printable(str(path))} is of an earlier plan, not of this one." for path in summary.older]
     if summary.written or summary.complete or not planned.files:
         lines.append(f"{written}; {summary.complete} complete before.")
     if planned.files:

@@ -159,9 +159,9 @@ def _page(
     sources: Sequence[Path], output: Path, results: Path | None, conversations: Path | None, *, texts: bool
 ) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
-    from attunebench.evidence.folders import FolderEvidence, folders_of
     from attunebench.reports.html import render_html
     from attunebench.text import printable
+    from attunebench.transcripts.folders import FolderTranscripts, folders_of
 
     _refuse_foreign(output)
     for folder in (results, conversations):
@@ -172,7 +172,7 @@ def _page(
     if texts:
         metadata = scores["metadata"]
         results, conversations = folders_of(metadata, sources[0], results=results, conversations=conversations)
-        with FolderEvidence(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
+        with FolderTranscripts(conversations, results, sha256=metadata.get("ground_truth_sha256")) as evidence:
             with working("making the page"):
                 page = render_html(scores, evidence=evidence)
             remarks = evidence.remarks

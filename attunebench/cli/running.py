@@ -114,7 +114,7 @@ def _refuse_beside_batches(settings: RunSettings) -> None:
     """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
     em = settings.em
     if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
-        ids = ", ".join(printable(each.batch or each.mark) for each in sent)
+        ids = ", ".join(printable(each.id or each.mark) for each in sent)
         raise UsageError(
             f"Batches of {em.model} are under way for {settings.output} ({ids}): come back to them with --batch, or "
             "cancel them first with --batch --cancel."

@@ -113,7 +113,7 @@ class _Places:
     """Where result files are: in the folder that is given, else in those that the scores were made from."""
 
     def __init__(self, study: ScoreTable, results: Path | None, *, links: bool) -> None:
-        from attunebench.evidence.folders import folders_of
+        from attunebench.transcripts.folders import folders_of
 
         named = [
             folders_of(metadata, Path(file), results=results, conversations=None)[0]

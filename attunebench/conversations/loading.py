@@ -9,10 +9,10 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from attunebench.conversations.issues import Issue, Notes
 from attunebench.conversations.reading import read_conversation
@@ -35,8 +35,7 @@ class SkippedFile:
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PassedOver:
+class PassedOver(NamedTuple):
     """A JSON file that is no conversation, and why it was taken for none."""
 
     file: str
@@ -94,6 +93,13 @@ class ValidationReport:
         return Counter(issue.kind or "other" for issue in self.warnings)
 
 
+class _File(NamedTuple):
+    """A conversation file as read; `conversation` is None where the file itself is invalid."""
+
+    notes: Notes
+    conversation: Conversation | None = None
+
+
 def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> ConversationSet:
     """The conversations under `folder` (searched recursively), ordered by the number in the file name, then the name.
 
@@ -101,22 +107,27 @@ def load_conversations(folder: str | Path, *, skip_invalid: bool = False) -> Con
     looked at. Raises DataError: nothing there, no conversation among the files, or invalid files; with
     `skip_invalid` these are left out and named in `skipped`, and only a folder without any valid one is refused.
     """
-    scan = _scan(Path(folder))
-    invalid = [file for file in scan.files if file.notes.errors]
-    valid = [file for file in scan.files if not file.notes.errors]
+    files, passed_over = _scan(Path(folder))
+    invalid = [file.notes for file in files if file.notes.errors]
+    first = "; ".join(str(notes.errors[0]) for notes in invalid[:_ERRORS_NAMED])
     if invalid and not skip_invalid:
-        raise DataError(_refusal(scan.folder, invalid, len(scan.files)))
-    if not valid:
+        more = f"; and {len(invalid) - _ERRORS_NAMED} more" if len(invalid) > _ERRORS_NAMED else ""
         raise DataError(
-            f"None of the {len(scan.files)} conversation files in {scan.folder} is valid: {_first(invalid)}."
+            f"{len(invalid)} of {len(files)} conversation files in {folder} are invalid: {first}{more}. "
+            "`attune-bench validate` lists all errors; --skip-invalid leaves these files out."
         )
+    if len(invalid) == len(files):
+        raise DataError(f"None of the {len(files)} conversation files in {folder} is valid: {first}.")
+    valid = [file for file in files if not file.notes.errors]
     conversations = tuple(file.conversation for file in valid if file.conversation is not None)
     return ConversationSet(
-        folder=str(scan.folder),
+        folder=str(folder),
         conversations=conversations,
-        warnings=(*_warnings(valid), *_letter_warnings(conversations)),
-        skipped=tuple(SkippedFile(file.notes.file, _reasons(file.notes)) for file in invalid),
-        passed_over=scan.passed_over,
+        warnings=_warnings(valid),
+        skipped=tuple(
+            SkippedFile(notes.file, tuple(str(replace(issue, file="")) for issue in notes.errors)) for notes in invalid
+        ),
+        passed_over=passed_over,
         ground_truth_sha256=digest_of((c.source_file, c.source_sha256) for c in conversations),
     )
 
@@ -126,39 +137,26 @@ def validate_folder(folder: str | Path) -> ValidationReport:
 
     Raises DataError only where there is nothing to validate: no such folder, or no conversation file in it.
     """
-    scan = _scan(Path(folder))
-    conversations = tuple(file.conversation for file in scan.files if file.conversation is not None)
+    files, passed_over = _scan(Path(folder))
     return ValidationReport(
-        folder=str(scan.folder),
-        n_conversations=sum(not file.notes.errors for file in scan.files),
-        files=tuple(file.notes.file for file in scan.files),
-        conversations=conversations,
-        errors=tuple(issue for file in scan.files for issue in file.notes.errors),
-        warnings=(*_warnings(scan.files), *_letter_warnings(conversations)),
-        passed_over=scan.passed_over,
+        folder=str(folder),
+        n_conversations=sum(not file.notes.errors for file in files),
+        files=tuple(file.notes.file for file in files),
+        conversations=tuple(file.conversation for file in files if file.conversation is not None),
+        errors=tuple(issue for file in files for issue in file.notes.errors),
+        warnings=_warnings(files),
+        passed_over=passed_over,
     )
 
 
-@dataclass(slots=True)
-class _File:
-    """A conversation file as read; `conversation` is None where the file itself is invalid."""
-
-    notes: Notes
-    conversation: Conversation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    folder: Path
-    files: tuple[_File, ...]
-    passed_over: tuple[PassedOver, ...]
-
-
-def _scan(folder: Path) -> _Scan:
-    root, paths = _json_files(folder)
+def _scan(folder: Path) -> tuple[list[_File], tuple[PassedOver, ...]]:
+    """The conversation files in a folder, in order, and the other JSON files."""
+    if not folder.exists():
+        raise DataError(f"There is no folder {folder}; give the folder that holds the conversation files.")
+    root = folder if folder.is_dir() else folder.parent
     files: list[_File] = []
     passed_over: list[PassedOver] = []
-    for path in paths:
+    for path in _json_files(folder) if folder.is_dir() else [folder]:
         read = _read(path, path.relative_to(root).as_posix())
         if isinstance(read, PassedOver):
             passed_over.append(read)
@@ -167,26 +165,20 @@ def _scan(folder: Path) -> _Scan:
     if not files:
         raise DataError(_nothing(folder, passed_over))
     _note_duplicates(files)
-    return _Scan(folder, tuple(files), tuple(passed_over))
+    return files, tuple(passed_over)
 
 
-def _json_files(folder: Path) -> tuple[Path, list[Path]]:
-    if folder.is_file():
-        return folder.parent, [folder]
-    if not folder.is_dir():
-        raise DataError(f"There is no folder {folder}; give the folder that holds the conversation files.")
+def _json_files(folder: Path) -> list[Path]:
+    def order(path: Path) -> tuple[float, str, str]:
+        number = file_number(path.name)
+        return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
+
     paths = (path for path in visible_files(folder, _refuse_folder) if path.name.endswith(".json"))
-    looked_at = (path for path in paths if path.name != MANIFEST_NAME)
-    return folder, sorted(looked_at, key=lambda path: _order(path, folder))
+    return sorted((path for path in paths if path.name != MANIFEST_NAME), key=order)
 
 
 def _refuse_folder(error: OSError) -> NoReturn:
     raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")
-
-
-def _order(path: Path, folder: Path) -> tuple[float, str, str]:
-    number = file_number(path.name)
-    return (float("inf") if number is None else number, path.name, path.relative_to(folder).as_posix())
 
 
 def file_number(name: str) -> int | None:
@@ -227,27 +219,23 @@ def _note_duplicates(files: Iterable[_File]) -> None:
             file.notes.error("conversationId", f"'{conversation_id}' is also the id of {others}")
 
 
-def _warnings(files: Iterable[_File]) -> Iterator[Issue]:
-    return (issue for file in files for issue in file.notes.warnings)
-
-
-def _letter_warnings(conversations: Iterable[Conversation]) -> list[Issue]:
-    sides = Counter(
-        (c.a, c.b) for conversation in conversations for turn in conversation.turns for c in turn.comparisons
-    )
+def _warnings(files: Sequence[_File]) -> tuple[Issue, ...]:
+    """All warnings of the files, and for each variant that is nearly always on one letter, which gives it away."""
+    conversations = [file.conversation for file in files if file.conversation is not None]
+    sides = Counter((c.a, c.b) for one in conversations for turn in one.turns for c in turn.comparisons)
+    warnings = [issue for file in files for issue in file.notes.warnings]
     on_a: Counter[str] = Counter()
     compared: Counter[str] = Counter()
     for (a, b), n in sides.items():
         on_a[a] += n
         compared[a] += n
         compared[b] += n
-    found = []
     for variant, n in compared.items():
         letter, most = ("A", on_a[variant]) if 2 * on_a[variant] >= n else ("B", n - on_a[variant])
         if most > LETTER_LIMIT * n:
             sentence = f"'{variant}' is {letter} in {most} of its {n} comparisons; the letter gives the variant away"
-            found.append(Issue("", "", sentence, "letters"))
-    return found
+            warnings.append(Issue("", "", sentence, "letters"))
+    return tuple(warnings)
 
 
 def digest_of(files: Iterable[tuple[str, str]]) -> str:
@@ -256,22 +244,6 @@ def digest_of(files: Iterable[tuple[str, str]]) -> str:
     return hashlib.sha256(
         "".join(f"{name}\0{digest}\n" for name, digest in pairs).encode("utf-8", "surrogateescape")
     ).hexdigest()
-
-
-def _reasons(notes: Notes) -> tuple[str, ...]:
-    return tuple(f"{issue.path}: {issue.sentence}" if issue.path else issue.sentence for issue in notes.errors)
-
-
-def _first(files: list[_File]) -> str:
-    return "; ".join(str(file.notes.errors[0]) for file in files[:_ERRORS_NAMED])
-
-
-def _refusal(folder: Path, invalid: list[_File], n_files: int) -> str:
-    more = f"; and {len(invalid) - _ERRORS_NAMED} more" if len(invalid) > _ERRORS_NAMED else ""
-    return (
-        f"{len(invalid)} of {n_files} conversation files in {folder} are invalid: {_first(invalid)}{more}. "
-        "`attune-bench validate` lists all errors; --skip-invalid leaves these files out."
-    )
 
 
 def _nothing(folder: Path, passed_over: list[PassedOver]) -> str:

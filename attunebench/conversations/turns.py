@@ -11,10 +11,8 @@ from operator import itemgetter
 from typing import Any, TypeVar, get_args
 
 from attunebench.codebook import default_codebook
-from attunebench.conversations import values
-from attunebench.conversations.issues import Notes
+from attunebench.conversations.block import Block
 from attunebench.conversations.schema import BinaryJudgement, Comparison, Frozen, Letter, Tag, Turn, Variant, YesNoNa
-from attunebench.conversations.values import Object, extras_of
 
 USUAL_COMPARISONS = 12
 _LAST_TURN = 1_000_000
@@ -22,10 +20,9 @@ _LAST_TURN = 1_000_000
 _CODEBOOK = default_codebook()
 _OBSERVED = ("observedBehavior", "did_occur", "humanValue", "actualValue")
 _PREFERRED = ("preferredBehavior", "should_occur", "humanPreference")
-_JUDGEMENT_KEYS = ("questionId", _OBSERVED[0], _PREFERRED[0])
-_JUDGEMENT_KEY = itemgetter(*_JUDGEMENT_KEYS)
-_COMPARISON_KEYS = ("questionId", "responseA", "responseB", "winner")
-_COMPARISON_KEY = itemgetter(*_COMPARISON_KEYS)
+_REPLIES = {"alternate": ("llmImproved", "alternate1"), "human": ("humanEdited", "alternate2")}
+_JUDGEMENT_KEY = itemgetter("questionId", _OBSERVED[0], _PREFERRED[0])
+_COMPARISON_KEY = itemgetter("questionId", "responseA", "responseB", "winner")
 
 # Nine entries in ten are one of a few hundred frozen values: shared, they cost a look-up and no memory.
 _JUDGEMENTS: dict[tuple[str, ...], BinaryJudgement] = {
@@ -42,182 +39,164 @@ _COMPARISONS: dict[tuple[str, ...], Comparison] = {
 T = TypeVar("T")
 
 
-def read_turns(raw: Object, notes: Notes) -> tuple[Turn, ...]:
+def read_turns(top: Block) -> tuple[Turn, ...]:
     """The turns in the order of their numbers, without what is no object; () where the list itself is unusable."""
-    given = raw.get("turns")
+    path, given = top.get("turns")
     if given == []:
-        notes.error("turns", "expected at least one turn, found an empty list")
+        top.notes.error(path, "expected at least one turn, found an empty list")
         return ()
     if not isinstance(given, list):
-        notes.expected("turns", "a list of turns", given)
+        top.notes.expected(path, "a list of turns", given)
         return ()
     turns: list[Turn] = []
     seen: set[int] = set()
     for index, entry in enumerate(given):
-        path = f"turns[{index}]"
-        if not isinstance(entry, dict):
-            notes.expected(path, "an object", entry)
+        block = top.item("turns", index, entry)
+        if block is None:
             continue
-        number = _number(entry, path, notes)
+        number = _number(block)
         if number in seen:
-            notes.error(f"{path}.turnNumber", f"the turn number {number} stands here a second time")
+            top.notes.error(block.at("turnNumber"), f"the turn number {number} stands here a second time")
         if number is not None:
             seen.add(number)
-        turns.append(_turn(entry, number or 0, path, notes))
+        turns.append(_turn(block, number or 0))
     ordered = sorted(turns, key=lambda turn: turn.number)
     if ordered != turns:
-        notes.warn("turns", "the turns are not in the order of their numbers; the numbers count")
+        top.notes.warn(path, "the turns are not in the order of their numbers; the numbers count")
     return tuple(ordered)
 
 
-def _turn(raw: Object, number: int, path: str, notes: Notes) -> Turn:
-    labels = values.member(raw, "annotations", path, notes)
-    inside = f"{path}.annotations"
-    replies = values.member(labels, "alternateResponses", inside, notes)
-    other = f"{inside}.alternateResponses"
-    unknown = extras_of(
-        labels, {"binaryJudgements", "alternateResponses", "pairwiseComparisons", "selectedPairwiseQuestions"}, Frozen
-    )
-    tags, repeated = _tags(raw, path, notes)
-    turn = Turn(
-        number=number,
-        user_message=values.text(raw, "userMessage", path, notes),
-        llm_response=values.text(raw, "llmResponse", path, notes),
-        tags=tags,
-        judgements=_judgements(labels, inside, notes),
-        llm_improved=values.optional_text(replies, other, notes, "llmImproved", "alternate1"),
-        human_edited=values.optional_text(replies, other, notes, "humanEdited", "alternate2"),
-        comparisons=_comparisons(labels, inside, notes),
-        selected_pairwise=_selected(labels, inside, notes),
-        repeated_tags=repeated,
-        **extras_of(raw, {"turnNumber", "userMessage", "llmResponse", "moodShiftTags", "annotations"}, Turn),
-        **({"annotations": unknown} if unknown else {}),
-    )
-    _note_missing_replies(turn, replies, other, notes)
-    return turn
-
-
-def _note_missing_replies(turn: Turn, replies: Object, path: str, notes: Notes) -> None:
-    """A comparison of a reply that is not there can be neither asked nor scored. (What is no text is noted already.)"""
-    compared = {side for comparison in turn.comparisons for side in (comparison.a, comparison.b)}
-    for variant, names in (("alternate", ("llmImproved", "alternate1")), ("human", ("humanEdited", "alternate2"))):
-        name, value = values.pick(replies, *names)
+def _turn(block: Block, number: int) -> Turn:
+    labels = block.block("annotations")
+    replies = labels.block("alternateResponses")
+    tags, repeated = _tags(block)
+    turn: dict[str, Any] = {
+        "number": number,
+        "user_message": block.text("userMessage"),
+        "llm_response": block.text("llmResponse"),
+        "tags": tags,
+        "judgements": _judgements(labels),
+        "llm_improved": replies.optional_text(*_REPLIES["alternate"]),
+        "human_edited": replies.optional_text(*_REPLIES["human"]),
+        "comparisons": _comparisons(labels),
+        "selected_pairwise": _selected(labels),
+        "repeated_tags": repeated,
+    }
+    # A comparison of a reply that is not there can be neither asked nor scored. (What is no text is noted already.)
+    compared = {side for comparison in turn["comparisons"] for side in (comparison.a, comparison.b)}
+    for variant, names in _REPLIES.items():
+        path, value = replies.get(*names)
         if variant in compared and (value is None or (isinstance(value, str) and not value.strip())):
-            notes.error(f"{path}.{name}", f"expected a text, since comparisons use '{variant}', found none")
+            block.notes.error(path, f"expected a text, since comparisons use '{variant}', found none")
+    if unknown := labels.extras(Frozen):
+        turn["annotations"] = unknown
+    return Turn(**turn, **block.extras(Turn))
 
 
-def _number(raw: Object, path: str, notes: Notes) -> int | None:
-    value = raw.get("turnNumber")
+def _number(block: Block) -> int | None:
+    path, value = block.get("turnNumber")
     if type(value) is int and 1 <= value <= _LAST_TURN:
         return value
-    notes.expected(f"{path}.turnNumber", f"a whole number from 1 to {_LAST_TURN:,}", value)
+    block.notes.expected(path, f"a whole number from 1 to {_LAST_TURN:,}", value)
     return None
 
 
-def _tags(raw: Object, path: str, notes: Notes) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
+def _tags(block: Block) -> tuple[tuple[Tag, ...] | None, tuple[Tag, ...]]:
     """The tags, each emotion once, and those that were left out for it; None is no truth."""
-    given = values.entries(raw, "moodShiftTags", path, notes)
+    given = block.entries("moodShiftTags")
     if given is None:
-        notes.no_truth(f"{path}.moodShiftTags")
+        block.notes.no_truth(block.at("moodShiftTags"))
         return None, ()
     tags: dict[str, Tag] = {}
     repeated: list[Tag] = []
-    for index, entry in enumerate(given):
-        place = f"{path}.moodShiftTags[{index}]"
-        if not isinstance(entry, dict):
-            notes.expected(place, "an object with emotion and intensity", entry)
+    for index, raw in enumerate(given):
+        entry = block.item("moodShiftTags", index, raw, "an object with emotion and intensity")
+        emotion, intensity = (entry.emotion(), entry.intensity()) if entry else (None, None)
+        if entry is None or emotion is None:
             continue
-        emotion = values.emotion(entry, place, notes)
-        intensity = values.intensity(entry, place, notes)
-        if emotion is None:
-            continue
-        tag = Tag(emotion=emotion, intensity=intensity, **extras_of(entry, ("emotion", "intensity"), Tag))
+        tag = Tag(emotion=emotion, intensity=intensity, **entry.extras(Tag))
         if emotion in tags:
-            notes.warn(f"{place}.emotion", f"{emotion} stands in this turn twice; the higher intensity counts")
+            block.notes.warn(entry.at("emotion"), f"{emotion} stands in this turn twice; the higher intensity counts")
             lower, tag = sorted((tag, tags[emotion]), key=lambda one: one.intensity or 0)
             repeated.append(lower)
         tags[emotion] = tag
     return tuple(tags.values()), tuple(repeated)
 
 
-def _judgements(labels: Object, path: str, notes: Notes) -> tuple[BinaryJudgement, ...]:
-    given = values.entries(labels, "binaryJudgements", path, notes)
+def _judgements(labels: Block) -> tuple[BinaryJudgement, ...]:
+    given = labels.entries("binaryJudgements")
+    path = labels.at("binaryJudgements")
     if not given:
-        notes.warn(f"{path}.binaryJudgements", "there is no judgement in this turn", "count")
-    found: dict[str, BinaryJudgement] = {}
+        labels.notes.warn(path, "there is no judgement in this turn", "count")
+    judgements: dict[str, BinaryJudgement] = {}
     for index, entry in enumerate(given or ()):
         judgement = _usual(_JUDGEMENTS, entry, _JUDGEMENT_KEY)
         if judgement is None:
-            judgement = _judgement(entry, f"{path}.binaryJudgements[{index}]", notes)
+            judgement = _judgement(labels.item("binaryJudgements", index, entry))
         if judgement is None:
             continue
-        earlier = found.get(judgement.question_id)
+        earlier = judgements.get(judgement.question_id)
         if earlier is None:
-            found[judgement.question_id] = judgement
+            judgements[judgement.question_id] = judgement
         elif (earlier.observed, earlier.preferred) == (judgement.observed, judgement.preferred):
-            notes.warn(
-                f"{path}.binaryJudgements[{index}].questionId", "this question stands here twice; it counts once"
-            )
+            labels.notes.warn(f"{path}[{index}].questionId", "this question stands here twice; it counts once")
         else:
-            notes.error(f"{path}.binaryJudgements[{index}].questionId", "judged a second time, with another value")
-    return tuple(found.values())
+            labels.notes.error(f"{path}[{index}].questionId", "judged a second time, with another value")
+    return tuple(judgements.values())
 
 
-def _judgement(raw: Any, path: str, notes: Notes) -> BinaryJudgement | None:
-    if not isinstance(raw, dict):
-        notes.expected(path, "an object", raw)
+def _judgement(block: Block | None) -> BinaryJudgement | None:
+    if block is None:
         return None
-    question = values.known_id(raw, path, notes, _CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
-    observed = values.yes_no(raw, path, notes, *_OBSERVED)
-    preferred = values.yes_no(raw, path, notes, *_PREFERRED)
+    question = block.known_id(_CODEBOOK.binary, "the ID of a binary question (B1 … B505)")
+    observed, preferred = block.yes_no(*_OBSERVED), block.yes_no(*_PREFERRED)
     if question is None:
         return None
-    extras = extras_of(raw, ("questionId", *_OBSERVED, *_PREFERRED), BinaryJudgement)
+    extras = block.extras(BinaryJudgement)
     return BinaryJudgement(question_id=question, observed=observed, preferred=preferred, **extras)
 
 
-def _comparisons(labels: Object, path: str, notes: Notes) -> tuple[Comparison, ...]:
-    given = values.entries(labels, "pairwiseComparisons", path, notes) or []
+def _comparisons(labels: Block) -> tuple[Comparison, ...]:
+    given = labels.entries("pairwiseComparisons") or []
     if len(given) != USUAL_COMPARISONS:
-        notes.warn(f"{path}.pairwiseComparisons", f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}", "count")
-    found = []
+        sentence = f"{len(given)} comparisons, usual are {USUAL_COMPARISONS}"
+        labels.notes.warn(labels.at("pairwiseComparisons"), sentence, "count")
+    comparisons = []
     for index, entry in enumerate(given):
         comparison = _usual(_COMPARISONS, entry, _COMPARISON_KEY)
         if comparison is None:
-            comparison = _comparison(entry, f"{path}.pairwiseComparisons[{index}]", notes)
+            comparison = _comparison(labels.item("pairwiseComparisons", index, entry))
         if comparison is not None:
-            found.append(comparison)
-    return tuple(found)
+            comparisons.append(comparison)
+    return tuple(comparisons)
 
 
-def _comparison(raw: Any, path: str, notes: Notes) -> Comparison | None:
-    if not isinstance(raw, dict):
-        notes.expected(path, "an object", raw)
+def _comparison(block: Block | None) -> Comparison | None:
+    if block is None:
         return None
-    question = values.known_id(raw, path, notes, _CODEBOOK.pairwise, "general or PW1 … PW16")
-    a = values.variant(raw, path, notes, "responseA", "response_1")
-    b = values.variant(raw, path, notes, "responseB", "response_2")
-    winner = values.winner(raw, path, notes)
+    question = block.known_id(_CODEBOOK.pairwise, "general or PW1 … PW16")
+    a, b = block.variant("responseA", "response_1"), block.variant("responseB", "response_2")
+    winner = block.winner()
     if question is None or a is None or b is None:
         return None
     if a == b:
-        notes.error(path, f"expected two different variants, found '{a}' on both sides")
-    extras = extras_of(raw, (*_COMPARISON_KEYS, "response_1", "response_2"), Comparison)
-    return Comparison(question_id=question, a=a, b=b, winner=winner, **extras)
+        block.notes.error(block.path, f"expected two different variants, found '{a}' on both sides")
+    return Comparison(question_id=question, a=a, b=b, winner=winner, **block.extras(Comparison))
 
 
 def _usual(known: Mapping[tuple[str, ...], T], raw: Any, key: Callable[[Any], tuple[str, ...]]) -> T | None:
     """The shared object for an entry in the format's own spelling, without anything else in it; None for the rest."""
     try:
-        values_in_order = key(raw)
-        return known.get(values_in_order) if len(raw) == len(values_in_order) else None
+        values = key(raw)
+        return known.get(values) if len(raw) == len(values) else None
     except (KeyError, TypeError):  # another spelling, no object at all, or a list or object where a value is due
         return None
 
 
-def _selected(labels: Object, path: str, notes: Notes) -> tuple[str, ...]:
-    selected = values.texts(labels, "selectedPairwiseQuestions", path, notes)
+def _selected(labels: Block) -> tuple[str, ...]:
+    selected = labels.texts("selectedPairwiseQuestions")
     for index, question in enumerate(selected):
         if question not in _CODEBOOK.pairwise:
-            notes.expected(f"{path}.selectedPairwiseQuestions[{index}]", "general or PW1 … PW16", question)
+            path = f"{labels.at('selectedPairwiseQuestions')}[{index}]"
+            labels.notes.expected(path, "general or PW1 … PW16", question)
     return selected

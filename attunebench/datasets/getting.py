@@ -1,54 +1,44 @@
-"""A published subset from a folder, an archive or an address into a folder of its own: whole, checked, or not at all.
-
-Joins the steps: where from, which files, are they valid, into place. Each is a module of its own; nothing is printed.
-"""
+"""A published subset from a folder, an archive or an address into a folder of its own: whole and checked, or not."""
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from attunebench.conversations import ValidationReport, validate_folder
-from attunebench.conversations.loading import digest_of
-from attunebench.conversations.subsets import published_subsets
-from attunebench.datasets.choosing import conversation_number
-from attunebench.datasets.known import ALL, DEFAULT_PARENT, subsets_named
-from attunebench.datasets.partfile import PartFile
-from attunebench.datasets.placing import Workplace, check_target, workplace
-from attunebench.datasets.sources import PUBLISHED, REPOSITORY, Address, open_source, parse_source
-from attunebench.datasets.staging import Offer, Staged, stage
-from attunebench.datasets.watching import Unwatched, Watcher
+from attunebench.conversations import validate_folder
+from attunebench.conversations.bundled import demo_folder
+from attunebench.datasets.archives import unpack
+from attunebench.datasets.building import Built, build, check_target, place, workspace
+from attunebench.datasets.manifest import manifest_of
+from attunebench.datasets.subsets import (
+    belongs_to_data,
+    conversation_number,
+    is_companion,
+    lacking_text,
+    published_subsets,
+    subset_called,
+    subset_file_name,
+)
 from attunebench.errors import DataError, UsageError
+from attunebench.files import visible_files
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.datasets.downloading import Pause
+    from attunebench.datasets.downloading import Progress
 
-_PIECE = 1 << 20
+PUBLISHED = "https://codeload.github.com/Thoughtful-Lab/attunebench/zip/HEAD"
+"""The public repository of the published benchmark, its default branch as an archive."""
+DEFAULT_PARENT = Path("data")
+ALL = "all"
+DEMO = "Demo12"
 
-
-@dataclass(frozen=True, slots=True)
-class Got:
-    """A subset in its place. `digest` is the one that `scores.json` gives for these conversations.
-
-    `fetched`: False where it was there already, complete and valid, and was left alone. `missing`: numbers that the
-    source does not have. `invalid`: files that were left out, each with the reason. `companions`: what lies beside.
-    """
-
-    subset: str
-    folder: Path
-    n_conversations: int
-    digest: str
-    fetched: bool = True
-    missing: tuple[int, ...] = ()
-    invalid: tuple[str, ...] = ()
-    n_warnings: int = 0
-    companions: tuple[str, ...] = ()
+Files = Mapping[PurePosixPath, Path]
+"""Name in a folder or archive → where the file is."""
 
 
 def get(
@@ -59,164 +49,155 @@ def get(
     sha256: str | None = None,
     replace: bool = False,
     partial: bool = False,
-    watcher: Watcher | None = None,
-    pause: Pause | None = None,
-) -> tuple[Got, ...]:
+    progress: Progress = lambda _what, _done, _total: None,
+) -> tuple[Built, ...]:
     """Bring the subset called `name` (`all`: each of them) from `source` into the folder `to`.
 
     `source`: a folder, a zip, a tar or an http(s) address of one; None is the published repository. `to`: the folder
     itself, and for `all` the one that theirs are made in; None is `./data/<name>`. `sha256`: of the archive, in hex.
-    `replace`: an older folder gives way. `partial`: what is missing or invalid is left out and named. `pause`: how
-    waits between tries are waited.
+    `replace`: an older folder gives way. `partial`: what is missing or invalid is left out and named.
     Raises UsageError and DataError; then every target is as it was.
     """
-    watcher = watcher or Unwatched()
     subsets = subsets_named(name)
-    targets = _targets(subsets, name, to)
-    origin = parse_source(PUBLISHED if source is None else source)
+    if name.strip().lower() == ALL or to is None:
+        targets = {subset: (to or DEFAULT_PARENT) / subset for subset in subsets}
+    else:
+        targets = dict.fromkeys(subsets, to.resolve() if to.name in ("", "..") else to)
+    origin = _origin(PUBLISHED if source is None else source)
     expected = _checksum(sha256, origin)
-    there = {} if replace else {subset: got for subset in subsets if (got := _there(subset, targets[subset]))}
-    wanted = {subset: numbers for subset, numbers in subsets.items() if subset not in there}
+    built = {} if replace else {subset: old for subset in subsets if (old := _existing(subset, targets[subset]))}
+    wanted = {subset: numbers for subset, numbers in subsets.items() if subset not in built}
     for subset in wanted:
         check_target(targets[subset], replace=replace)
-    if wanted and source is None:
-        watcher.note(f"From the published repository, {REPOSITORY}.")
-    fetched = _fetch(wanted, targets, origin, expected, replace, partial, watcher, pause) if wanted else {}
-    return tuple((there | fetched)[subset] for subset in subsets)
+    if wanted:
+        if source is None:
+            progress(f"From the published repository, {PUBLISHED}.", 0, None)
+        with workspace(targets[next(iter(wanted))]) as work:
+            files, label = _files(origin, work, expected, progress)
+            for subset, numbers in wanted.items():
+                progress(f"Checking {subset}.", 0, None)
+                chosen, missing = choose(files, subset, numbers)
+                if missing and not (partial and len(missing) < len(numbers)):
+                    raise DataError(lacking_text(label, numbers, missing))
+                if isinstance(origin, Path) and origin.is_dir():
+                    conversations = {path.parent for file, path in chosen.items() if not is_companion(file)}
+                    check_target(targets[subset], replace=replace, sources=conversations)
+                built[subset] = build(
+                    subset, chosen, work / "new" / subset, targets[subset], missing=missing, partial=partial
+                )
+            for subset in wanted:
+                place(work / "new" / subset, targets[subset], replace=replace)
+    return tuple(built[subset] for subset in subsets)
 
 
-def _fetch(
-    wanted: Mapping[str, frozenset[int]],
-    targets: Mapping[str, Path],
-    origin: Path | Address,
-    expected: str | None,
-    replace: bool,
-    partial: bool,
-    watcher: Watcher,
-    pause: Pause | None,
-) -> dict[str, Got]:
-    """All of `wanted` staged, and only then all of them placed."""
-    parent = next(iter(targets.values())).parent
-    with workplace(parent) as work:
-        offer = _offer(origin, expected, work, watcher, pause)
-        if isinstance(origin, Path) and origin.is_dir():
-            for target in targets.values():
-                _refuse_among(offer, origin, target)
-        with _writing(work, origin):
-            folders = {subset: work.new(targets[subset].name) for subset in wanted}
-            staged = {
-                subset: stage(offer, subset, wanted[subset], folder, partial=partial, watcher=watcher)
-                for subset, folder in folders.items()
-            }
-            for subset, folder in folders.items():
-                work.place(folder, targets[subset], replace=replace)
-        work.spent = True
-    return {subset: _got(subset, targets[subset], built) for subset, built in staged.items()}
+def subsets_named(name: str) -> dict[str, frozenset[int]]:
+    """Published name → numbers of the subset called `name`, or of each for `all`; UsageError for another name."""
+    if name.strip().lower() == DEMO.lower():
+        raise UsageError(f"{DEMO} comes with the package and need not be fetched: {demo_folder()}")
+    return dict(published_subsets() if name.strip().lower() == ALL else [subset_called(name)])
 
 
-def _refuse_among(offer: Offer, source: Path, target: Path) -> None:
-    """A folder is read with all that is below it: a set below another's conversations would be one set with them."""
-    above = target.resolve().parents
-    folders = {e.folders for e in offer.entries if conversation_number(e.name) is not None and not e.hidden}
-    for folder in sorted(folders):
-        if (outer := source.joinpath(*folder)).resolve() in above:
-            raise UsageError(
-                f"{printable(str(target))} lies below the conversations in {printable(str(outer))}, and a folder is "
-                "read with all that is below it: both would be one set. Name a folder elsewhere with --to."
-            )
+def choose(files: Files, subset: str, numbers: frozenset[int]) -> tuple[dict[str, Path], tuple[int, ...]]:
+    """The files of the numbers and what goes with them, by their new names; and the numbers that are missing.
+
+    Files in a folder named as the subset is (in any letter case) come first. Codebook, licences and readmes come from
+    the deepest folder above a conversation. Raises DataError where a number has two files that differ.
+    """
+    candidates: dict[int, list[PurePosixPath]] = {}
+    for name in sorted(files, key=lambda name: (len(name.parts), name)):
+        number = conversation_number(name.name)
+        if number in numbers:
+            candidates.setdefault(number, []).append(name)
+    chosen: dict[str, Path] = {}
+    above: set[PurePosixPath] = set()
+    for number, same in sorted(candidates.items()):
+        named = [name for name in same if subset.lower() in (part.lower() for part in name.parts[:-1])]
+        first, *others = named or same
+        for other in others:
+            if not filecmp.cmp(files[first], files[other], shallow=False):
+                raise DataError(
+                    f"{printable(f'{first} and {other}')} differ, and only one of them can belong to {subset}; give "
+                    "the folder of the right one with --from."
+                )
+        chosen[subset_file_name(number)] = files[first]
+        above |= set(first.parents)
+    for name in sorted(files, key=lambda name: (-len(name.parts), name)):
+        if name.parent in above and is_companion(name.name):
+            chosen.setdefault(name.name, files[name])
+    return chosen, tuple(sorted(numbers - candidates.keys()))
 
 
-def _targets(subsets: Mapping[str, frozenset[int]], name: str, to: Path | None) -> dict[str, Path]:
-    if name.strip().lower() == ALL or to is None:
-        return {subset: (to or DEFAULT_PARENT) / subset for subset in subsets}
-    if not to.name or to.name == "..":
-        # The parent of such a name is not the folder above.
-        to = to.resolve()
-    return dict.fromkeys(subsets, to)
+def _origin(text: str) -> Path | str:
+    """The folder or file that is meant, or an http(s) address. Raises UsageError where it is none of these."""
+    if scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", text):
+        try:
+            usable = bool(urlsplit(text).hostname) and urlsplit(text).port != 0 and text.isprintable()
+        except ValueError:
+            usable = False
+        if not usable or scheme[1].lower() not in ("http", "https"):
+            raise UsageError("The address of --from cannot be used; give an http(s) address with a host, or a path.")
+        return text
+    path = Path(text).expanduser()
+    if not text.strip() or not path.exists():
+        raise UsageError(f"There is no {printable(text)!r}; give a folder, a zip, a tar or an address with --from.")
+    return path
 
 
-def _checksum(sha256: str | None, origin: Path | Address) -> str | None:
+def _checksum(sha256: str | None, origin: Path | str) -> str | None:
     if sha256 is None:
         return None
     digits = sha256.strip().lower().removeprefix("sha256:")
     if not re.fullmatch(r"[0-9a-f]{64}", digits):
-        raise UsageError("A SHA-256 has 64 hexadecimal digits; check what is given to --sha256.")
+        raise UsageError("A SHA-256 has 64 hexadecimal digits; check the value of --sha256.")
     if isinstance(origin, Path) and origin.is_dir():
         raise UsageError("--sha256 is of an archive, and --from names a folder; leave one of them out.")
     return digits
 
 
-def _there(subset: str, target: Path) -> Got | None:
-    """The subset where it lies at its place already, complete and valid."""
-    if not target.is_dir():
-        return None
+def _existing(subset: str, target: Path) -> Built | None:
+    """The subset where it is in its place already, complete and valid."""
     try:
         report = validate_folder(target)
     except DataError:
         return None
-    numbers = [conversation_number(Path(name).name) for name in report.files]
-    if report.errors or sorted(n for n in numbers if n is not None) != sorted(published_subsets()[subset]):
+    numbers = sorted(conversation_number(Path(name).name) or 0 for name in report.files)
+    if report.errors or numbers != sorted(published_subsets()[subset]):
         return None
-    return Got(subset, target, report.n_conversations, _digest(report), fetched=False, n_warnings=len(report.warnings))
+    return Built(subset, target, manifest_of(target, report), n_warnings=len(report.warnings), is_new=False)
 
 
-def _offer(
-    origin: Path | Address, expected: str | None, work: Workplace, watcher: Watcher, pause: Pause | None
-) -> Offer:
-    """The source with what it lists. A downloaded archive that is unusable goes; one that is sound stays for later."""
-    if isinstance(origin, Path):
-        return _listed(origin, printable(str(origin)), expected)
-    # The HTTP client is heavy, and data that lies here needs none.
-    from attunebench.datasets.downloading import download
+def _files(origin: Path | str, work: Path, expected: str | None, progress: Progress) -> tuple[Files, str]:
+    """The conversations and companions of the source, and its name for sentences."""
+    if isinstance(origin, Path) and origin.is_dir():
+        paths = (path for path in visible_files(origin, _refuse_folder) if path.is_file())
+        named = {PurePosixPath(path.relative_to(origin).as_posix()): path for path in paths}
+        sizes = {name: path for name, path in named.items() if belongs_to_data(name, path.stat().st_size)}
+        return sizes, printable(str(origin))
+    if isinstance(origin, str):
+        # The HTTP client is heavy, and data that is on this machine needs none.
+        from attunebench.datasets.downloading import download, shown_address
 
-    part = PartFile(work.folder, origin)
-    download(origin, part, watcher, pause=pause)
-    try:
-        return _listed(part.path, str(origin), expected)
-    except DataError:
-        work.spent = True
-        raise
-
-
-def _listed(path: Path, label: str, expected: str | None) -> Offer:
-    if expected is not None and path.is_file():
+        archive, label = work / "archive", shown_address(origin)
+        download(origin, archive, progress)
+    else:
+        archive, label = origin, printable(str(origin))
+        if not archive.is_file():
+            raise DataError(f"{label} is neither a file nor a folder; give one with --from.")
+    if expected is not None:
         digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while piece := file.read(_PIECE):
+        with archive.open("rb") as file:
+            while piece := file.read(1 << 20):
                 digest.update(piece)
         if digest.hexdigest() != expected:
             raise DataError(
-                f"{label} has the SHA-256 {digest.hexdigest()} and not {expected}; nothing was unpacked. It is another "
-                "file than the one that was meant, or was damaged on its way."
+                f"{label} has the SHA-256 {digest.hexdigest()} and not {expected}: another file, or one damaged on its "
+                "way. Nothing was unpacked."
             )
-    source = open_source(path, label)
-    return Offer(source, source.entries())
+    progress("Unpacking.", 0, None)
+    unpacked = work / "unpacked"
+    unpacked.mkdir()
+    return unpack(archive, label, unpacked), label
 
 
-@contextmanager
-def _writing(work: Workplace, origin: Path | Address) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        kept = " What was downloaded is kept there for the next time." if isinstance(origin, Address) else ""
-        raise DataError(
-            f"The data cannot be written to {work.folder.parent} ({error.strerror or error}); make room, or name "
-            f"another place with --to. Nothing was left half done.{kept}"
-        ) from None
-
-
-def _digest(report: ValidationReport) -> str:
-    return digest_of((Path(c.source_file).name, c.source_sha256) for c in report.conversations)
-
-
-def _got(subset: str, target: Path, staged: Staged) -> Got:
-    return Got(
-        subset,
-        target,
-        staged.manifest.n_conversations,
-        staged.manifest.ground_truth_sha256,
-        missing=staged.missing,
-        invalid=staged.invalid,
-        n_warnings=staged.n_warnings,
-        companions=staged.companions,
-    )
+def _refuse_folder(error: OSError) -> None:
+    raise DataError(f"{error.filename}: this folder cannot be read ({error.strerror}).")

@@ -32,18 +32,15 @@ if TYPE_CHECKING:
     from attunebench.journal import Entry
     from attunebench.protocol.calls import Call, Mode
 
-STORE = "attunebench"
-"""Under this key the store of an Inspect sample holds its `result`, the content of a result file."""
+STORE = "attunebench"  # under this key the store of an Inspect sample holds its `result`, a result file's content
 EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Conversations, and the settings under which a framework asks about them.
-
-    `loaded`: the conversations in the order of their folder, on which intervals depend. `conversations`: by id, in the
-    order of a run. `further`: parameters beside the settings that change a model's answers.
-    """
+    """Conversations, and the settings under which a framework asks about them. `loaded` is in the order of the folder,
+    on which intervals depend; `conversations`, by id, in that of a run. `further`: parameters beside the settings that
+    change a model's answers."""
 
     settings: RunSettings
     folder: Path
@@ -107,9 +104,8 @@ def study_of(
 ) -> Study:
     """The study of a task's arguments as a framework hands them over; `settings` are those of a run.
 
-    Without `conversations` the bundled examples, without `codebook` the one beside them or this package's own. Raises
-    UsageError for a value that does not exist or does not go with another, DataError for a folder or codebook that
-    cannot be used.
+    Raises UsageError for values that do not exist or go together, DataError for a folder or codebook that cannot be
+    used.
     """
     words = modes if isinstance(modes, (list, tuple)) else (modes,)
     checked = _checked({"em": em, "modes": parse_modes(map(str, words)), **settings})

@@ -25,10 +25,8 @@ from attunebench.results.schema import VOTE_KEYS, judge_calls_key, now
 from attunebench.runner.files import Identity, ResultFolder, SkippedFile, identity_of, prepare_folder, write_json
 from attunebench.text import printable
 
-_NOT_READ = {"events", "messages", "attachments", "timelines", "events_data"}
-"""Parts of an Inspect log."""
-_NO_LOGS = {"eval-set.json", "logs.json"}
-"""What Inspect writes beside the logs of an evaluation set."""
+_NOT_READ = {"events", "messages", "attachments", "timelines", "events_data"}  # parts of an Inspect log
+_NO_LOGS = {"eval-set.json", "logs.json"}  # what Inspect writes beside the logs of an evaluation set
 _NO_ANSWERS = {"judge_models", "judge_usage", "judge_api_cost", "rejudged", "scores", *VOTE_KEYS}
 _NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version", *map(judge_calls_key, JUDGE_SCALES)}
 """What judges say about a result, which may be added after it was imported, and its time: two logs may hold the same
@@ -37,8 +35,7 @@ replies, where an engine caches them and is restarted."""
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A result that a log does not have: whose, in which epoch, why not, after how many tries, and the command that
-    tries again."""
+    """A result that a log does not have: whose, why not, after how many tries, and the command that tries again."""
 
     identity: Identity
     reason: str

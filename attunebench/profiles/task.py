@@ -47,10 +47,10 @@ class ProfileTask(Task):
     def assemble(
         self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The content of the result file. No result of the benchmark (`task` marks it): nothing enters its scores.
+        """The content of the result file, which `task` marks as no result of the benchmark.
 
-        `predicted_profile` has an entry for each trait that was answered, `conversations.traits.CANNOT_TELL` among the
-        answers; a trait that is missing was not answered. Raises ValueError where the call has no record.
+        `predicted_profile` has an entry for each trait that was answered, if by `traits.CANNOT_TELL`. Raises ValueError
+        where the call has no record.
         """
         own = list(records.values())
         if not own:

@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +84,11 @@ def test_a_call_leaves_with_our_headers_and_no_others(provider: str, key: str | 
 
 
 @pytest.mark.usefixtures("_planted")
-def test_files_and_batches_leave_with_our_headers_and_no_others() -> None:
+def test_files_and_batches_leave_with_our_headers_and_no_others(tmp_path: Path) -> None:
     async def used(url: str) -> None:
         async with Service(Endpoint("local", "m", url, SecretStr(KEY), "--api-key")) as service:
-            await service.upload(BytesIO(b"{}\n"), "x.jsonl", 3)
+            (tmp_path / "x.jsonl").write_bytes(b"{}\n")
+            await service.upload(tmp_path / "x.jsonl", "x.jsonl")
             await service.create("file-1", "mark")
 
     said = Status(200, {"id": "x-1", "status": "validating"})

@@ -87,21 +87,15 @@ def settings(tmp_path: Path) -> Any:
         yield made
 
 
-def test_files_make_the_results_that_a_run_makes(talks: Path, settings: Any, tmp_path: Path) -> None:
+def test_files_make_the_results_that_a_run_makes_and_each_finds_the_other_s_work_done(
+    talks: Path, settings: Any, tmp_path: Path
+) -> None:
     attunebench.run(talks, settings("live"))
     over_the_line = len(settings.server.bodies)
     assert over_the_line == finish_by_files(talks, settings("filed"), tmp_path)
     assert texts(tmp_path / "live") == texts(tmp_path / "filed")
-
-
-def test_after_files_a_run_has_nothing_to_ask(talks: Path, settings: Any, tmp_path: Path) -> None:
-    finish_by_files(talks, settings("filed"), tmp_path)
     summary = attunebench.run(talks, settings("filed"))
-    assert (0, 4, []) == (summary.written, summary.complete_before, settings.server.bodies)
-
-
-def test_after_a_run_there_is_nothing_to_plan(talks: Path, settings: Any, tmp_path: Path) -> None:
-    attunebench.run(talks, settings("live"))
+    assert (0, 4, over_the_line) == (summary.written, summary.complete_before, len(settings.server.bodies))
     assert 0 == finish_by_files(talks, settings("live"), tmp_path)
 
 

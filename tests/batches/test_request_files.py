@@ -10,8 +10,7 @@ from keys import KEY, files_with_a_key
 from planned import PER_CONVERSATION, TURNS, Planning
 
 from attunebench import api
-from attunebench.batches.answers import CUSTOM_ID
-from attunebench.batches.requests import Limits, Table, table_path
+from attunebench.batches.requests import CUSTOM_ID, Limits, Table, table_path
 from attunebench.errors import ConfigurationError, DataError, UsageError
 
 
@@ -88,7 +87,7 @@ def test_an_answer_file_of_ours_stays(planning: Planning, tmp_path: Path) -> Non
 
 
 def test_a_folder_that_is_not_there_is_told(planning: Planning, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"gone/requests\.jsonl"):
+    with pytest.raises(UsageError, match="existing folder"):
         planning(target=tmp_path / "gone" / "requests.jsonl")
 
 
@@ -102,11 +101,6 @@ def test_a_name_of_the_results_folders_own_is_told(planning: Planning, tmp_path:
 def test_a_name_that_is_none_is_told(planning: Planning) -> None:
     with pytest.raises(UsageError, match="must name a file"):
         planning(target=Path())
-
-
-def test_request_files_of_an_earlier_plan_are_named(planning: Planning, tmp_path: Path) -> None:
-    planning(limits=Limits(lines=7))
-    assert ["requests-2.jsonl", "requests-3.jsonl"] == [path.name for path in planning().older]
 
 
 def test_what_an_earlier_plan_asks_is_told_and_asked_here_too(planning: Planning) -> None:

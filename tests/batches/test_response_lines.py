@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from attunebench.backends.base import Reply
 from attunebench.backends.negotiation import Terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.batches.answers import Rejection, outcome_of_line, read_line
+from attunebench.batches.collecting import outcome_of_line, read_line
 from attunebench.batches.requests import Row
 from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
@@ -70,9 +70,6 @@ SHAPES = {
     "OpenAI": openai_line(REQUEST),
     "vLLM": vllm_line(REQUEST),
     "Ray, all columns": ray_row(REQUEST),
-    "Ray, HTTP": {"custom_id": "attune-abc-000001", "payload": {}, "http_response": GOOD},
-    "Ray Serve": {"custom_id": "attune-abc-000001", **GOOD, "__inference_error__": ""},
-    "a completion for a response": {"custom_id": "attune-abc-000001", "response": GOOD, "error": None},
     "a status from a table of floats": {"custom_id": "x", "response": {"status_code": 200.0, "body": GOOD}},
     "no status": {"custom_id": "x", "response": {"body": GOOD}},
 }
@@ -217,7 +214,7 @@ def test_a_row_of_a_table_is_no_answer() -> None:
     assert read.outcome is None
 
 
-@pytest.mark.parametrize("name", ["OpenAI", "vLLM", "Ray, all columns", "Ray, HTTP"])
+@pytest.mark.parametrize("name", ["OpenAI", "vLLM", "Ray, all columns"])
 def test_an_answer_is_not_taken_for_a_request(name: str) -> None:
     read = read_line(json.dumps(SHAPES[name]).encode())
     assert read is not None
@@ -243,17 +240,17 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = ("response", "error", "body", "generated_text", "http_response", "choices", "__inference_error__")
+KEYS = ("response", "error", "body", "generated_text", "__inference_error__")
 NUMBERS = ("num_input_tokens", "num_generated_tokens", "status_code", "usage")
 
 
 @given(st.dictionaries(st.sampled_from(KEYS + NUMBERS), JSON, max_size=5))
 def test_no_line_is_too_odd_to_be_a_reply_or_an_error(parts: dict[str, Any]) -> None:
     found = said(json.dumps({"custom_id": "x", **parts}).encode())
-    assert isinstance(found, Reply | Terms | Rejection | AttuneBenchError) or found == "a request"
+    assert isinstance(found, Reply | Terms | AttuneBenchError) or found == "a request"
 
 
 @given(st.dictionaries(st.sampled_from(("status_code", "body", "request_id")), JSON), JSON)
 def test_no_response_is_too_odd_to_be_a_reply_or_an_error(response: dict[str, Any], error: Any) -> None:
     found = said(json.dumps({"custom_id": "x", "response": response, "error": error}).encode())
-    assert isinstance(found, Reply | Terms | Rejection | AttuneBenchError)
+    assert isinstance(found, Reply | Terms | AttuneBenchError)

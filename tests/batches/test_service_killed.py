@@ -41,7 +41,9 @@ MOMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("side", "number"), MOMENTS)
+@pytest.mark.parametrize(
+    ("side", "number"), [("before", 1), *(("after", number) for number in (0, 1, 3, 4, 5, FIRST_BATCH + 1))]
+)
 def test_a_run_that_is_killed_at_a_request_pays_each_call_once(
     data: Path, tmp_path: Path, side: str, number: int
 ) -> None:

@@ -26,7 +26,7 @@ FIRST = Submission(
     at="2026-01-01T00:00:00+00:00",
 )
 SECOND = replace(FIRST, part=2, start=5, stop=9)
-LINES = 300
+LINES = 100
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_what_was_begun_is_open_until_it_has_ended(ledger: Ledger) -> None:
     ledger.submitting(FIRST)
     ledger.submitting(SECOND)
     assert [FIRST, SECOND] == open_now(ledger)
-    known = replace(FIRST, batch="batch_1")
+    known = replace(FIRST, id="batch_1")
     ledger.submitted(known)
     assert [known, SECOND] == open_now(ledger)
     ledger.ended(SECOND, "never made")
@@ -63,7 +63,7 @@ def test_each_run_finds_its_own(ledger: Ledger) -> None:
 @pytest.mark.parametrize("cut", [1, 20, 50])
 def test_a_line_that_was_cut_is_as_good_as_not_written(ledger: Ledger, cut: int) -> None:
     ledger.submitting(FIRST)
-    ledger.submitted(replace(FIRST, batch="batch_1"))
+    ledger.submitted(replace(FIRST, id="batch_1"))
     content = ledger.path.read_bytes()
     ledger.path.write_bytes(content[:-cut])
     assert [FIRST] == open_now(ledger)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +14,7 @@ from batch_server import BatchServer, Made, Said, varied
 from factory import write_conversations
 from pydantic import SecretStr
 
-from attunebench.batches import desk
-from attunebench.batches.desk import MOST_LOST
+from attunebench.batches.executor import MOST_LOST
 from attunebench.batches.pending import MOST_BATCHES
 from attunebench.errors import ConfigurationError
 from attunebench.selftest.server import Answer, Asked, Behaviour, Status
@@ -51,27 +51,6 @@ def test_of_an_expired_batch_the_answered_part_counts_and_the_rest_is_asked_anew
         assert [1] * 5 == list(server.billed.values())
     assert 1 == run.summary.written
     assert "expired: 2 of 5 requests answered" in watcher.said
-
-
-def test_answers_that_are_too_long_to_be_any_stop_the_run_once_and_can_be_given_up(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desk, "MOST_AROUND", 1000)
-    monkeypatch.setattr(desk, "MOST_AN_ANSWER", 1000)
-
-    def endless(asked: Asked) -> Behaviour | None:
-        return Status(200, b"x" * 6001) if asked.path.endswith("/content") else None
-
-    with BatchServer(after=endless) as server:
-        settings = settings_at(server.url, tmp_path / "results")
-        for _ in range(2):  # and the batch is not forgotten
-            with pytest.raises(ConfigurationError, match="batch_1"):
-                run_by_batches(data, settings)
-        assert 2 == sum("/content" in asked for asked in server.asked)
-        run_by_batches(data, settings, cancel=True)
-        server.after = lambda _: None
-        run = run_by_batches(data, settings)
-        assert (1, 2) == (run.summary.written, len(server.made))
 
 
 def test_a_batch_that_expires_every_time_is_not_sent_for_ever(data: Path, tmp_path: Path) -> None:
@@ -236,16 +215,6 @@ def test_a_service_that_makes_nothing_of_what_it_is_sent_is_left_after_a_while(d
     assert "none of 5 batches" in watcher.said
 
 
-def test_who_is_asked_to_wait_for_a_year_leaves(data: Path, tmp_path: Path) -> None:
-    watcher = Heard()
-    with BatchServer() as server:
-        busy = Status(429, {"error": {"message": "Rate limit"}}, {"retry-after": "31536000"})
-        server.before = lambda asked: busy if asked.path == "/v1/batches/batch_1" else None
-        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"), watcher=watcher)
-    assert ("outage", 1) == (run.summary.stopped, len(run.under_way))
-    assert "365 days" in watcher.said
-
-
 def test_a_key_that_the_service_repeats_is_in_no_error_and_no_file(data: Path, tmp_path: Path) -> None:
     key = "k3y-that-nobody-may-see"
     with BatchServer(says=lambda _: Answer(f'{{"drafted_response": "{key}"}}')) as server:
@@ -311,8 +280,10 @@ def test_a_full_queue_is_met_with_smaller_batches_one_after_the_other(larger: Pa
     assert "they continue in batches of 13, one after the other (25 requests)" in watcher.said
 
 
-def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(data: Path, tmp_path: Path) -> None:
-    """The second judge's, once."""
+def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_made_when_the_command_is_repeated(
+    data: Path, tmp_path: Path
+) -> None:
+    """The second judge's, once: it cannot be smaller."""
     with BatchServer() as server:
         refused = iter([True])
 
@@ -321,7 +292,10 @@ def test_a_batch_that_is_refused_for_a_full_queue_at_its_making_is_tried_again(d
             return Status(429, {"error": FULL}) if is_judge and next(refused, False) else None
 
         server.before = full
-        run = run_by_batches(data, settings_at(server.url, tmp_path / "results", judges=["judge-a", "judge-b"]))
+        settings = settings_at(server.url, tmp_path / "results", judges=["judge-a", "judge-b"])
+        with pytest.raises(ConfigurationError, match="even 1 requests"):
+            run_by_batches(data, settings)
+        run = run_by_batches(data, settings)
         assert [1] * 7 == list(server.billed.values())
     assert (1, 0) == (run.summary.written, run.summary.votes_owed)
 
@@ -330,18 +304,18 @@ def test_a_queue_that_stays_full_ends_the_run(data: Path, tmp_path: Path) -> Non
     with BatchServer(course=lambda _: ["failed"], problems=lambda _: [FULL]) as server:
         with pytest.raises(ConfigurationError, match="does not accept even 5 requests"):
             run_by_batches(data, settings_at(server.url, tmp_path / "results"))
-        assert 5 == len(server.made)
+        assert 1 == len(server.made)
 
 
-def test_a_queue_that_was_full_for_a_killed_process_is_tried_again(data: Path, tmp_path: Path) -> None:
-    """The submission's process is gone, and its part of a file with it: the requests are planned anew."""
+def test_a_queue_that_was_full_for_a_killed_process_is_tried_again(larger: Path, tmp_path: Path) -> None:
+    """The submission's process is gone: the requests are planned anew."""
     with BatchServer(course=lambda made: ["failed"] if made.number == 1 else ["completed"]) as server:
         server.problems = lambda _: [FULL]
         server.before = _refused_once("GET", "/v1/batches/batch_1")
         with pytest.raises(ConfigurationError):
-            run_by_batches(data, settings_at(server.url, tmp_path / "results"))
-        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
-    assert 1 == run.summary.written
+            run_by_batches(larger, settings_at(server.url, tmp_path / "results"))
+        run = run_by_batches(larger, settings_at(server.url, tmp_path / "results"))
+    assert 5 == run.summary.written
 
 
 def test_a_service_that_is_out_of_reach_leaves_the_batch_to_itself(data: Path, tmp_path: Path) -> None:
@@ -378,10 +352,15 @@ def test_waits_are_the_interval_or_what_the_service_asks_for_and_grow_with_its_t
     troubles = [Status(503), Status(502), Status(429, {"error": {"message": "Rate limit"}}, {"retry-after": "700"})]
     slept: list[float] = []
 
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
+    pause = asyncio.sleep
 
-    monkeypatch.setattr(desk, "sleep", sleep)
+    async def sleep(seconds: float) -> None:
+        if seconds >= 60.0:
+            slept.append(seconds)
+        else:
+            await pause(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     with BatchServer(course=lambda _: ["in_progress", "completed"]) as server:
         server.before = lambda asked: troubles.pop() if asked.path == "/v1/batches/batch_1" and troubles else None
         run_by_batches(data, settings_at(server.url, tmp_path / "results"), interval=60.0)
@@ -430,18 +409,6 @@ def test_a_request_that_is_rejected_twice_skips_its_conversation_and_no_other(la
         assert all("response_format" in body for body in bodies)
     assert (1, 4) == (len(run.summary.skipped), run.summary.written)
     assert all("The gateway dislikes this" in reason for reason in run.summary.skipped.values())
-
-
-def test_requests_that_are_all_rejected_alike_are_asked_without_what_none_was_answered_with(
-    data: Path, tmp_path: Path
-) -> None:
-    def no_schemas(asked: Asked) -> Said:
-        return REJECTED if "response_format" in asked.body else varied(asked)
-
-    with BatchServer(says=no_schemas) as server:
-        run = run_by_batches(data, settings_at(server.url, tmp_path / "results"))
-        assert [5, 5, 5] == [len(made.lines) for made in server.made]
-    assert 1 == run.summary.written
 
 
 def test_a_rejection_of_everything_stops(data: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_manifest_is_written_once_and_then_compared(cli: Callable[..., Any], d
     changed.write_text(changed.read_text() + " ")
     ended = cli("data", "verify", "-d", data)
     assert 1 == ended.status
-    assert "changed since then: conversation_2.json" in ended.out
+    assert "changed: conversation_2.json" in ended.out
 
 
 def test_a_manifest_that_says_otherwise_is_replaced_only_when_asked(cli: Callable[..., Any], data: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_manifest_may_lie_elsewhere(cli: Callable[..., Any], data: Path, tmp_p
     (data / "conversation_1.json").rename(data / "conversation_12.json")
     ended = cli("data", "verify", data, "--manifest", place)
     assert 1 == ended.status
-    assert "moved: conversation_1.json is conversation_12.json now" in ended.out
+    assert "moved: conversation_1.json to conversation_12.json" in ended.out
 
 
 def test_a_damaged_manifest_is_a_sentence_and_can_be_replaced(cli: Callable[..., Any], data: Path) -> None:
@@ -94,5 +94,4 @@ def test_a_file_that_is_no_manifest_is_never_replaced_by_one(cli: Callable[..., 
     before = file.read_bytes()
     ended = cli("data", "verify", data, "--write-manifest", "--replace", "--manifest", file)
     assert (2, before) == (ended.status, file.read_bytes())
-    assert "is no manifest" in ended.err
     assert 2 == cli("data", "verify", data, "--replace").status

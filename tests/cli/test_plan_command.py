@@ -109,4 +109,3 @@ def test_what_is_complete_is_told(plan: Plan, cli: Callable[..., Any], tmp_path:
     ended = plan()
     assert "There is nothing to ask." in ended.err
     assert f"{CONVERSATIONS} complete before." in ended.err
-    assert "requests.jsonl is of an earlier plan" in ended.err

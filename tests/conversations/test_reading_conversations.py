@@ -202,6 +202,7 @@ def test_unknown_keys_are_kept_even_where_they_are_named_like_a_field_of_ours(ra
 
 
 @given(st.dictionaries(st.text(max_size=20), st.none() | st.integers() | st.text(max_size=3), max_size=5))
+@settings(max_examples=25)
 def test_no_unknown_key_breaks_the_reading(extra: dict[str, Any]) -> None:
     raw = make_conversation(2, turns=1)
     for place in (raw, raw["turns"][0], raw["turns"][0]["annotations"]["pairwiseComparisons"][0], raw["prePanas"]):
@@ -294,7 +295,7 @@ MISFITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("conversationId",), "a" * 500, "conversationId: expected at most 150 characters"),
     (("conversationId",), 7, "conversationId: expected a text that is not empty, found 7"),
     (("metadata",), "text", "metadata: expected an object, found 'text'"),
-    (("participant_profile",), [], "participant_profile: expected an object or null, found a list"),
+    (("participant_profile",), [], "participant_profile: expected an object, found a list"),
     (("participant_profile", "computed_scores", "who_5"), "12", "computed_scores.who_5: expected a number, found '12'"),
 ]
 
@@ -357,7 +358,7 @@ json_values = st.recursive(
 
 
 @given(st.lists(st.tuples(st.sampled_from(PLACES), json_values), min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_stands_anywhere_the_reader_never_raises(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     raw = make_conversation(3, turns=1)
     for keys, value in changes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from attunebench.analyses.model import Analysis, Cell
+from attunebench.analyses.table import Analysis, Cell
 from attunebench.conversations import demo_folder, load_conversations
 from attunebench.datasets.describing import describe
 
@@ -143,9 +143,7 @@ def test_base_rates_of_every_question(sections: dict[str, Analysis]) -> None:
 def test_intervals_of_base_rates_count_answers_of_one_person_as_what_they_are_worth(
     sections: dict[str, Analysis],
 ) -> None:
-    """Wilson's interval by scipy on the effective number of answers, from the raw JSON."""
-    from scipy.stats import norm
-
+    """Wilson's interval on the effective number of answers, from the raw JSON."""
     yes: dict[str, Counter[str]] = defaultdict(Counter)
     asked: dict[str, Counter[str]] = defaultdict(Counter)
     for raw in RAW:
@@ -155,7 +153,7 @@ def test_intervals_of_base_rates_count_answers_of_one_person_as_what_they_are_wo
                 if judgement["observedBehavior"] != "na":
                     asked[judgement["questionId"]][person] += 1
                     yes[judgement["questionId"]][person] += judgement["observedBehavior"] == "yes"
-    z = norm.ppf(0.975)
+    z = statistics.NormalDist().inv_cdf(0.975)
     for question, row in rows(sections["binary"], "questions").items():
         people, n = asked[question], asked[question].total()
         share = yes[question].total() / n

@@ -11,7 +11,7 @@ from factory import make_conversation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attunebench.analyses.model import Analysis, Cell, Table
+from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.conversations import Conversation, demo_folder, load_conversations, read_conversation
 from attunebench.datasets.describing import SECTIONS, describe
 from attunebench.datasets.describing.tables import MASKED, small_cells

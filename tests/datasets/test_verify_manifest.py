@@ -14,12 +14,12 @@ from factory import write_conversations
 from attunebench.conversations import load_conversations, validate_folder
 from attunebench.conversations.loading import MANIFEST_NAME
 from attunebench.datasets.manifest import (
-    Changes,
-    compare,
+    Manifest,
+    differences,
     entries_of,
+    manifest_of,
     read_manifest,
     save_manifest,
-    write_manifest,
 )
 from attunebench.errors import DataError
 
@@ -31,13 +31,20 @@ def folder(tmp_path: Path) -> Path:
     return write_conversations(tmp_path / "data", 4, turns=1)
 
 
-def changes(folder: Path) -> Changes:
-    return compare(read_manifest(folder / MANIFEST_NAME), entries_of(folder, validate_folder(folder)))
+def write_manifest(folder: Path) -> Manifest:
+    """The manifest of a folder, written into it."""
+    manifest = manifest_of(folder, validate_folder(folder), created=NOON)
+    save_manifest(manifest, folder / MANIFEST_NAME)
+    return manifest
+
+
+def changes(folder: Path) -> list[str]:
+    return differences(read_manifest(folder / MANIFEST_NAME), entries_of(folder, validate_folder(folder)))
 
 
 def test_a_manifest_says_of_each_file_what_can_be_recomputed_from_it_alone(folder: Path) -> None:
     (folder / "annotation_codebook.json").write_text("{}")
-    write_manifest(folder, created=NOON)
+    write_manifest(folder)
     raw = json.loads((folder / MANIFEST_NAME).read_text())
     expected = []
     for number in range(1, 5):
@@ -68,7 +75,7 @@ def test_the_loader_passes_over_a_manifest_without_a_warning(folder: Path) -> No
 
 
 def test_what_is_written_is_what_is_read(folder: Path) -> None:
-    written = write_manifest(folder, created=NOON)
+    written = write_manifest(folder)
     assert written == read_manifest(folder / MANIFEST_NAME)
     again = folder.parent / "again.json"
     save_manifest(written, again)
@@ -77,8 +84,7 @@ def test_what_is_written_is_what_is_read(folder: Path) -> None:
 
 def test_an_untouched_folder_has_no_changes(folder: Path) -> None:
     write_manifest(folder)
-    assert Changes() == changes(folder)
-    assert not changes(folder)
+    assert [] == changes(folder)
 
 
 def test_changed_missing_new_and_moved_files_are_told_apart(folder: Path) -> None:
@@ -90,16 +96,16 @@ def test_changed_missing_new_and_moved_files_are_told_apart(folder: Path) -> Non
     (folder / "conversation_3.json").rename(folder / "sub" / "conversation_3.json")
     write_conversations(folder.parent / "other", 1, seed=50, turns=1)
     (folder.parent / "other" / "conversation_1.json").rename(folder / "conversation_9.json")
-    assert Changes(
-        changed=("conversation_1.json",),
-        missing=("conversation_2.json",),
-        new=("conversation_9.json",),
-        moved=(("conversation_3.json", "sub/conversation_3.json"),),
-    ) == changes(folder)
+    assert [
+        "changed: conversation_1.json",
+        "missing: conversation_2.json",
+        "new: conversation_9.json",
+        "moved: conversation_3.json to sub/conversation_3.json",
+    ] == changes(folder)
 
 
 def test_an_invalid_file_gets_no_manifest_and_leaves_the_old_one(folder: Path) -> None:
-    write_manifest(folder, created=NOON)
+    write_manifest(folder)
     before = (folder / MANIFEST_NAME).read_bytes()
     (folder / "conversation_2.json").write_text('{"turns": []}')
     with pytest.raises(DataError, match=r"conversation_2.json: conversationId"):
@@ -135,19 +141,19 @@ def test_a_damaged_manifest_is_said_to_be_damaged(folder: Path, damage: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    "text",
     [
-        ("", "not valid JSON"),
-        ('{"format": "attunebench-manifest", "ver', "not valid JSON"),
-        ("[]", "is no manifest"),
-        ('{"format": "attunebench-scores"}', "is no manifest"),
-        ('{"format": "attunebench-manifest", "version": 2}', "another version"),
-        ('{"format": "attunebench-manifest", "version": 1}', "damaged"),
+        "",
+        '{"format": "attunebench-manifest", "ver',
+        "[]",
+        '{"format": "attunebench-scores"}',
+        '{"format": "attunebench-manifest", "version": 2}',
+        '{"format": "attunebench-manifest", "version": 1}',
     ],
 )
-def test_what_is_no_manifest_is_refused_by_a_sentence_that_names_it(tmp_path: Path, text: str, says: str) -> None:
+def test_what_is_not_a_manifest_is_refused_by_a_sentence_that_names_it(tmp_path: Path, text: str) -> None:
     path = tmp_path / "m.json"
     path.write_text(text)
-    with pytest.raises(DataError, match=says) as refused:
+    with pytest.raises(DataError) as refused:
         read_manifest(path)
     assert str(path) in str(refused.value)

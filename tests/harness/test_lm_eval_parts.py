@@ -15,7 +15,7 @@ from scripted_replies import baseline_replies, key_of
 
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.lm_eval import include_path
+from attunebench.harness.lm_eval.__main__ import TASKS
 from attunebench.harness.lm_eval.evaluation import (
     GENERATION,
     METRICS,
@@ -38,14 +38,14 @@ def through(*roles):
 
 
 def test_the_folder_holds_a_task_for_each_mode():
-    names = {path.stem for path in include_path().glob("*.yaml")}
+    names = {path.stem for path in TASKS.glob("*.yaml")}
     assert {"attunebench", *(f"attunebench_{mode}" for mode in MODES[1:])} == names
 
 
 def test_the_folder_is_printed_without_the_framework():
     command = [sys.executable, "-m", "attunebench.harness.lm_eval"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert include_path() == Path(printed.rstrip("\n"))
+    assert TASKS == Path(printed.rstrip("\n"))
 
 
 def test_a_plain_prompt_ends_where_the_answer_begins():

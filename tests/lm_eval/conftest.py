@@ -17,10 +17,10 @@ def evaluate():
     import lm_eval
     from lm_eval.tasks import TaskManager
 
-    from attunebench.harness.lm_eval import include_path
+    from attunebench.harness.lm_eval.__main__ import TASKS
 
     def run(model, tasks=("attunebench",), *, metadata=None, apply_chat_template=True, **options):
-        manager = TaskManager(include_path=str(include_path()), include_defaults=False, metadata=metadata)
+        manager = TaskManager(include_path=str(TASKS), include_defaults=False, metadata=metadata)
         return lm_eval.simple_evaluate(
             model, tasks=list(tasks), task_manager=manager, apply_chat_template=apply_chat_template, **options
         )

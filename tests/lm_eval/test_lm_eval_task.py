@@ -21,7 +21,7 @@ from tiny_causal import CHATML, NO_SYSTEM, tiny_causal
 import attunebench
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.lm_eval import include_path
+from attunebench.harness.lm_eval.__main__ import TASKS
 from attunebench.harness.lm_eval.evaluation import METRICS
 from attunebench.runner.files import result_name
 from attunebench.runner.order import stratified_order
@@ -281,7 +281,7 @@ def test_after_a_kill_the_cache_answers_what_was_answered(evaluate, tmp_path):
         program = (
             "import lm_eval\n"
             "from lm_eval.tasks import TaskManager\n"
-            f"tasks = TaskManager(include_path={str(include_path())!r}, include_defaults=False)\n"
+            f"tasks = TaskManager(include_path={str(TASKS)!r}, include_defaults=False)\n"
             f"lm_eval.simple_evaluate('local-chat-completions', {server_arguments(server.url)!r}, ['attunebench'],"
             f" limit=5, task_manager=tasks, apply_chat_template=True, use_cache={str(tmp_path / 'cache')!r})\n"
         )

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from profiled import talks
 
-from attunebench.analyses.model import Analysis, Cell, Settings, Table
+from attunebench.analyses.base import Settings
+from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.conversations.schema import Conversation
 from attunebench.conversations.traits import CANNOT_TELL, TRAITS, Trait, traits_of
-from attunebench.profiles.predictions import answers_in
+from attunebench.profiles.running import answers_in
 from attunebench.profiles.scoring import Scored, score
-from attunebench.profiles.tables import EXPERIMENTAL, PRIVACY, Who, tabulate
+from attunebench.profiles.tables import EXPERIMENTAL, PRIVACY, tabulate
 from attunebench.reports.analyses import FORMATS, render
 
 QUICK = Settings(resamples=400, by_participant=True)
@@ -31,7 +32,7 @@ def scored(
 
 
 def shown(found: Scored, settings: Settings = QUICK, n: int | None = None) -> Analysis:
-    return tabulate(found, Who("local", "some-model", len(found.people) if n is None else n), settings)
+    return tabulate(found, "local", "some-model", len(found.people) if n is None else n, settings)
 
 
 def table(analysis: Analysis, name: str) -> Table:
@@ -117,7 +118,7 @@ def test_whoever_does_not_read_is_hardly_ever_said_to_tell_more_than_the_base_ra
     rng = np.random.default_rng(11)
     settings = Settings(resamples=200, by_participant=True)
     who_5 = [trait for trait in TRAITS if trait.id == "who_5"]
-    claims, studies = 0, 60
+    claims, studies = 0, 20
     for _ in range(studies):
         people = talks([{"who_5": 5 if rng.random() < share else 20} for _ in range(41)])
         said = [{"who_5": rng.choice(["poor", "not poor"]) if answer == "guess" else answer} for _ in people]

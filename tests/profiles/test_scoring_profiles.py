@@ -15,13 +15,13 @@ from profiled import talk, talks
 
 from attunebench.conversations.schema import Conversation
 from attunebench.conversations.traits import CANNOT_TELL, TRAITS, traits_of
-from attunebench.profiles.predictions import Answer, answers_in
-from attunebench.profiles.scoring import Item, Scored, base_numbers, base_right, labels_of, score
+from attunebench.profiles.running import answers_in
+from attunebench.profiles.scoring import Answers, Item, Scored, base_numbers, base_right, labels_of, score
 
 
 def scored(conversations: list[Conversation], *answers: Mapping[str, Any]) -> Scored:
     """Each conversation with its answers, as a file would hold them."""
-    given: dict[str, Mapping[str, Answer]] = {
+    given: dict[str, Answers] = {
         c.conversation_id: answers_in({"predicted_profile": dict(said)}, TRAITS)
         for c, said in zip(conversations, answers, strict=True)
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from engines import openai_line, requests_in, write_lines
 from talks import talk
 
 from attunebench import eventloop
-from attunebench.batches.collecting import Collector, Tables
-from attunebench.batches.desk import BatchOptions, Watcher
+from attunebench.batches.collecting import Collector, lines_of
 from attunebench.batches.executor import BatchExecutor
-from attunebench.batches.files import RequestFiles
-from attunebench.batches.requests import Origin, writing_plan
+from attunebench.batches.files import Planner, RequestFiles
+from attunebench.batches.requests import Origin, open_tables
+from attunebench.batches.running import BatchOptions, Watcher
 from attunebench.codebook import default_codebook
 from attunebench.journal import Journal
 from attunebench.protocol.plan import plan_conversation
@@ -84,23 +83,18 @@ def from_request_files(server: BatchServer, settings: RunSettings) -> RunSummary
     """Two rounds: the judge is asked when the draft is there."""
     for number in range(2):
         target = settings.output.parent / f"requests-{number}.jsonl"
-        run(RequestFiles(settings, partial(write_requests, target)), settings)
+        run(Planner(settings, target, Origin()), settings)
         files = sorted(target.parent.glob(f"{target.stem}*.jsonl"))
         lines = [openai_line(request) for request in requests_in(*files)]
         eventloop.run(collect(settings.output, write_lines(target.with_suffix(".answers"), lines)))
     return run(RequestFiles(settings), settings)
 
 
-async def write_requests(target: Path, run: Run, asks: Any) -> None:
-    with writing_plan(target, run, Origin()) as plan:
-        async for asked, hashed in asks:
-            plan.add(asked, hashed)
-
-
 async def collect(folder: Path, answers: Path) -> None:
     with Journal.open(folder) as journal:
-        collector = Collector(Tables(folder), journal, lambda _row, _reply: None)
-        await collector.take(iter(answers.read_bytes().splitlines(keepends=True)))
+        collector = Collector(open_tables(folder), journal, lambda _row, _reply: None)
+        with answers.open("rb") as file:
+            await collector.take(lines_of(file))
         await collector.finish()
 
 

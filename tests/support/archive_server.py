@@ -19,7 +19,7 @@ class Exchange(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         owner = self.server.owner
         owner.requests.append({"path": self.path, **{name.lower(): value for name, value in self.headers.items()}})
-        behaviour = owner.script.pop(0) if owner.script else plain
+        behaviour = owner.script.pop(0) if owner.script else whole
         try:
             behaviour(self)
         except (BrokenPipeError, ConnectionResetError):
@@ -50,11 +50,10 @@ class _Server(ThreadingHTTPServer):
 
 
 class ArchiveServer:
-    """`body` under every path, with `etag`; `script` holds what the next requests meet; `requests` what was asked."""
+    """`body` under every path; `script` holds what the next requests meet; `requests` what was asked."""
 
-    def __init__(self, body: bytes = b"", etag: str = '"one"') -> None:
+    def __init__(self, body: bytes = b"") -> None:
         self.body = body
-        self.etag = etag
         self.script: list[Behaviour] = []
         self.requests: list[dict[str, str]] = []
         self.released = threading.Event()
@@ -78,28 +77,23 @@ class ArchiveServer:
         self._thread.join()
 
 
-def plain(exchange: Exchange) -> None:
-    """Ranges and conditions are answered as they should be."""
-    _send(exchange, None)
-
-
 def cut(after: int) -> Behaviour:
     """So many bytes of what was promised, then the line breaks."""
-    return lambda exchange: _send(exchange, after)
+    return lambda exchange: whole(exchange, after)
 
 
 def stall(after: int) -> Behaviour:
     """So many bytes, then nothing until the server ends."""
 
     def behave(exchange: Exchange) -> None:
-        _send(exchange, after)
+        whole(exchange, after)
         exchange.server.owner.released.wait()
 
     return behave
 
 
 def whole(exchange: Exchange, after: int | None = None, **headers: str) -> None:
-    """Everything from the beginning, whatever was asked, and without a word of which version it is."""
+    """Everything, or so many bytes of it before the connection breaks."""
     body = exchange.server.owner.body
     exchange.head(200, {"Content-Length": str(len(body)), **headers})
     exchange.wfile.write(body[:after])
@@ -117,24 +111,3 @@ def answer(status: int, body: bytes = b"", **headers: str) -> Behaviour:
         exchange.hang_up()
 
     return behave
-
-
-def _send(exchange: Exchange, after: int | None) -> None:
-    owner = exchange.server.owner
-    asked = exchange.headers
-    if asked.get("If-None-Match") == owner.etag:
-        exchange.head(304, {"ETag": owner.etag, "Content-Length": "0"})
-        return
-    start, status = 0, 200
-    total = len(owner.body)
-    headers = {"ETag": owner.etag, "Accept-Ranges": "bytes"}
-    if (wanted := asked.get("Range")) and asked.get("If-Range") == owner.etag:
-        start, status = int(wanted.removeprefix("bytes=").rstrip("-")), 206
-        if start >= total:
-            exchange.head(416, {"ETag": owner.etag, "Content-Range": f"bytes */{total}", "Content-Length": "0"})
-            return
-        headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
-    exchange.head(status, {**headers, "Content-Length": str(total - start)})
-    exchange.wfile.write(owner.body[start : None if after is None else start + after])
-    if after is not None:
-        exchange.hang_up()

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attunebench.batches.desk import BatchOptions, UnderWay, Watcher
-from attunebench.batches.running import BatchRun, run_batches
+from attunebench.batches.ledger import Submission
+from attunebench.batches.running import BatchOptions, BatchRun, Watcher, run_batches
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.runner import ModelSettings, RunSettings
@@ -27,7 +27,7 @@ class Heard(Watcher):
     """A watcher that remembers."""
 
     warnings: list[str] = field(default_factory=list)
-    looks: list[Sequence[UnderWay]] = field(default_factory=list)
+    looks: list[Sequence[Submission]] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
     def warned(self, message: str) -> None:
@@ -36,7 +36,7 @@ class Heard(Watcher):
     def pausing(self, model: str, reason: str, seconds: float) -> None:
         self.waits.append(seconds)
 
-    def looked(self, batches: Sequence[UnderWay], seconds: float) -> None:
+    def looked(self, batches: Sequence[Submission], seconds: float) -> None:
         self.looks.append(batches)
 
     @property

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses import Settings
-from attunebench.evidence import Draft, RawReply, TalkTurn
 from attunebench.scores import ConversationEntry, Scores
+from attunebench.transcripts import Draft, RawReply, TalkTurn
 
 SETTINGS = Settings(resamples=100)
 HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)>\x00\x1b[31m\u202eright to left\u2066 & done"

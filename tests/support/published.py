@@ -12,7 +12,7 @@ from pathlib import Path
 
 from factory import make_conversation
 
-from attunebench.conversations.subsets import subset_numbers
+from attunebench.datasets.subsets import published_subsets
 
 SMALL = "Subsample20"
 """The subset that tests get where any will do."""
@@ -31,7 +31,7 @@ def files(subset: str = SMALL, folder: str = f"{TOP}/data", without: Iterable[in
     """Path → bytes of every conversation of a subset but some."""
     return {
         f"{folder}/conversation_{number}.json".lstrip("/"): conversation(number)
-        for number in sorted(subset_numbers(subset) - set(without))
+        for number in sorted(published_subsets()[subset] - set(without))
     }
 
 

@@ -1,11 +1,7 @@
-"""`attune-bench data verify`, `cut` and `describe`: what a folder of conversations is, and parts of it.
-
-Parses, calls one function of `datasets` and prints; decides nothing about what is right.
-"""
+"""`attune-bench data verify` and `describe`: what is in a folder of conversations."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +23,6 @@ from attunebench.cli.emitting import emit_analyses
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from attunebench.datasets.manifest import Manifest
     from attunebench.datasets.verifying import Verification
 
 
@@ -38,7 +33,6 @@ _MOST_LINES = 20
 def register(app: typer.Typer) -> None:
     """Add the commands to the group `data`."""
     app.command("verify", short_help="Check that a folder is whole, valid and unchanged.")(verify)
-    app.command("cut", short_help="Copy a published subset, or file numbers, out of a larger folder.")(cut)
     app.command("describe", short_help="What a paper's data table holds: people, turns, labels, base rates.")(describe)
 
 
@@ -69,111 +63,37 @@ def verify(
     against the manifest, or not the subset that --as names.
     """
     from attunebench.conversations.loading import MANIFEST_NAME
-    from attunebench.datasets.manifest import manifest_of, save_manifest
-    from attunebench.datasets.verifying import verify as verified
+    from attunebench.datasets.manifest import manifest_of, read_manifest, save_manifest
+    from attunebench.datasets.verifying import verify as verify_folder
 
     if replace and not write_manifest:
         raise UsageError("--replace goes with --write-manifest; without it nothing is written.")
     place = one_folder(conversations, folder)
     path = manifest or place / MANIFEST_NAME
-    known = _known(path, needed=manifest is not None and not write_manifest, replace=replace)
-    found = verified(place, subset=subset, manifest=known)
-    _tell(found)
-    if write_manifest and found.report.ok:
-        if found.changes:
-            _say("manifest", f"not written: {path} says otherwise; --replace writes it anew.")
-        elif known is None:
-            save_manifest(manifest_of(place, found.report), path)
-            _say("manifest", f"written to {path}; the next `data verify` compares with it.")
-    elif write_manifest:
-        _say("manifest", "not written, since files have errors.")
+    known = None
+    # Under a name of the user's own only a manifest is replaced; under ours a damaged one, too.
+    if (manifest is not None and not write_manifest) or (path.exists() and not (replace and manifest is None)):
+        known = read_manifest(path)
+    if replace:
+        known = None
+    verification = verify_folder(place, subset=subset, manifest=known)
+    _show(verification)
+    for line in verification.changes:
+        _print("manifest", line)
+    if known is not None:
+        _print("manifest", f"differences from the manifest of {known.created}: {len(verification.changes)}.")
+    if not write_manifest:
+        if known is None:
+            _print("manifest", "none; --write-manifest writes one, so that later changes are found.")
+    elif not verification.report.ok:
+        _print("manifest", "not written, since files have errors.")
+    elif verification.changes:
+        _print("manifest", f"not written: {path} differs; --replace overwrites it.")
     elif known is None:
-        _say("manifest", "none; --write-manifest writes one, so that a later look finds what has changed.")
-    if not found.ok:
+        save_manifest(manifest_of(place, verification.report), path)
+        _print("manifest", f"written to {path}; the next `data verify` compares with it.")
+    if not verification.ok:
         raise typer.Exit(1)
-
-
-def _known(path: Path, *, needed: bool, replace: bool) -> Manifest | None:
-    """The manifest to compare with; None where there is none, or it is to be replaced.
-
-    Under a name of the user's own only a manifest is replaced; under ours a damaged one too.
-    """
-    from attunebench.conversations.loading import MANIFEST_NAME
-    from attunebench.datasets.manifest import read_manifest
-
-    if not needed and (not path.exists() or (replace and path.name == MANIFEST_NAME)):
-        return None
-    known = read_manifest(path)
-    return None if replace else known
-
-
-def cut(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="A published subset: Subsample100, 50, 25 or 20.", show_default=False),
-    ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            "--conversations",
-            "--ground-truth",
-            "-d",
-            metavar="DIR",
-            help="Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
-            show_default=False,
-        ),
-    ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="The new folder.", show_default="NAME beside --from")
-    ] = None,
-    numbers: Annotated[
-        str | None, typer.Option("--numbers", metavar="LIST", help="These file numbers instead of NAME: 1-20,33.")
-    ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Also where some of the files are not there.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="In place of a data folder that is there.")] = False,
-) -> None:
-    """Copy the files of a subset out of a larger folder, to the byte, with the codebook and a manifest.
-
-    The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
-    missing, and --partial cuts the other 99.
-    """
-    from attunebench.conversations.subsets import published_subsets
-    from attunebench.datasets.cutting import cut as cut_out
-    from attunebench.datasets.numbers import parse_spans, spans, subset_called
-    from attunebench.reports.model import plural
-
-    if (name is None) == (numbers is None):
-        raise UsageError(f"Give one of {', '.join(published_subsets())}, or --numbers such as 1-20,33.")
-    if source is None:
-        raise UsageError("The folder to cut from is missing; give it with --from.")
-    if name is not None:
-        name, wanted = subset_called(name)
-    elif to is None:
-        raise UsageError("--numbers needs the name of the new folder; give it with --to.")
-    else:
-        wanted = parse_spans(numbers or "")
-    source = _named_folder(source)
-    target = to if to is not None else (source.parent if source.name not in ("", "..") else source / "..") / str(name)
-    made = cut_out(source, target, wanted, replace=replace, partial=partial)
-    _say("cut", f"{plural(made.manifest.n_conversations, 'conversation')} from {source} to {made.target}.")
-    if made.missing:
-        _say(
-            "missing",
-            f"{plural(len(made.missing), 'file')} ({spans(made.missing)}): this is not all of {name or numbers}.",
-        )
-    if made.companions:
-        _say("beside", f"{', '.join(made.companions)}.")
-    _say("digest", f"{made.manifest.ground_truth_sha256} (scores call it ground_truth_sha256)")
-    typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(made.target))}", err=True)
-
-
-def _named_folder(given: Path) -> Path:
-    """A folder as it is given; the name of a set stands for the place where `data get` puts that set."""
-    from attunebench.datasets.known import DEFAULT_PARENT
-
-    near = DEFAULT_PARENT / given
-    return near if not given.exists() and near.is_dir() else given
 
 
 def describe(
@@ -233,43 +153,37 @@ def describe(
     emit_analyses(made, format, output, all_rows=all_rows)
 
 
-def _tell(found: Verification) -> None:
-    from attunebench.datasets.verifying import changes_text, subset_text
-    from attunebench.reports.model import plural
+def _show(verification: Verification) -> None:
+    from attunebench.datasets.verifying import subset_text
 
-    report = found.report
-    people = len({c.participant_id for c in report.conversations} - {None})
+    report = verification.report
+    people = {c.participant_id for c in report.conversations} - {None}
     turns = sum(len(conversation.turns) for conversation in report.conversations)
-    _say("folder", f"{found.folder}")
-    _say(
-        "holds", f"{plural(len(report.files), 'conversation file')}, {plural(people, 'participant')}, {turns:,} turns."
-    )
-    _say("digest", f"{found.digest} (scores call it ground_truth_sha256)")
-    _say("subset", subset_text(found))
-    _say_some("error", [str(issue) for issue in report.errors], "`attune-bench validate` lists them all")
+    _print("folder", f"{verification.folder}")
+    _print("holds", f"{len(report.files)} conversation files, {len(people)} participants, {turns:,} turns.")
+    _print("digest", f"{verification.digest} (scores call it ground_truth_sha256)")
+    _print("subset", subset_text(verification))
+    _print_some("error", [str(issue) for issue in report.errors])
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(report.warning_counts.items()))
-    warnings = f"{plural(len(report.warnings), 'warning')} ({counts}); `attune-bench validate` lists them."
-    _say("schema", f"{plural(len(report.errors), 'error')}, {warnings if counts else 'no warnings.'}")
-    _say_some("duplicate", [f"{sentence}." for sentence in found.duplicates], "several sets in one folder are no set")
-    if not found.duplicates:
-        _say("duplicates", "no number and no talk twice.")
-    if found.manifest is not None:
-        changed = list(changes_text(found))
-        for line in changed:
-            _say("manifest", line)
-        then = f"the manifest of {found.manifest.created}"
-        _say("manifest", f"{plural(len(changed), 'difference')} from {then}." if changed else f"as in {then}.")
+    _print(
+        "schema",
+        f"errors: {len(report.errors)}; warnings: {len(report.warnings)}"
+        + (f" ({counts}); `attune-bench validate` lists them." if counts else "."),
+    )
+    _print_some("duplicate", [f"{sentence}." for sentence in verification.duplicates])
+    if not verification.duplicates:
+        _print("duplicates", "no number and no conversation twice.")
 
 
-def _say_some(what: str, lines: Sequence[str], remark: str) -> None:
+def _print_some(what: str, lines: Sequence[str]) -> None:
     """The first lines, and how many more there are."""
     for line in lines[:_MOST_LINES]:
-        _say(what, line)
+        _print(what, line)
     if len(lines) > _MOST_LINES:
-        _say(what, f"… and {len(lines) - _MOST_LINES} more: {remark}.")
+        _print(what, f"… and {len(lines) - _MOST_LINES} more.")
 
 
-def _say(what: str, text: str) -> None:
+def _print(what: str, text: str) -> None:
     from attunebench.text import printable
 
     typer.echo(f"{what:<11} {printable(text, 20_000)}")

@@ -1,32 +1,31 @@
-"""`attune-bench data list` and `get`: which data sets are known, where they lie, and how they come here.
-
-Parses, calls one function of `datasets` and prints.
-"""
+"""`attune-bench data list`, `get` and `cut`: which data sets are known, where they are, and how they come here."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.errors import UsageError
+from attunebench.text import clean, printable
 
 if TYPE_CHECKING:
-    from attunebench.datasets.getting import Got
+    from attunebench.datasets.building import Built
+    from attunebench.datasets.downloading import Progress
     from attunebench.datasets.known import Listed
-
-_NAMED = 12
-"""Numbers or files that are named in a line; the rest is counted."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the group `data`."""
     app.command("list", short_help="Known data sets: size, where found here, complete or not.")(list_sets)
     app.command("get", short_help="Fetch a published data set, or take it from a folder or archive.")(get)
+    app.command("cut", short_help="Copy a published subset, or file numbers, out of a larger folder.")(cut)
 
 
 def list_sets(
@@ -41,22 +40,13 @@ def list_sets(
     Looks in this folder, in ./data, in "Test Samples" and in DIR, and one level down in each, by folder and file
     names alone; `data verify` looks into the files.
     """
-    from attunebench.datasets.bounds import megabytes
-    from attunebench.datasets.known import list_known, unfinished
-    from attunebench.text import printable
+    from attunebench.datasets.known import list_known
 
     if place is not None and not place.is_dir():
-        raise UsageError(f"There is no folder {place}; give one that is there with --in.")
-    places = [Path(), *([place] if place is not None else [])]
-    for listed in list_known(places):
+        raise UsageError(f"There is no folder {place}; give one that exists with --in.")
+    for listed in list_known([Path(), *([place] if place is not None else [])]):
         for line in _lines(listed):
             typer.echo(line)
-    for part, size in unfinished(places).items():
-        typer.echo(
-            f"{printable(str(part))} holds {megabytes(size)} of a download that broke off: the same `data get` goes on "
-            "with it.",
-            err=True,
-        )
 
 
 def get(
@@ -102,75 +92,135 @@ def get(
     """Bring a published data set into a folder of its own, with the codebook, licence and readme where its source has
     them. Every conversation is checked, and a manifest is written for `data verify`.
 
-    The folder appears whole or not at all. A download that breaks off is gone on with by the same command. Where the
+    The folder appears whole or not at all. A download that breaks off is retried. Where the
     data set is there already, complete and valid, nothing is fetched.
     """
-    from attunebench.cli.data.showing import shown
     from attunebench.datasets.getting import get as fetch
 
     if name is None:
         raise UsageError("The data set is missing; give its name, such as Sample200. `data list` names all.")
-    try:
-        with shown(quiet) as watcher:
-            all_got = fetch(
-                name, source=source, to=to, sha256=sha256, replace=replace, partial=partial, watcher=watcher
-            )
-    except KeyboardInterrupt:
-        typer.echo("Interrupted: no folder is half done. The same command goes on with what was downloaded.", err=True)
-        raise
-    for got in all_got:
-        _tell(got)
+    with _progress(quiet) as progress:
+        all_built = fetch(
+            name, source=source, to=to, sha256=sha256, replace=replace, partial=partial, progress=progress
+        )
+    for built in all_built:
+        _show(built)
     if not quiet:
-        folder = shlex.quote(str(all_got[0].folder))
+        folder = shlex.quote(str(all_built[0].folder))
         typer.echo(f"Next: attune-bench run PROVIDER MODEL {folder}, or attune-bench data describe {folder}.", err=True)
 
 
-def _tell(got: Got) -> None:
-    from attunebench.text import printable
+def cut(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A published subset: Subsample100, 50, 25 or 20.", show_default=False),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            "--conversations",
+            "--ground-truth",
+            "-d",
+            metavar="DIR",
+            help="Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="DIR", help="The new folder.", show_default="NAME beside --from")
+    ] = None,
+    numbers: Annotated[
+        str | None, typer.Option("--numbers", metavar="LIST", help="These file numbers instead of NAME: 1-20,33.")
+    ] = None,
+    partial: Annotated[bool, typer.Option("--partial", help="Also where some of the files are not there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="In place of a data folder that is there.")] = False,
+) -> None:
+    """Copy the files of a subset out of a larger folder, to the byte, with the codebook and a manifest.
 
-    count = f"{got.n_conversations} conversation{'' if got.n_conversations == 1 else 's'}"
-    place = printable(str(got.folder))
-    if got.fetched:
-        typer.echo(f"{got.subset}: {count} in {place}")
+    The new folder appears whole or not at all. Number 106 of Subsample100 is outside Sample200: cut from there, it is
+    missing, and --partial cuts the other 99.
+    """
+    from attunebench.datasets.cutting import cut as cut_out
+    from attunebench.datasets.getting import DEFAULT_PARENT
+    from attunebench.datasets.subsets import parse_spans, published_subsets, subset_called
+
+    if (name is None) == (numbers is None):
+        raise UsageError(f"Give one of {', '.join(published_subsets())}, or --numbers such as 1-20,33.")
+    if source is None:
+        raise UsageError("The folder to cut from is missing; give it with --from.")
+    if not source.exists() and (DEFAULT_PARENT / source).is_dir():
+        source = DEFAULT_PARENT / source
+    if name is not None:
+        name, wanted = subset_called(name)
+        to = to or (source.parent if source.name not in ("", "..") else source / "..") / name
+    elif to is None:
+        raise UsageError("--numbers needs the name of the new folder; give it with --to.")
     else:
-        typer.echo(f"{got.subset}: {count} in {place}, there already; nothing was fetched (--replace fetches it again)")
-    typer.echo(f"  digest    {got.digest}")
-    if got.companions:
-        typer.echo(f"  beside    {', '.join(map(printable, got.companions))}")
-    if got.missing:
-        typer.echo(f"  missing   {len(got.missing)}: {_some(list(map(str, got.missing)))}")
-    for reason in got.invalid:
+        wanted = parse_spans(numbers or "")
+    _show(cut_out(source, to, wanted, replace=replace, partial=partial))
+    typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(to))}", err=True)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """Each step on stderr, and on a terminal a bar for as long as bytes come."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=None), DownloadColumn())
+    console = Console(stderr=True, quiet=quiet)
+    last = ""
+    with Progress(*columns, console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as bars:
+        task = bars.add_task("", visible=False)
+
+        def show(what: str, done: int, total: int | None) -> None:
+            nonlocal last
+            bars.update(task, description=clean(what), completed=done, total=total, visible=done > 0)
+            if what != last:
+                console.print(clean(what), markup=False, highlight=False, soft_wrap=True)
+            last = what
+
+        yield show
+
+
+def _show(built: Built) -> None:
+    count = f"{built.manifest.n_conversations} conversation{'s' * (built.manifest.n_conversations != 1)}"
+    already = "" if built.is_new else ", there already; nothing was fetched (--replace fetches it again)"
+    typer.echo(f"{built.name}: {count} in {printable(str(built.folder))}{already}")
+    typer.echo(f"  digest    {built.manifest.ground_truth_sha256} (scores call it ground_truth_sha256)")
+    if built.companions:
+        typer.echo(f"  beside    {', '.join(map(printable, built.companions))}")
+    if built.missing:
+        typer.echo(f"  missing   {len(built.missing)}: {_some(built.missing)}")
+    for reason in built.left_out:
         typer.echo(f"  left out  {printable(reason)}")
-    if got.n_warnings:
-        typer.echo(f"  warnings  {got.n_warnings}; attune-bench validate {shlex.quote(str(got.folder))} lists them")
+    if built.n_warnings:
+        folder = shlex.quote(str(built.folder))
+        typer.echo(f"  warnings  {built.n_warnings}; attune-bench validate {folder} lists them")
 
 
 def _lines(listed: Listed) -> list[str]:
-    from attunebench.text import printable
+    from attunebench.datasets.getting import DEFAULT_PARENT
 
     head = f"{listed.name:<14}{listed.size:>4} conversations  "
     if listed.bundled is not None:
         return [f"{head}comes with the package (written examples, no human data): {printable(str(listed.bundled))}"]
-    said = []
-    for found in listed.found:
-        lacks = f"{len(found.missing)} missing: {_some(list(map(str, found.missing)))}" if found.missing else "complete"
-        more = f"; {found.others} of other sets" if found.others else ""
-        said.append(f"{printable(str(found.folder))}: {lacks}{more}")
-    if not any(not found.missing for found in listed.found):
-        said += [
-            f"part of {printable(str(folder))}: attune-bench data cut {listed.name} --from {shlex.quote(str(folder))}"
-            for folder in listed.within[:1]
-        ] or [f"{'' if said else 'not found; '}attune-bench data get {listed.name}{_give_way(listed)}"]
-    return [head + said[0], *(" " * len(head) + line for line in said[1:])]
+    lines = []
+    for folder, missing, others in listed.found:
+        lacks = f"{len(missing)} missing: {_some(missing)}" if missing else "complete"
+        lines.append(f"{printable(str(folder))}: {lacks}" + (f"; {others} of other sets" if others else ""))
+    if all(missing for _, missing, _ in listed.found):
+        if listed.within:
+            larger = shlex.quote(str(listed.within[0]))
+            lines.append(f"part of {printable(larger)}: attune-bench data cut {listed.name} --from {larger}")
+        else:
+            # A folder that is in the place of the whole set gives way only when asked.
+            replace = " --replace" if os.path.lexists(DEFAULT_PARENT / listed.name) else ""
+            lines.append(f"{'' if lines else 'not found; '}attune-bench data get {listed.name}{replace}")
+    return [head + lines[0], *(" " * len(head) + line for line in lines[1:])]
 
 
-def _give_way(listed: Listed) -> str:
-    """`data get` leaves a folder alone that stands in the place of the whole set."""
-    from attunebench.datasets.known import DEFAULT_PARENT
-
-    return " --replace" if os.path.lexists(DEFAULT_PARENT / listed.name) else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+def _some(numbers: tuple[int, ...], most: int = 12) -> str:
+    rest = len(numbers) - most
+    return ", ".join(map(str, numbers[:most])) + (f" and {rest} more" if rest > 0 else "")

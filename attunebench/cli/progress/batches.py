@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from attunebench.backends.prices import usd
-from attunebench.batches.desk import Watcher
 from attunebench.batches.pending import discount_of
+from attunebench.batches.running import Watcher
 from attunebench.cli.progress import words
 from attunebench.cli.progress.screen import Line, Screen
 from attunebench.cli.progress.ticker import Ticker
@@ -25,7 +25,7 @@ from attunebench.runner import RunPlan, RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.batches.desk import UnderWay
+    from attunebench.batches.ledger import Submission
 
 LATEST = 600.0
 """Seconds after which a log says again where things stand."""
@@ -53,7 +53,7 @@ class BatchDisplay(Watcher):
         self._screen = None if quiet else Screen.of(out)
         self._ticker = Ticker(self._draw, 1.0)
         self._above: list[str] = []
-        self._batches: Sequence[UnderWay] = ()
+        self._batches: Sequence[Submission] = ()
         self._results = 0
         self._next = self._told = -LATEST
         self._last: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class BatchDisplay(Watcher):
     def written(self, conversation_id: str, mode: str, path: Path) -> None:
         self._results += 1
 
-    def looked(self, batches: Sequence[UnderWay], seconds: float) -> None:
+    def looked(self, batches: Sequence[Submission], seconds: float) -> None:
         """What is under way, and in how many seconds it is looked at again."""
         now = self._clock()
         self._batches, self._next = batches, now + seconds
@@ -124,15 +124,15 @@ class BatchDisplay(Watcher):
         self._screen.show(above, block)
 
 
-def described(sent: UnderWay) -> str:
+def described(sent: Submission) -> str:
     """A batch in one line."""
-    submission, batch = sent.submission, sent.batch
+    batch = sent.batch
     name = printable(sent.id, 80) if sent.id else "a batch whose id is not known yet"
     status = printable(batch.status, 40) if batch else "not looked at yet"
     failed = f", {batch.failed:,} failed" if batch and batch.failed else ""
     return (
-        f"{name} ({printable(submission.model, 60)}): {status}, {batch.completed if batch else 0:,} of "
-        f"{submission.requests:,} answered{failed}, since {_since(submission.at)}"
+        f"{name} ({printable(sent.model, 60)}): {status}, {batch.completed if batch else 0:,} of "
+        f"{sent.requests:,} answered{failed}, since {_since(sent.at)}"
     )
 
 

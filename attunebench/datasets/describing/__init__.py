@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from attunebench.analyses.model import Analysis
+from attunebench.analyses.table import Analysis
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations import Conversation
-from attunebench.datasets.describing import affect, answers, binary, emotions, pairwise, people, size, topics
+from attunebench.datasets.describing.labels import emotions, size
+from attunebench.datasets.describing.people import affect, answers, people, topics
+from attunebench.datasets.describing.questions import binary, pairwise
 from attunebench.datasets.describing.tables import MASKED, Data
 from attunebench.errors import UsageError
 
 SECTIONS: Mapping[str, Callable[[Data], Analysis]] = {
-    "size": size.describe,
-    "emotions": emotions.describe,
-    "binary": binary.describe,
-    "pairwise": pairwise.describe,
-    "affect": affect.describe,
-    "answers": answers.describe,
-    "people": people.describe,
-    "topics": topics.describe,
+    "size": size,
+    "emotions": emotions,
+    "binary": binary,
+    "pairwise": pairwise,
+    "affect": affect,
+    "answers": answers,
+    "people": people,
+    "topics": topics,
 }
 """Section name → what makes it, in the order in which they are shown."""
 

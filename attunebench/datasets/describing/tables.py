@@ -1,4 +1,4 @@
-"""The shapes that every table about the data takes: how a quantity spreads, and how often each answer was given.
+"""The shapes of tables about the data: how a quantity spreads, and how often each answer was given.
 
 Owns counts, intervals, what is missing, and the masking of small cells. Knows no field of a conversation.
 """
@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.common import counted, listed
-from attunebench.analyses.model import Cell, Column, Table
+from attunebench.analyses.table import Cell, Column, Table, Unit, column, table, words
+from attunebench.analyses.verdicts import counted, listed
 from attunebench.codebook import Codebook
 from attunebench.conversations import Conversation
+from attunebench.conversations.schema import Turn
 from attunebench.statistics.intervals import clustered_wilson
 from attunebench.text import printable
 
@@ -25,6 +26,8 @@ MASKED = "masked"
 NOT_TOLD = "not told"
 _LONGEST = 100
 WILSON = "95 % Wilson intervals that allow for answers of one person being alike"
+
+Reader = Callable[[Conversation], Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,17 @@ class Data:
     mask_below: int = 0
 
     @cached_property
-    def people(self) -> Mapping[str, tuple[Conversation, ...]]:
+    def people(self) -> Mapping[str, list[Conversation]]:
         """Participant → their conversations; somebody whose id is unknown is a person of their own."""
-        found: dict[str, list[Conversation]] = {}
+        people: dict[str, list[Conversation]] = {}
         for conversation in self.conversations:
-            found.setdefault(person_of(conversation), []).append(conversation)
-        return {person: tuple(theirs) for person, theirs in found.items()}
+            people.setdefault(person_of(conversation), []).append(conversation)
+        return people
+
+    @cached_property
+    def turns(self) -> list[tuple[str, Turn]]:
+        """(Participant, turn) of every turn."""
+        return [(person_of(conversation), turn) for conversation in self.conversations for turn in conversation.turns]
 
     @property
     def mask_note(self) -> str:
@@ -58,68 +66,46 @@ def person_of(conversation: Conversation) -> str:
     return f"person {known}" if known is not None else f"unknown, in {conversation.conversation_id}"
 
 
-# How a quantity spreads
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """Values of something by name; `missing` counts those that are unknown."""
-
-    label: str
-    values: Sequence[float]
-    missing: int | None = None
-    total: bool = False
-
-
 def spread_table(
+    data: Data,
     id: str,
     title: str,
-    quantities: Sequence[Quantity],
+    what: str,
+    quantities: Mapping[str, Sequence[float | None]],
+    caption: str,
     *,
-    what: str = "What",
-    caption: str = "",
-    notes: tuple[str, ...] = (),
-    mask_below: int = 0,
+    total: bool = False,
 ) -> Table:
-    """n, total, mean, sample sd (n − 1), median and range of each; under `mask_below` no range, and nothing of few."""
-    with_totals = any(quantity.total for quantity in quantities)
-    with_missing = any(quantity.missing is not None for quantity in quantities)
-    whole = all(float(value).is_integer() for quantity in quantities for value in quantity.values)
-    ends = 0 if whole else 1
-    columns = [
-        Column("what", what, "text"),
-        Column("n", "n", "count"),
-        *([Column("total", "Total", "count")] if with_totals else []),
-        Column("mean", "Mean", digits=2),
-        Column("sd", "SD", digits=2),
-        Column("median", "Median", digits=1),
-        *([] if mask_below > 1 else [Column("min", "Min", digits=ends), Column("max", "Max", digits=ends)]),
-        *([Column("missing", "Missing", "count")] if with_missing else []),
-    ]
-    rows = [_spread_row(quantity, columns, mask_below) for quantity in quantities]
-    return Table(id, title, tuple(columns), tuple(rows), caption=caption, notes=notes)
+    """n, mean, sample sd (n − 1), median and range of each quantity, by its label, over the values that are known.
 
-
-def _spread_row(quantity: Quantity, columns: Iterable[Column], mask_below: int) -> tuple[Cell, ...]:
-    values = quantity.values
-    known = {
-        "n": len(values),
-        "total": sum(values) if quantity.total else None,
+    `total`: of amounts, which are told with their sum and never masked; else what is missing is counted.
+    """
+    mask = 0 if total else data.mask_below
+    known = [([value for value in values if value is not None], len(values)) for values in quantities.values()]
+    ends = 0 if all(float(value).is_integer() for values, _ in known for value in values) else 1
+    measures: list[tuple[str, str, Unit, int | None, Callable[[list[float], int], float | None]]] = [
+        ("n", "n", "count", None, lambda values, _: len(values)),
+        ("total", "Total", "count", None, lambda values, _: sum(values)),
         # Exact arithmetic inside: the order of the files changes no digit.
-        "mean": statistics.fmean(values) if values else None,
-        "sd": statistics.stdev(values) if len(values) > 1 else None,
-        "median": statistics.median(values) if values else None,
-        "min": min(values, default=None),
-        "max": max(values, default=None),
-        "missing": quantity.missing,
-    }
-    if 0 < len(values) < mask_below:
-        hidden = Cell(None, mark=MASKED)
-        return (Cell(quantity.label), *(hidden for column in columns if column.id != "what"))
-    return (Cell(quantity.label), *(Cell(known[column.id]) for column in columns if column.id != "what"))
+        ("mean", "Mean", "number", 2, lambda values, _: statistics.fmean(values) if values else None),
+        ("sd", "SD", "number", 2, lambda values, _: statistics.stdev(values) if len(values) > 1 else None),
+        ("median", "Median", "number", 1, lambda values, _: statistics.median(values) if values else None),
+        ("min", "Min", "number", ends, lambda values, _: min(values, default=None)),
+        ("max", "Max", "number", ends, lambda values, _: max(values, default=None)),
+        ("missing", "Missing", "count", None, lambda values, n: n - len(values)),
+    ]
+    hidden = {"missing" if total else "total", *(("min", "max") if mask > 1 else ())}
+    filled = [words("what", quantities, what)]
+    for name, label, unit, digits, measure in measures:
+        if name not in hidden:
+            cells = [masked(few=0 < len(values) < mask, value=measure(values, n)) for values, n in known]
+            filled.append(column(name, cells, label, unit, digits=digits))
+    return table(id, title, *filled, caption=caption)
 
 
-# How often each answer was given
+def masked(*, few: bool, value: float | None) -> Cell:
+    """A value, or the mark in its place where few people stand behind it."""
+    return Cell(None, mark=MASKED) if few else Cell(value)
 
 
 def share(answers: Iterable[tuple[str, bool]]) -> Cell:
@@ -136,13 +122,12 @@ def share(answers: Iterable[tuple[str, bool]]) -> Cell:
     if not n:
         return Cell(None, n=0)
     people = sorted(asked)  # sums of the same numbers in another order differ in their last digit
-    above, below = (np.array([[float(counts[person])] for person in people]) for counts in (yes, asked))
+    above, below = (np.array([[float(tally[person])] for person in people]) for tally in (yes, asked))
     low, high = clustered_wilson(above, below)
     return Cell(yes.total() / n, float(low[0]), float(high[0]), n=n)
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """How many participants and conversations have an answer."""
 
     people: int
@@ -151,109 +136,88 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One thing that is told or answered: value → how many have it, the order of the table; `told` have any value."""
+    """One thing that is told or answered: value → how many have it, in the order of the table; `told` have any value.
+
+    `closed`: the values are a list that everybody knows, and not what somebody wrote. `several`: participants of whom
+    different conversations say different things, where one is all that there can be.
+    """
 
     label: str
     values: Mapping[str, Count]
     told: Count
     untold: Count
-    closed: bool = False
-    """Whether the values are a list that everybody knows, and not what somebody wrote."""
-    several: int = 0
-    """Participants of whom different conversations say different things, where one is all that there can be."""
-
-
-class _Tally:
-    """Counts the answers of one facet, conversation by conversation; spellings that are alike are one answer."""
-
-    def __init__(self) -> None:
-        self.people: dict[str, set[str]] = {}
-        self.conversations: dict[str, int] = {}
-        self.spellings: dict[str, set[str]] = {}
-        self.theirs: dict[str, set[str]] = {}
-        self.untold: dict[str, int] = {}
-        self.n_told = 0
-
-    def add(self, who: str, given: Iterable[str]) -> None:
-        """What a conversation of this person says."""
-        values = {fold(value): shown(value) for value in given if shown(value)}
-        for key, spelling in values.items():
-            self.people.setdefault(key, set()).add(who)
-            self.conversations[key] = self.conversations.get(key, 0) + 1
-            self.spellings.setdefault(key, set()).add(spelling)
-        if values:
-            self.theirs.setdefault(who, set()).update(values)
-            self.n_told += 1
-        else:
-            self.untold[who] = self.untold.get(who, 0) + 1
-
-    def counts(self, order: Sequence[str]) -> dict[str, Count]:
-        """Answer as shown → count: those of `order` first, also where nobody gave them, then the frequent ones."""
-        found = {key: Count(len(self.people[key]), n) for key, n in self.conversations.items()}
-        # Of several spellings always the same is shown, whatever the order of the files.
-        names = {key: min(spellings) for key, spellings in self.spellings.items()} | {
-            fold(name): name for name in order
-        }
-        rest = sorted(
-            found.keys() - {fold(name) for name in order},
-            key=lambda key: (-found[key].people, -found[key].conversations, key),
-        )
-        return {names[key]: found.get(key, Count(0, 0)) for key in (*map(fold, order), *rest)}
+    closed: bool
+    several: int
 
 
 def facet(
     data: Data,
     label: str,
-    read: Callable[[Conversation], Iterable[str]],
-    *,
+    read: Reader,
     order: Sequence[str] = (),
+    *,
     closed: bool = False,
-    single: bool = True,
-    among: Callable[[Conversation], bool] | None = None,
+    single: bool = False,
+    among: Callable[[Conversation], bool] = lambda _: True,
 ) -> Facet:
-    """Counts of what `read` gives; letter case and blanks don't count. What is not in `order` follows by frequency.
+    """Counts of what `read` gives; letter case and blanks do not matter. What is not in `order` follows by frequency.
 
-    `single`: a person has one value; several are all counted and told of. `among`: the conversations to look at.
+    `single`: a person has one value; several are all counted and noted. `among`: the conversations to look at.
     """
-    tally = _Tally()
-    for conversation in data.conversations:
-        if among is None or among(conversation):
-            tally.add(person_of(conversation), read(conversation))
+    given = [
+        (person_of(c), {fold(value): shown(value) for value in read(c) if shown(value)})
+        for c in data.conversations
+        if among(c)
+    ]
+    tellers: dict[str, list[str]] = {}
+    spellings: dict[str, set[str]] = {}
+    theirs: dict[str, set[str]] = {}
+    for person, values in given:
+        for key, spelling in values.items():
+            tellers.setdefault(key, []).append(person)
+            spellings.setdefault(key, set()).add(spelling)
+            theirs.setdefault(person, set()).add(key)
+    count = {key: Count(len(set(people)), len(people)) for key, people in tellers.items()}
+    # Of several spellings always the same is shown, whatever the order of the files.
+    names = {key: min(same) for key, same in spellings.items()} | {fold(name): name for name in order}
+    first = [fold(name) for name in order]
+    rest = sorted(count.keys() - set(first), key=lambda key: (-count[key].people, -count[key].conversations, key))
+    silent = [person for person, values in given if not values]
     return Facet(
-        label=label,
-        values=tally.counts(order),
-        told=Count(len(tally.theirs), tally.n_told),
-        untold=Count(len(tally.untold.keys() - tally.theirs.keys()), sum(tally.untold.values())),
+        label,
+        {names[key]: count.get(key, Count(0, 0)) for key in (*first, *rest)},
+        told=Count(len(theirs), len(given) - len(silent)),
+        untold=Count(len(set(silent) - theirs.keys()), len(silent)),
         closed=closed,
-        several=sum(len(values) > 1 for values in tally.theirs.values()) if single else 0,
+        several=sum(len(values) > 1 for values in theirs.values()) if single else 0,
     )
 
 
 def fold(value: str) -> str:
-    """A told text for comparing."""
+    """A text for comparing."""
     return shown(value).casefold()
 
 
 def shown(value: str) -> str:
-    """A told text as it may stand in a table: on one line, without what steers a terminal, and cut where it is long."""
+    """A text as it may stand in a table: on one line, without what steers a terminal, and cut where it is long."""
     return printable(value, _LONGEST)
 
 
 def facet_table(
+    data: Data,
     id: str,
     title: str,
     facets: Sequence[Facet],
-    data: Data,
+    caption: str,
     *,
     of: Literal["people", "conversations"] = "people",
-    caption: str = "",
     notes: tuple[str, ...] = (),
 ) -> Table:
     """A row for each value of each facet, and one for what is not told. `of`: whose share it is, of those that told."""
     several = len(facets) > 1
     columns = (
         *([Column("what", "What", "text")] if several else []),
-        Column("value", "Answer" if several else facets[0].label if facets else "Answer", "text"),
+        Column("value", "Answer" if several or not facets else facets[0].label, "text"),
         Column("participants", "Participants", "count"),
         Column("conversations", "Conversations", "count"),
         Column("share", f"Share of {'participants' if of == 'people' else 'conversations'}", "share"),
@@ -276,19 +240,18 @@ def facet_table(
 
 def _facet_rows(one: Facet, of: Literal["people", "conversations"], mask_below: int) -> Iterator[tuple[Cell, ...]]:
     """Of a masked answer that is no option of a list not even the words are shown: they may be one person's."""
-    lines = [*one.values.items(), *([(NOT_TOLD, one.untold)] if one.untold.conversations else [])]
-    masked = small_cells([count.people for _, count in lines], mask_below)
+    lines: list[tuple[str, Count, Any]] = [(value, count, getattr(one.told, of)) for value, count in one.values.items()]
+    lines += [(NOT_TOLD, one.untold, None)] if one.untold.conversations else []
     nothing = (Cell(None, mark=MASKED), *(Cell(None) for _ in range(3)))
     unnamed = 0
-    for (value, count), few in zip(lines, masked, strict=True):
+    for (value, count, n), few in zip(lines, small_cells([line[1].people for line in lines], mask_below), strict=True):
         if few and not one.closed and value != NOT_TOLD:
             unnamed += 1
         elif few:
             yield (Cell(value), *nothing)
         else:
-            told = None if value == NOT_TOLD else getattr(one.told, of)
-            part = getattr(count, of) / told if told else None
-            yield Cell(value), Cell(count.people), Cell(count.conversations), Cell(part), Cell(told)
+            part = getattr(count, of) / n if n else None
+            yield Cell(value), Cell(count.people), Cell(count.conversations), Cell(part), Cell(n)
     if unnamed:
         what = "answer" if unnamed == len(lines) else "further answer"
         yield (Cell(f"({counted(unnamed, what)})"), *nothing)
@@ -299,10 +262,8 @@ def small_cells(counts: Sequence[int], below: int) -> list[bool]:
     two, and `below` people in all, are hidden: else the sum of the list would give them away. 0 is no person."""
     hidden = [0 < count < below for count in counts]
     for place in sorted(range(len(counts)), key=lambda place: counts[place]):
-        if not any(hidden):
-            break
         together = sum(count for count, one in zip(counts, hidden, strict=True) if one)
-        if sum(hidden) > 1 and together >= below:
+        if not any(hidden) or (sum(hidden) > 1 and together >= below):
             break
         hidden[place] = hidden[place] or counts[place] > 0
     return hidden

@@ -50,16 +50,14 @@ from attunebench.text import encodable, printable
 
 _logger = getLogger(__name__)
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-_NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))
-"""Providers of Inspect that ignore a schema."""
+_NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))  # these ignore a schema
 _REJECTING = frozenset((None, 400, 404, 422, 500, 501))
 _FORMAT = re.compile(r"response_format|json_schema|structured output|output_config|output_format|grammar|guided", re.I)
 _LINE = {"max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections"}
 _LINE |= {"cache", "cache_prompt", "batch", "fail_on_refusal", "max_tool_output"}
 _OURS = {"max_tokens", "temperature", "seed", "response_schema"}
 """What of Inspect's configuration changes no answer, and what of it stands among our own parameters."""
-_REQUEST: ContextVar[Request] = ContextVar("attunebench_request")
-"""The request that is being made in this task of the event loop: baselines are given its conversation."""
+_REQUEST: ContextVar[Request] = ContextVar("attunebench_request")  # the one being made: baselines are given it
 
 
 @contextmanager
@@ -75,11 +73,11 @@ def sentences() -> Iterator[None]:
 def attunebench_solver(**arguments: Any) -> Solver:
     """Put all calls of a sample's conversation to the model; `arguments` as the task takes them."""
     with sentences():
-        return _Asking(study_of(model_named("none"), **arguments))
+        return ConversationSolver(study_of(model_named("none"), **arguments))
 
 
 @dataclass(eq=False)
-class _Asking:
+class ConversationSolver:
     """Asks for the samples of one task, one model at a time or several."""
 
     study: Study

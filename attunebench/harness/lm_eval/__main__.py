@@ -1,6 +1,8 @@
 """`python -m attunebench.harness.lm_eval` prints the folder that `lm_eval --include_path` takes."""
 
-from attunebench.harness.lm_eval import include_path
+from pathlib import Path
+
+TASKS = Path(__file__).resolve().parent / "tasks"
 
 if __name__ == "__main__":
-    print(include_path())
+    print(TASKS)

@@ -23,7 +23,7 @@ from attunebench.scorer.scoring import resampling_of, score
 from attunebench.scores import AggregateEntry
 
 METRICS = tuple(card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED)
-"""What can be measured without a judge and without another model, in the registry's order."""
+"""What can be measured without a judge and another model, in the registry's order."""
 GENERATION: Mapping[str, Any] = {
     "max_gen_toks": RunSettings.model_fields["max_tokens"].default,
     "temperature": RunSettings.model_fields["temperature"].default,
@@ -32,10 +32,8 @@ GENERATION: Mapping[str, Any] = {
 }
 """The framework's arguments of a request, as `run` has them. There are no stop strings: any could occur in a reply."""
 _OPTIONS = ("conversations", "codebook", "panas_strategy")
-_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
-"""The framework's names for the limit of a reply, the one that it prefers first."""
-_ANSWER = "Answer:\n"
-"""The last line of a plain prompt, after which a model without a chat template continues."""
+_LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # names for a reply's limit
+_ANSWER = "Answer:\n"  # the last line of a plain prompt, after which a model without a chat template continues
 
 Template = Callable[["list[dict[str, str]]"], Any]
 """Turns a chat into the model's input: a string, or a form of the framework's own for servers with a chat API."""

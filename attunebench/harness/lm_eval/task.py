@@ -16,14 +16,7 @@ from lm_eval.filters import build_filter_ensemble
 
 from attunebench._version import __version__
 from attunebench.harness.common import EXAMPLES
-from attunebench.harness.lm_eval.evaluation import (
-    GENERATION,
-    METRICS,
-    Evaluation,
-    Figure,
-    generation_of,
-    rendered,
-)
+from attunebench.harness.lm_eval.evaluation import GENERATION, METRICS, Evaluation, Figure, generation_of, rendered
 from attunebench.metrics.means import mean_defined
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.prompts import prompt_set_sha256

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from attunebench.evidence import Evidence, RawReply
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
+from attunebench.transcripts import RawReply
+from attunebench.transcripts import Transcripts as Evidence
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")

@@ -20,7 +20,6 @@ from attunebench.analyses import ANALYSES, Analysis, Settings, Subject, analyse
 from attunebench.analyses.common import in_mode, primary_mode
 from attunebench.analyses.palette import OUTLINES, Style, palette
 from attunebench.codebook import default_codebook
-from attunebench.evidence import Evidence
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
 from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
@@ -31,6 +30,7 @@ from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.text import clean, visible
+from attunebench.transcripts import Transcripts as Evidence
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,4 +1,7 @@
-"""What evidence is: the texts of a turn, a draft, a reply as it came. Plain data; knows no file."""
+"""The texts behind the scores: what was said in a conversation, what a model drafted, and its raw replies.
+
+Plain data that knows no file; `folders` reads it from a run's folders.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from attunebench.scores import ConversationEntry
 
 @dataclass(frozen=True, slots=True)
 class TalkTurn:
-    """What was said in a turn: the person's message, the reply of the original model, and the two other candidates."""
+    """The texts of a turn: the person's message, the reply of the original model, and the two other candidates."""
 
     number: int
     user: str
@@ -22,8 +25,7 @@ class TalkTurn:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The reply that a model wrote itself (None: it gave none). `judges`: judge (with its scale) → its
-    ratings of it, 1–7."""
+    """The reply that a model wrote itself (None: it gave none). `judges`: judge and scale → its ratings of it, 1–7."""
 
     number: int
     text: str | None
@@ -32,11 +34,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """What a model sent back, before anybody read it.
+    """What a model sent back, before it was parsed.
 
-    `turn` is 0 for the call about the whole talk. `ask` counts from 0: a later one asked for what an earlier one
-    lacked. `text` None: the server sent none, and then `trouble` says what it sent. `parameters` is the JSON of what
-    the user had set, where the folder holds replies to this call under several settings; else "".
+    `turn` is 0 for the call about the whole conversation. `ask` counts from 0: later ones are re-prompts. `text` None:
+    the server sent none, and `trouble` says what it sent. `parameters` is the JSON of the user's settings where the
+    folder holds replies to this call under several; else "".
     """
 
     provider: str
@@ -50,7 +52,7 @@ class RawReply:
     parameters: str = ""
 
 
-class Evidence(Protocol):
+class Transcripts(Protocol):
     """Where the texts behind scores come from; each method gives () for what is not there."""
 
     @property
@@ -67,5 +69,5 @@ class Evidence(Protocol):
         ...
 
     def replies(self, conversation_id: str) -> Sequence[RawReply]:
-        """The replies to all calls about a conversation, by whichever model; judges' not among them."""
+        """The replies of all models to the calls about a conversation, without those of judges."""
         ...

@@ -1,4 +1,4 @@
-"""Evidence from folders: conversations, result files, and the call journal beside them. Reads, and changes nothing.
+"""Transcripts from folders: conversations, result files, and the call journal beside them.
 
 Never raises for what is not there or cannot be used: it is named in `remarks`, and the numbers stand without it.
 """
@@ -10,25 +10,22 @@ from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from attunebench.conversations import ConversationSet, load_conversations
+from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import DataError
-from attunebench.evidence.schema import Draft, RawReply, TalkTurn
 from attunebench.journal import Journal
 from attunebench.judging import judge_label
 from attunebench.results.folder import read_result
 from attunebench.results.schema import Result
 from attunebench.scores import ConversationEntry
+from attunebench.transcripts import Draft, RawReply, TalkTurn
 
 if TYPE_CHECKING:
     from attunebench.journal import Entry
 
-_OF_A_TALK = "call_id >= ? AND call_id < ? AND judge IS NULL"
 
-
-class FolderEvidence:
+class FolderTranscripts:
     """The texts in a conversations folder and a results folder; either may be None. A context manager."""
 
     def __init__(self, conversations: Path | None, results: Path | None, *, sha256: str | None = None) -> None:
@@ -36,22 +33,21 @@ class FolderEvidence:
         self._remarks: list[str] = []
         self._lost: list[str] = []
         self._held = ExitStack()
-        self._talks = self._load(conversations, sha256)
-        self._results = _folder(results)
-        if self._results is None:
-            self._remarks.append(
-                "The texts that models wrote are not here: "
-                + ("no results folder is known" if results is None else f"there is no folder {results}")
-                + "; --results DIR names it."
-            )
-        self._journal = self._open()
+        self._conversations = self._load(conversations, sha256)
+        self._results: Path | None = None
+        self._journal: Journal | None = None
+        if results is None or not results.exists():
+            why = "no results folder is known" if results is None else f"there is no folder {results}"
+            self._remarks.append(f"The texts that models wrote are not here: {why}; --results DIR names it.")
+        else:
+            # Names in scores are relative to the folder, also where one file was scored alone.
+            self._results = results if results.is_dir() else results.parent
+            self._open(self._results)
 
-    def __enter__(self) -> FolderEvidence:
+    def __enter__(self) -> FolderTranscripts:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._held.close()
 
     @property
@@ -60,28 +56,30 @@ class FolderEvidence:
         if not self._lost:
             return tuple(self._remarks)
         more = f" and {len(self._lost) - 3} more" if len(self._lost) > 3 else ""
-        return (
-            *self._remarks,
-            f"Result files that are no longer there, or no longer what was scored: {', '.join(self._lost[:3])}{more}.",
-        )
+        lost = f"Result files that are missing, or no longer what was scored: {', '.join(self._lost[:3])}{more}."
+        return (*self._remarks, lost)
 
     def talk(self, conversation_id: str) -> tuple[TalkTurn, ...]:
         """The turns of a conversation in order; () where the folder does not hold it."""
-        found = self._talks.by_id.get(conversation_id) if self._talks is not None else None
-        if found is None:
-            return ()
+        conversation = self._conversations.get(conversation_id)
         return tuple(
             TalkTurn(turn.number, turn.user_message, turn.llm_response, turn.llm_improved, turn.human_edited)
-            for turn in found.turns
+            for turn in (conversation.turns if conversation else ())
         )
 
     def drafts(self, entry: ConversationEntry) -> tuple[Draft, ...]:
         """The drafts in the result file of an entry; () where the file is gone or holds another result by now."""
         if self._results is None:
             return ()
-        result = _read(self._results, entry["source_file"])
-        if result is None or result.key != _key(entry):
-            self._lost.append(entry["source_file"])
+        name = entry["source_file"]
+        path = self._results / name
+        result: Any = None
+        # A path that leads out of the folder is nothing of it. (`Path.is_file` raises without access.)
+        if not Path(name).is_absolute() and ".." not in Path(name).parts and os.path.isfile(path):  # noqa: PTH113
+            result = read_result(path, name)
+        scored = (entry["conversationId"], entry["provider"], entry["em_model"], entry["mode"], entry["epoch"])
+        if not isinstance(result, Result) or result.key != scored:
+            self._lost.append(name)
             return ()
         return tuple(
             Draft(
@@ -99,68 +97,45 @@ class FolderEvidence:
         # Call ids begin with the conversation's, and "0" is the character after the slash behind it.
         bounds = (f"{conversation_id}/", f"{conversation_id}0")
         try:
-            found = list(self._journal.entries(_OF_A_TALK, bounds))
+            entries = list(self._journal.entries("call_id >= ? AND call_id < ? AND judge IS NULL", bounds))
         except DataError as error:
             self._remarks.append(f"Raw replies are not shown from here on: {error}")
             self._journal = None
             return ()
         settings: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for entry in found:
-            settings[_call(entry)].add(entry.parameters)
-        found.sort(key=lambda entry: (entry.provider, entry.model, entry.mode, entry.turn, entry.kind, entry.sent_at))
-        return tuple(_reply(entry, several=len(settings[_call(entry)]) > 1) for entry in found)
+        for entry in entries:
+            settings[entry.call_id, entry.provider, entry.model].add(entry.parameters)
+        entries.sort(key=lambda entry: (entry.provider, entry.model, entry.mode, entry.turn, entry.kind, entry.sent_at))
+        return tuple(
+            _reply(entry, several=len(settings[entry.call_id, entry.provider, entry.model]) > 1) for entry in entries
+        )
 
-    def _load(self, folder: Path | None, sha256: str | None) -> ConversationSet | None:
+    def _load(self, folder: Path | None, sha256: str | None) -> Mapping[str, Conversation]:
+        missing = "The texts of the conversations are not here"
         if folder is None or not folder.exists():
             why = "no conversations folder is known" if folder is None else f"there is no folder {folder}"
-            self._remarks.append(f"The words of the talks are not here: {why}; --conversations DIR names it.")
-            return None
+            self._remarks.append(f"{missing}: {why}; --conversations DIR names it.")
+            return {}
         try:
             loaded = load_conversations(folder, skip_invalid=True)
         except DataError as error:
-            self._remarks.append(f"The words of the talks are not here: {error}")
-            return None
+            self._remarks.append(f"{missing}: {error}")
+            return {}
         if sha256 is not None and loaded.ground_truth_sha256 != sha256:
             self._remarks.append(
                 f"The conversations in {folder} have changed since they were scored: texts may not fit the labels."
             )
-        return loaded
+        return loaded.by_id
 
-    def _open(self) -> Journal | None:
-        if self._results is None:
-            return None
+    def _open(self, folder: Path) -> None:
         try:
-            journal = self._held.enter_context(Journal.read(self._results))
+            journal = self._held.enter_context(Journal.read(folder))
             if journal.count():
-                return journal
-            self._remarks.append("Raw replies are not here: the results folder has no call journal with replies.")
+                self._journal = journal
+            else:
+                self._remarks.append("Raw replies are not here: the results folder has no call journal with replies.")
         except DataError as error:
             self._remarks.append(f"Raw replies are not here: {error}")
-        return None
-
-
-def _folder(results: Path | None) -> Path | None:
-    """The folder that the names in scores are relative to: one file may have been scored alone."""
-    if results is None or not results.exists():
-        return None
-    return results if results.is_dir() else results.parent
-
-
-def _read(folder: Path, name: str) -> Result | None:
-    """The result in a file of the folder; None for a path that leads out of it, and for what is no result."""
-    path, named = folder / name, Path(name)
-    if named.is_absolute() or ".." in named.parts or not os.path.isfile(path):  # noqa: PTH113 (`Path` raises without access)
-        return None
-    found = read_result(path, name)
-    return found if isinstance(found, Result) else None
-
-
-def _key(entry: ConversationEntry) -> tuple[str, str, str, str, int | None]:
-    return (entry["conversationId"], entry["provider"], entry["em_model"], entry["mode"], entry["epoch"])
-
-
-def _call(entry: Entry) -> tuple[str, ...]:
-    return (entry.call_id, entry.provider, entry.model)
 
 
 def _reply(entry: Entry, *, several: bool) -> RawReply:
@@ -169,17 +144,8 @@ def _reply(entry: Entry, *, several: bool) -> RawReply:
         text = entry.reply.text
         cut = entry.reply.finish_reason not in (None, "stop")
         trouble = entry.reply.refusal or (f"ended by: {entry.reply.finish_reason}" if cut else "")
-    return RawReply(
-        provider=entry.provider,
-        model=entry.model,
-        mode=entry.mode,
-        turn=entry.turn,
-        kind=entry.kind,
-        ask=entry.ask,
-        text=text,
-        trouble=trouble,
-        parameters=entry.parameters if several else "",
-    )
+    same = {name: getattr(entry, name) for name in ("provider", "model", "mode", "turn", "kind", "ask")}
+    return RawReply(**same, text=text, trouble=trouble, parameters=entry.parameters if several else "")
 
 
 def folders_of(
@@ -189,14 +155,10 @@ def folders_of(
 
     A path of the metadata is looked for as it stands, then beside the scores file.
     """
-    return (
-        results or _found(metadata.get("results"), scores_file),
-        conversations or _found(metadata.get("ground_truth"), scores_file),
-    )
 
+    def found(named: Any) -> Path | None:
+        if not isinstance(named, str) or not named:
+            return None
+        return next((path for path in (Path(named), scores_file.parent / named) if path.exists()), Path(named))
 
-def _found(named: Any, scores_file: Path) -> Path | None:
-    if not isinstance(named, str) or not named:
-        return None
-    ways = (Path(named), scores_file.parent / named)
-    return next((path for path in ways if path.exists()), Path(named))
+    return results or found(metadata.get("results")), conversations or found(metadata.get("ground_truth"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attunebench.conversations.subsets import published_subsets, recognise, subset_file_name, subset_numbers
+from attunebench.datasets.subsets import published_subsets, recognise, subset_called, subset_file_name
 from attunebench.errors import UsageError
 
 
@@ -14,23 +14,23 @@ def test_each_subset_has_the_size_in_its_name() -> None:
 
 
 def test_number_106_alone_is_outside_the_sample_of_200() -> None:
-    sample = subset_numbers("Sample200")
+    sample = published_subsets()["Sample200"]
     assert {106} == {number for numbers in published_subsets().values() for number in numbers} - sample
-    assert 106 in subset_numbers("Subsample100")
+    assert 106 in published_subsets()["Subsample100"]
 
 
 @pytest.mark.parametrize("name", ["Sample200", "Subsample100", "Subsample50", "Subsample25", "Subsample20"])
 def test_the_files_of_a_subset_are_recognised(name: str) -> None:
-    files = [subset_file_name(number) for number in subset_numbers(name)]
+    files = [subset_file_name(number) for number in published_subsets()[name]]
     assert name == recognise(files)
     assert recognise(files[1:]) is None
     assert recognise([*files, "other.json"]) is None
 
 
 def test_names_of_subsets_are_met_in_any_letter_case_and_unknown_ones_are_refused() -> None:
-    assert subset_numbers("Subsample20") == subset_numbers(" subsample20")
+    assert published_subsets()["Subsample20"] == subset_called(" subsample20")[1]
     with pytest.raises(UsageError, match="Subsample25"):
-        subset_numbers("Subsample30")
+        subset_called("Subsample30")
 
 
 def test_nothing_is_no_subset() -> None:

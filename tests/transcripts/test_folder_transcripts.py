@@ -12,9 +12,9 @@ from factory import make_conversation
 from result_factory import oracle_result
 
 from attunebench.backends.base import Reply
-from attunebench.evidence.folders import FolderEvidence, folders_of
 from attunebench.scorer import score_folders
 from attunebench.scores import ConversationEntry, Scores
+from attunebench.transcripts.folders import FolderTranscripts, folders_of
 
 Folders = tuple[Path, Path, Scores]
 
@@ -38,8 +38,8 @@ def entry_of(scores: Scores) -> ConversationEntry:
 def test_the_words_of_a_talk_are_those_of_its_file(scored: Folders) -> None:
     talks, results, scores = scored
     conversation = make_conversation(1, turns=2)
-    with FolderEvidence(talks, results) as evidence:
-        turns = evidence.talk(entry_of(scores)["conversationId"])
+    with FolderTranscripts(talks, results) as transcripts:
+        turns = transcripts.talk(entry_of(scores)["conversationId"])
     assert [1, 2] == [turn.number for turn in turns]
     assert conversation["turns"][0]["userMessage"] == turns[0].user
     assert conversation["turns"][1]["annotations"]["alternateResponses"]["humanEdited"] == turns[1].human
@@ -47,27 +47,27 @@ def test_the_words_of_a_talk_are_those_of_its_file(scored: Folders) -> None:
 
 def test_a_draft_is_that_of_the_result_file(scored: Folders) -> None:
     talks, results, scores = scored
-    with FolderEvidence(talks, results) as evidence:
-        drafts = evidence.drafts(entry_of(scores))
+    with FolderTranscripts(talks, results) as transcripts:
+        drafts = transcripts.drafts(entry_of(scores))
         assert 2 == len(drafts)
         assert {"judge-1 (relative scale)": {"overall_score": 7, "helpfulness": 7}} == drafts[0].judges
-        assert all("no longer" not in remark for remark in evidence.remarks)
+        assert all("no longer" not in remark for remark in transcripts.remarks)
 
 
 @pytest.mark.parametrize("name", ["gone.json", "../talks/conversation_1.json", "/etc/hostname"])
 def test_a_result_that_is_not_there_or_elsewhere_gives_no_draft_and_is_named(scored: Folders, name: str) -> None:
     talks, results, scores = scored
     entry: Any = {**entry_of(scores), "source_file": name}
-    with FolderEvidence(talks, results) as evidence:
-        assert () == evidence.drafts(entry)
-        assert name in " ".join(evidence.remarks)
+    with FolderTranscripts(talks, results) as transcripts:
+        assert () == transcripts.drafts(entry)
+        assert name in " ".join(transcripts.remarks)
 
 
 def test_a_file_that_holds_another_result_by_now_gives_no_draft(scored: Folders) -> None:
     talks, results, scores = scored
     entry: Any = {**entry_of(scores), "em_model": "another"}
-    with FolderEvidence(talks, results) as evidence:
-        assert () == evidence.drafts(entry)
+    with FolderTranscripts(talks, results) as transcripts:
+        assert () == transcripts.drafts(entry)
 
 
 def test_replies_are_those_of_the_conversation_alone_in_order_of_asking(scored: Folders) -> None:
@@ -81,8 +81,8 @@ def test_replies_are_those_of_the_conversation_alone_in_order_of_asking(scored: 
         an_entry(3, call_id=f"{conversation}0/default/1/review", conversation_id=f"{conversation}0"),
         an_entry(4, call_id=f"{conversation}/default/1/judge/0", conversation_id=conversation, judge=0, kind="judge"),
     )
-    with FolderEvidence(None, results) as evidence:
-        replies = evidence.replies(conversation)
+    with FolderTranscripts(None, results) as transcripts:
+        replies = transcripts.replies(conversation)
     assert [("first", "ended by: length"), ("second", "")] == [(reply.text, reply.trouble) for reply in replies]
     assert ["", ""] == [reply.parameters for reply in replies]
 
@@ -92,8 +92,8 @@ def test_replies_under_several_settings_say_which(scored: Folders) -> None:
     conversation = entry_of(scores)["conversationId"]
     call = {"call_id": f"{conversation}/default/1/draft", "conversation_id": conversation}
     keep(results, *(an_entry(n, **call, parameters=f'{{"temperature": {n}}}') for n in (0, 1)))
-    with FolderEvidence(None, results) as evidence:
-        assert {'{"temperature": 0}', '{"temperature": 1}'} == {r.parameters for r in evidence.replies(conversation)}
+    with FolderTranscripts(None, results) as transcripts:
+        assert {'{"temperature": 0}', '{"temperature": 1}'} == {r.parameters for r in transcripts.replies(conversation)}
 
 
 def test_a_request_that_the_server_never_takes_has_no_text_and_says_why(scored: Folders) -> None:
@@ -101,34 +101,37 @@ def test_a_request_that_the_server_never_takes_has_no_text_and_says_why(scored: 
     conversation = entry_of(scores)["conversationId"]
     call = {"call_id": f"{conversation}/default/1/draft", "conversation_id": conversation}
     keep(results, an_entry(1, **call, reply=None, error="too long", error_outcome="unreadable"))
-    with FolderEvidence(None, results) as evidence:
-        (reply,) = evidence.replies(conversation)
+    with FolderTranscripts(None, results) as transcripts:
+        (reply,) = transcripts.replies(conversation)
     assert (None, "too long") == (reply.text, reply.trouble)
 
 
 def test_without_folders_everything_is_empty_and_named(scored: Folders) -> None:
     entry = entry_of(scored[2])
-    with FolderEvidence(None, None) as evidence:
-        assert ((), (), ()) == (evidence.talk("x"), evidence.drafts(entry), evidence.replies("x"))
+    with FolderTranscripts(None, None) as transcripts:
+        assert ((), (), ()) == (transcripts.talk("x"), transcripts.drafts(entry), transcripts.replies("x"))
         assert ["--conversations", "--results"] == [
-            option for option in ("--conversations", "--results") if option in " ".join(evidence.remarks)
+            option for option in ("--conversations", "--results") if option in " ".join(transcripts.remarks)
         ]
 
 
 def test_a_damaged_journal_is_named_and_the_rest_is_there(scored: Folders) -> None:
     talks, results, scores = scored
     (results / "_calls.sqlite3").write_bytes(b"no database")
-    with FolderEvidence(talks, results) as evidence:
-        assert () == evidence.replies(entry_of(scores)["conversationId"])
-        assert 2 == len(evidence.drafts(entry_of(scores)))
-        assert "_calls.sqlite3" in " ".join(evidence.remarks)
+    with FolderTranscripts(talks, results) as transcripts:
+        assert () == transcripts.replies(entry_of(scores)["conversationId"])
+        assert 2 == len(transcripts.drafts(entry_of(scores)))
+        assert "_calls.sqlite3" in " ".join(transcripts.remarks)
 
 
 def test_conversations_that_changed_since_are_named(scored: Folders) -> None:
     talks, results, scores = scored
     digest = scores["metadata"]["ground_truth_sha256"]
-    with FolderEvidence(talks, results, sha256=digest) as same, FolderEvidence(talks, results, sha256="0") as other:
-        assert [False, True] == ["changed" in " ".join(evidence.remarks) for evidence in (same, other)]
+    with (
+        FolderTranscripts(talks, results, sha256=digest) as same,
+        FolderTranscripts(talks, results, sha256="0") as other,
+    ):
+        assert [False, True] == ["changed" in " ".join(transcripts.remarks) for transcripts in (same, other)]
 
 
 def test_folders_are_those_given_else_those_that_the_scores_name_beside_them(tmp_path: Path) -> None:

@@ -1,0 +1,216 @@
+"""Questions about replies: what replies did, what people would have wanted, and which replies they preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+from attunebench.analyses.base import SMALL
+from attunebench.analyses.table import Analysis, Cell, Chart, Column, Filled, Table, column, counts, table, words
+from attunebench.analyses.verdicts import counted
+from attunebench.constants import REPLY_VARIANTS
+from attunebench.conversations.schema import BinaryJudgement, Comparison
+from attunebench.datasets.describing.tables import WILSON, Data, share
+
+_VARIANT = {"original": "Original", "alternate": "Alternate", "human": "Human-edited"}
+
+Judged = Sequence[tuple[str, BinaryJudgement]]
+"""(Whose it is, judgement)."""
+
+
+def binary(data: Data) -> Analysis:
+    """Base rates of the binary questions, per question and category, and all answers."""
+    judged: dict[str, list[tuple[str, BinaryJudgement]]] = {question: [] for question in data.codebook.binary}
+    for person, turn in data.turns:
+        for judgement in turn.judgements:
+            judged[judgement.question_id].append((person, judgement))
+    questions = table(
+        "questions",
+        "Base rates by question",
+        words("question", judged, "ID"),
+        words("text", (data.codebook.binary[question].observer_text for question in judged), "Question"),
+        *_rates(list(judged.values())),
+        caption=f"Shares of yes among yes and no, each with its n (judged turns); {WILSON}. Gap: observed minus "
+        "preferred over turns where both are yes or no; above 0 the reply does it more often than people want it.",
+        chart=Chart("dumbbells", "question", ("observed", "preferred"), axis="Share of yes"),
+    )
+    n, asked = sum(map(len, judged.values())), sum(map(bool, judged.values()))
+    return Analysis(
+        "binary",
+        "Binary questions",
+        "How often did replies do what was asked about, and how often would people have wanted it?",
+        shows=f"{n:,} judgements of {counted(asked, 'question')}.{_widest_gap(questions)}",
+        tables=(questions, _by_category(data, judged), _all_answers(judged)),
+        cannot="What people would have wanted is what they said after the reply had been given.",
+    )
+
+
+def _rates(groups: Sequence[Judged]) -> list[Filled]:
+    """Columns with the shares of yes of each group of judgements, and their difference."""
+    decided = ("yes", "no")
+    observed = [share((p, j.observed == "yes") for p, j in group if j.observed in decided) for group in groups]
+    preferred = [share((p, j.preferred == "yes") for p, j in group if j.preferred in decided) for group in groups]
+    gaps = []
+    for group in groups:
+        both = [j for _, j in group if j.observed in decided and j.preferred in decided]
+        gap = sum((j.observed == "yes") - (j.preferred == "yes") for j in both)
+        gaps.append(Cell(gap / len(both) if both else None, n=len(both)))
+    among = "share of yes among yes and no: "
+    return [
+        column("observed", observed, "Observed: yes", "share", f"{among}the reply did it", digits=2),
+        column("preferred", preferred, "Preferred: yes", "share", f"{among}the person would have wanted it", digits=2),
+        column(
+            "gap",
+            gaps,
+            "Gap",
+            "share",
+            "observed minus preferred, over judgements in which both are yes or no",
+            digits=2,
+        ),
+    ]
+
+
+def _by_category(data: Data, judged: Mapping[str, Judged]) -> Table:
+    categories: dict[str, list[str]] = {}
+    for question, entry in data.codebook.binary.items():
+        categories.setdefault(entry.category, []).append(question)
+    categories["all"] = list(judged)
+    groups = [[one for question in questions for one in judged[question]] for questions in categories.values()]
+    return table(
+        "categories",
+        "Base rates by question category",
+        words("category", categories, "Category"),
+        counts("questions", map(len, categories.values()), "Questions"),
+        counts("judgements", map(len, groups), "Judgements"),
+        *_rates(groups),
+        caption=f"Over all judgements of a category's questions; {WILSON}.",
+    )
+
+
+def _all_answers(judged: Mapping[str, Judged]) -> Table:
+    return table(
+        "answers",
+        "All answers by question",
+        words("question", judged, "ID"),
+        counts("judged", map(len, judged.values()), "Judged turns"),
+        *(
+            counts(
+                f"{side}_{name}",
+                (sum(getattr(j, side) == answer for _, j in judgements) for judgements in judged.values()),
+                f"{short} {name}",
+            )
+            for side, short in (("observed", "Obs."), ("preferred", "Pref."))
+            for answer, name in (("yes", "yes"), ("no", "no"), ("na", "na"), (None, "open"))
+        ),
+        caption="Obs.: observed, pref.: preferred. “na”: the question does not apply. “open”: no truth, in no "
+        "denominator.",
+    )
+
+
+def _widest_gap(questions: Table) -> str:
+    """The widest gap among the questions that were judged often enough to say so."""
+    gaps = [(row[0].value, row[-1].value, row[-1].n or 0) for row in questions.rows]
+    wide = [(abs(gap), question, gap, n) for question, gap, n in gaps if isinstance(gap, float) and n >= SMALL]
+    size, question, gap, n = max(wide, key=lambda one: one[0], default=(0.0, "", 0.0, 0))
+    if not size:
+        return ""
+    way = "more" if gap > 0 else "less"
+    return (
+        f" The widest gap is that of {question}: replies do it {way} often than people want it, by {size:.2f} (n {n})."
+    )
+
+
+Made = Sequence[tuple[str, Comparison]]
+"""(Whose it is, comparison)."""
+
+
+def pairwise(data: Data) -> Analysis:
+    """Win shares of the replies by question and by pair, and the balance of the letters."""
+    made = [(person, comparison) for person, turn in data.turns for comparison in turn.comparisons]
+    shares = {variant: _wins(variant, made).value for variant in REPLY_VARIANTS}
+    known = {variant: value for variant, value in shares.items() if isinstance(value, float)}
+    best = max(known, key=lambda variant: known[variant], default=None)
+    return Analysis(
+        "pairwise",
+        "Preferred replies",
+        "Which of the three replies did people prefer?",
+        shows=f"{counted(len(made), 'comparison')}, {sum(c.winner is None for _, c in made):,} without a winner."
+        + (
+            f" {_VARIANT[best]} replies win most often: {known[best]:.3f} of those they are in."
+            if best is not None
+            else ""
+        ),
+        tables=(_wins_by_question(data, made), _wins_by_pair(made), _letters(made)),
+    )
+
+
+def _wins(variant: str, comparisons: Made) -> Cell:
+    """Wins of a variant among the decided comparisons that it is in."""
+    return share(
+        (person, (c.a if c.winner == "A" else c.b) == variant)
+        for person, c in comparisons
+        if c.winner is not None and variant in (c.a, c.b)
+    )
+
+
+def _wins_by_question(data: Data, made: Made) -> Table:
+    grouped = {question: [one for one in made if one[1].question_id == question] for question in data.codebook.pairwise}
+    groups = {"all": made} | {question: theirs for question, theirs in grouped.items() if theirs}
+    open_ones = {question: sum(c.winner is None for _, c in theirs) for question, theirs in groups.items()}
+    undecided = [f"{question} {n}" for question, n in open_ones.items() if n and question != "all"]
+    texts = {"all": "all questions", **data.codebook.pairwise}
+    return table(
+        "questions",
+        "Wins by question",
+        words("question", groups, "ID"),
+        words("text", (texts[question] or "" for question in groups), "Question"),
+        *(
+            column(
+                variant, (_wins(variant, theirs) for theirs in groups.values()), _VARIANT[variant], "share", digits=2
+            )
+            for variant in REPLY_VARIANTS
+        ),
+        caption=f"Share of the decided comparisons that a variant is in and wins, with n; chance is 0.5. {WILSON}.",
+        notes=(f"Comparisons without a winner: {', '.join(undecided)}.",) if undecided else (),
+    )
+
+
+def _wins_by_pair(made: Made) -> Table:
+    pairs = list(combinations(reversed(REPLY_VARIANTS), 2))
+    general = [one for one in made if one[1].question_id == "general"]
+
+    def wins(comparisons: Made) -> list[Cell]:
+        return [
+            _wins(one, [made for made in comparisons if {made[1].a, made[1].b} == {one, two}]) for one, two in pairs
+        ]
+
+    return table(
+        "pairs",
+        "Wins by pair",
+        words("pair", (f"{_VARIANT[one]} over {_VARIANT[two].lower()}" for one, two in pairs), "Pair"),
+        column("all", wins(made), "All questions", "share", digits=2),
+        column("general", wins(general), "General preference", "share", digits=2),
+        caption=f"Share of the decided comparisons of the two that the first one wins, with n; {WILSON}.",
+    )
+
+
+def _letters(made: Made) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for variant in REPLY_VARIANTS:
+        on_a, on_b = [one for one in made if one[1].a == variant], [one for one in made if one[1].b == variant]
+        place = share((person, c.a == variant) for person, c in (*on_a, *on_b))
+        rows.append((Cell(_VARIANT[variant]), place, _wins(variant, on_a), _wins(variant, on_b)))
+    either = [share((p, c.winner == letter) for p, c in made if c.winner is not None) for letter in ("A", "B")]
+    rows.append((Cell("whichever it is"), Cell(None), *either))
+    return Table(
+        "letters",
+        "Balance of the letters",
+        (
+            Column("variant", "Reply", "text"),
+            Column("on_a", "Stands on A", "share", digits=2),
+            Column("wins_on_a", "Wins on A", "share", digits=2),
+            Column("wins_on_b", "Wins on B", "share", digits=2),
+        ),
+        tuple(rows),
+        caption=f"“Stands on A”: of all comparisons it is in; near 0.5 a letter tells nothing. {WILSON}.",
+    )
