@@ -115,7 +115,7 @@ def keys(environment: Mapping[str, str] | None = None) -> Iterator[Finding]:
     from attunebench.runner.settings import ModelSettings
 
     for provider in PROVIDERS.values():
-        if not provider.needs_key:
+        if not provider.key_variables:
             continue
         try:
             endpoint = resolve(ModelSettings(provider=provider.name, model="MODEL"), environment)
@@ -148,8 +148,9 @@ def server(base_url: str, api_key: str | None = None) -> Finding:
     """
     from pydantic import SecretStr
 
+    from attunebench.backends.prices import list_models
     from attunebench.backends.providers import resolve
-    from attunebench.backends.transport import CLIENT_ERRORS, list_models, open_client
+    from attunebench.backends.transport import CLIENT_ERRORS, open_client
     from attunebench.runner.settings import ModelSettings
 
     async def asked() -> Response:

@@ -13,7 +13,7 @@ from typing import Any
 
 from attunebench.errors import DataError
 from attunebench.metrics.registry import REGISTRY, REGISTRY_VERSION, Rules
-from attunebench.results.parsing import kind_of
+from attunebench.results.parsing import is_result
 from attunebench.text import printable
 
 PROVIDER = "released"
@@ -308,7 +308,7 @@ def instead_of_scores(content: Any) -> str:
     if not content and isinstance(content, (dict, list)):
         return f" but empty; {_NAME_ONE}"
     keys = content.keys() if isinstance(content, dict) else frozenset()
-    if "turns" in keys and kind_of(content) == "result":
+    if "turns" in keys and is_result(content):
         return " but the result of one conversation; `attune-bench score --results` makes scores of the folder it is in"
     if "turns" in keys:
         return f" but a conversation; {_NAME_ONE}, from results and conversations"

@@ -1,7 +1,4 @@
-"""Ways to get replies: `open_backend` finds the one that a model's settings ask for.
-
-A backend owns the wire and nothing but the wire (see `base.py`); the built-in baselines need none.
-"""
+"""Ways to get replies (see `base`): `open_backend` finds the one that a model's settings ask for."""
 
 from __future__ import annotations
 
@@ -38,9 +35,9 @@ def open_backend(
         )
     client = settings.client
     if client is None and provider_named(settings.provider).name == "baseline":
-        from attunebench.backends.baselines import open_baseline
+        from attunebench.backends.baselines import BaselineBackend
 
-        return open_baseline(settings.model)
+        return BaselineBackend(settings.model)
     from attunebench.backends.chat import ChatBackend
 
     endpoint = resolve(settings) if client is None else served_by(client, settings)

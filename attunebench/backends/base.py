@@ -1,7 +1,5 @@
-"""The one seam for I/O: `Backend.complete(request) -> Reply`. A backend owns the wire and nothing but the wire.
-
-It does not know what a call is about, it does not retry, count or store; it raises the errors of `errors.py`.
-Only the built-in baselines look at `Request.conversation`.
+"""The one seam for I/O: `Backend.complete(request) -> Reply`. A backend owns the wire and nothing but the wire: it does
+not retry, count or store, and only the built-in baselines look at `Request.conversation`.
 """
 
 from __future__ import annotations

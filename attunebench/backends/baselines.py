@@ -1,7 +1,5 @@
-"""Built-in models that need no network: floors, simple rules, and the ceiling.
-
-Only they read `Request.conversation`; their replies are processed like any model's text. `Majority` defines the shape
-of an answer; the others override what they know better.
+"""Built-in models that need no network: floors, simple rules, and the ceiling. Only they read `Request.conversation`.
+`Majority` defines the shape of an answer, of what is in `baselines.json`; the others override what they know better.
 """
 
 from __future__ import annotations
@@ -28,41 +26,8 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Letter, Panas
     from attunebench.protocol.calls import YesNo
 
-# The constants of `Majority` are judgements about conversations between a person and a chat model, written down before
-# any data was seen and not fitted to any: usual replies acknowledge, validate, mirror and ask; people mostly want that,
-# and do not want to be judged, alarmed, lectured or led elsewhere.
-
-OBSERVED_YES = frozenset(f"B{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 12, 13, 15, 19, 108, 109, 316, 501, 505))
-"""What usual replies do; all else they do not."""
-WANTED_YES = OBSERVED_YES - {"B12"} | {"B16", "B503", "B504"}
-"""What people mostly want; all else they do not. A reply need not explain, but should adapt and leave readings open."""
 MIDDLE = 4
 """The middle of every 1–7 scale."""
-GOOD = 5
-"""People rate the model they talked with a little above the middle."""
-TRAITS: dict[str, str | list[str] | int] = {
-    traits.DIAGNOSES: [NONE],
-    "who_5": traits.NOT_POOR,
-    **dict.fromkeys(("promis_anxiety", "promis_depression", "promis_sleep"), traits.BANDS[0]),
-    **dict.fromkeys(("aq_10", "asrs_6"), traits.NEGATIVE),
-    "tipi_extraversion": 9, "tipi_agreeableness": 10, "tipi_conscientiousness": 11, "tipi_stability": 10,
-    "tipi_openness": 11, "age": 30, "gender": traits.GENDERS[0], "education": traits.EDUCATION[2],
-    "english_proficiency": traits.ENGLISH[0],
-}  # fmt: skip
-"""Most people screen negative. TIPI: twice the means that its authors published (Gosling et al. 2003), rounded. The
-rest is the most frequent participant of web studies."""
-DRAFT = (
-    "Thank you for telling me this. It sounds as if it weighs on you, and it makes sense that you feel the way you do. "
-    "What has been the hardest part of it for you?"
-)
-SENTENCES = (
-    ("Thank you for telling me.", "I hear you.", "That is a lot.", "I see.", "Let us look at it together."),
-    ("It makes sense that this stays with you.", "There are several sides to it.", "You know your situation best.",
-     "It may help to take one thing at a time."),
-    ("What would you like to happen next?", "What matters most to you here?", "I am here if you want to go on.",
-     "How are you with it today?"),
-)  # fmt: skip
-"""What `random` makes its drafts of."""
 MOST_TAGS = 3
 """People label few emotions in a turn."""
 REACH = 3
@@ -70,11 +35,15 @@ REACH = 3
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
 
-class Majority:
-    """`majority`: constant answers that are right most often in general. Looks at nothing but what is asked.
+@cache
+def data() -> dict[str, Any]:
+    """The contents of `baselines.json`."""
+    return dict(json.loads(resources.files(__package__).joinpath("baselines.json").read_text(encoding="utf-8")))
 
-    `turn` is the one that the call is about; None for the whole conversation, or where no conversation was given.
-    """
+
+class Majority:
+    """`majority`: constant answers that are right most often in general. Looks at nothing but what is asked. `turn`:
+    the one that the call is about, None for the whole conversation or without one."""
 
     reasoning = "This answer comes from a built-in baseline, which gives no reasons."
 
@@ -121,7 +90,7 @@ class Majority:
 
     def draft(self) -> str:
         """A reply to the participant's message."""
-        return DRAFT
+        return str(data()["draft"])
 
     def tags(self) -> list[dict[str, Any]]:
         """The emotions of the turn, as {emotion, intensity 1–7}."""
@@ -129,7 +98,7 @@ class Majority:
 
     def judgement(self, question: str, *, wanted: bool) -> YesNo:
         """One binary question about the reply: whether it did it or, `wanted`, whether it would have been liked."""
-        return "yes" if question in (WANTED_YES if wanted else OBSERVED_YES) else "no"
+        return "yes" if question in data()["wanted_yes" if wanted else "observed_yes"] else "no"
 
     def winner(self, index: str) -> Letter:
         """The preferred side of one comparison; the letters say nothing about the variants."""
@@ -141,13 +110,7 @@ class Majority:
 
     def wide(self) -> dict[str, Any]:
         """The answers about the whole conversation, by their keys in the answer format."""
-        return {
-            "q1_lookingFor": ["To help me understand or sort out my feelings"],
-            "q2_emotionClarity": "Clear and explicitly stated",
-            "q3_modelFit": "Mostly well-matched",
-            "q3_followUp_whatFeltOff": [],
-            "fourBranchScores": dict.fromkeys(BRANCHES, GOOD),
-        }
+        return dict(data()["wide"])
 
     def rating(self, name: str) -> int:
         """A judge's rating of a draft, 1–7."""
@@ -155,7 +118,8 @@ class Majority:
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:
         """One trait of the participant's profile: an answer of it, a list of them for groups, a number."""
-        return TRAITS[trait.id]
+        answer: str | list[str] | int = data()["traits"][trait.id]
+        return answer
 
 
 class Random(Majority):
@@ -167,7 +131,7 @@ class Random(Majority):
 
     def draft(self) -> str:
         rng = self._draw("draft")
-        return " ".join(rng.choice(sentences) for sentences in SENTENCES)
+        return " ".join(rng.choice(sentences) for sentences in data()["sentences"])
 
     def tags(self) -> list[dict[str, Any]]:
         rng = self._draw("tags")
@@ -220,7 +184,7 @@ class NoChange(Majority):
 
 
 class Lexicon(Majority):
-    """`lexicon`: the emotions that the participant's message of the turn names, by the words of `lexicon.json`."""
+    """`lexicon`: the emotions that the participant's message of the turn names, by the words of `baselines.json`."""
 
     def tags(self) -> list[dict[str, Any]]:
         felt = emotions_in(self.turn.user_message if self.turn else "")
@@ -302,36 +266,30 @@ def mood_levels(panas: Panas) -> dict[str, float]:
 
 def emotions_in(text: str) -> dict[str, int]:
     """Display name → 1–7 of every emotion that the text names; the strongest mention of each counts."""
-    phrases, negating, stronger, weaker = _lexicon()
+    shades, phrases = data(), _phrases()
     words = _WORD.findall(text.lower().replace("’", "'"))
     felt: dict[str, int] = {}
     for start, word in enumerate(words):
         before = set(words[max(0, start - REACH) : start])
-        if negating & before:
+        if not before.isdisjoint(shades["negating"]):
             continue
-        shift = bool(stronger & before) - bool(weaker & before)
-        for phrase, emotion, intensity in phrases.get(word[0], ()):
-            here = words[start : start + len(phrase)]
-            if len(here) == len(phrase) and all(map(_fits, phrase, here)):
+        shift = before.isdisjoint(shades["weaker"]) - before.isdisjoint(shades["stronger"])
+        for phrase, length, emotion, intensity in phrases.get(word[0], ()):
+            if phrase.fullmatch(" ".join(words[start : start + length])):
                 felt[emotion] = max(min(7, max(1, intensity + shift)), felt.get(emotion, 0))
     return felt
 
 
-def _fits(pattern: str, word: str) -> bool:
-    return word.startswith(pattern[:-1]) if pattern.endswith("*") else word == pattern
-
-
 @cache
-def _lexicon() -> tuple[dict[str, list[tuple[list[str], str, int]]], set[str], set[str], set[str]]:
-    """Phrases (words, emotion, intensity) by their first letter, so that a message is read once; words that negate, and
-    those that make stronger and weaker."""
-    raw = json.loads(resources.files(__package__).joinpath("lexicon.json").read_text(encoding="utf-8"))
-    phrases: dict[str, list[tuple[list[str], str, int]]] = {}
-    for emotion in PANAS_ITEMS:
-        for intensity, entries in raw["emotions"][emotion].items():
+def _phrases() -> dict[str, list[tuple[re.Pattern[str], int, str, int]]]:
+    """(phrase, its words, emotion, intensity) by their first letter, so that a message is read once."""
+    phrases: dict[str, list[tuple[re.Pattern[str], int, str, int]]] = {}
+    for emotion, by_intensity in data()["emotions"].items():
+        for intensity, entries in by_intensity.items():
             for entry in entries:
-                phrases.setdefault(entry[0], []).append((entry.split(), emotion, int(intensity)))
-    return phrases, set(raw["negating"]), set(raw["stronger"]), set(raw["weaker"])
+                pattern = re.compile(re.escape(entry).replace(r"\*", r"\S*"))
+                phrases.setdefault(entry[0], []).append((pattern, len(entry.split()), emotion, int(intensity)))
+    return phrases
 
 
 BASELINES: Mapping[str, type[Majority]] = {
@@ -339,19 +297,14 @@ BASELINES: Mapping[str, type[Majority]] = {
 }  # fmt: skip
 
 
-def open_baseline(name: str) -> BaselineBackend:
-    """The baseline of that name as a backend. Raises UsageError that lists them."""
-    if name not in BASELINES:
-        raise UsageError(f"There is no baseline {name!r}; choose one of {', '.join(BASELINES)}.")
-    return BaselineBackend(name)
-
-
 class BaselineBackend(Backend):
-    """A baseline as a backend. It is free."""
+    """A baseline as a backend. It is free. Raises UsageError for a name that is none."""
 
     provider, base_url, payer = "baseline", "", None
 
     def __init__(self, model: str) -> None:
+        if model not in BASELINES:
+            raise UsageError(f"There is no baseline {model!r}; choose one of {', '.join(BASELINES)}.")
         self.model = model
 
     async def complete(self, request: Request) -> Reply:

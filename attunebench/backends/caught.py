@@ -1,7 +1,4 @@
-"""From a client's exceptions to a `Fault`; and removes the key from what is shown or kept of a response.
-
-Only describes; `faults` says what a fault means.
-"""
+"""From a client's exceptions to a `Fault`; and removes the key from what is shown or kept of a response."""
 
 from __future__ import annotations
 
@@ -80,16 +77,19 @@ def _fault_of(error: BaseException, line: Line, says: str | None) -> Fault:
         line, says = EXCEPTIONS["DecodingError"]
     elif line == "body" and ("disconnected" in texts or "closed connection" in texts):
         line = "connection"
-    if line in ("unreachable", "connection"):
+    for cause in causes if line in ("unreachable", "connection") else ():
         # The most specific cause decides.
-        for cause in causes:
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                line = "certificate"
-            elif isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS:
-                line = "no tls"
-            elif isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
-                line = "unknown host"
-    return Fault(line=line, message=_innermost_words(causes) if says is None else says)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            line = "certificate"
+        elif isinstance(cause, ssl.SSLError) and getattr(cause, "reason", "") in _NO_TLS:
+            line = "no tls"
+        elif isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
+            line = "unknown host"
+    if says is None:  # the words of the innermost cause that has some; of a half-read response they are no text
+        words = (getattr(cause, "message", None) or str(cause) for cause in reversed(causes))
+        words = (tidy(each) if isinstance(each, str) else "the server closed the connection" for each in words)
+        says = next(filter(None, words), type(causes[-1]).__name__)
+    return Fault(line=line, message=says)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -102,18 +102,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
 
 
-def _innermost_words(causes: list[BaseException]) -> str:
-    """The message of the innermost cause that has one; else its class."""
-    for cause in reversed(causes):
-        message = getattr(cause, "message", None) or str(cause)
-        # Of a half-read response the client would print its own objects.
-        if said := tidy(message) if isinstance(message, str) else "the server closed the connection":
-            return said
-    return type(causes[-1]).__name__
-
-
 def located(
-    fault: Fault, endpoint: Endpoint, *, answered: bool, reask: int, known: bool = False, elapsed: float | None = None
+    fault: Fault, endpoint: Endpoint, answered: bool, reask: int, *, known: bool = False, elapsed: float | None = None
 ) -> Fault:
     """The fault with what only the backend knows, and without any part of the key in what the server said."""
     words: dict[str, Any] = {name: scrubbed(getattr(fault, name), endpoint) for name in ("message", "param")}
@@ -136,11 +126,10 @@ def without_key(reply: Reply, endpoint: Endpoint) -> Reply:
     """The reply as it may be written to a file: servers that repeat request headers repeat the key."""
     key, changed = endpoint.key.get_secret_value(), dict[str, Any]()
     if endpoint.key_source != "none" and len(key) >= SHORTEST_SECRET:
-        texts = {"text": reply.text, "reasoning": reply.reasoning, "refusal": reply.refusal}
+        texts = {name: getattr(reply, name) for name in ("text", "reasoning", "refusal")}
         changed = {name: text.replace(key, "***") for name, text in texts.items() if text and key in text}
-    for name, value in (("model", reply.model), ("provider", reply.provider)):
-        if value not in (None, endpoint.model):
-            changed[name] = scrubbed(str(value), endpoint)
+    names = {name: getattr(reply, name) for name in ("model", "provider")}
+    changed |= {name: scrubbed(text, endpoint) for name, text in names.items() if text not in (None, endpoint.model)}
     return replace(reply, **changed) if changed else reply
 
 

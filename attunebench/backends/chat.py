@@ -1,7 +1,5 @@
-"""The backend for every OpenAI-compatible server: one request, one reply, no retries.
-
-Owns what goes over the wire and how a body is read. What a failure means stands in `faults`, what can be given up to
-be understood in `negotiation`, how a host is reached in `transport`; a call's meaning is none of its business.
+"""The backend for every OpenAI-compatible server: one request, one reply, no retries. `faults` decides what a failure
+means, `negotiation` what can be given up; `transport` reaches the host.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 from pydantic import SecretStr
 
+from attunebench.backends.base import Reply
 from attunebench.backends.caught import fault_of_exception, kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for, rule_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms, guessed
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai._types import RequestOptions
 
-    from attunebench.backends.base import Reply, Request
+    from attunebench.backends.base import Request
     from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
 
@@ -61,10 +60,7 @@ class ChatBackend:
         terms, repeated = self._terms, False
         self._under_way += 1
         try:
-            while True:
-                outcome = await self._try(request, terms)
-                if not isinstance(outcome, Fault):
-                    return outcome
+            while not isinstance(outcome := await self._try(request, terms), Reply):
                 further = adapted(terms, request, outcome)
                 if further is None and not repeated:
                     repeated = True
@@ -75,6 +71,7 @@ class ChatBackend:
                     # The client's exceptions may hold the proxy's address, so they do not travel along as the cause.
                     raise error_for(replace(outcome, known=self._known), self._endpoint) from None
                 terms = further
+            return outcome
         finally:
             self._under_way -= 1
             self._news.set()
@@ -90,10 +87,8 @@ class ChatBackend:
                 self._unreadable += 1
                 if self._unreadable >= 2:
                     self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
-            answered, known = bool(self._taken), self._known
-            return located(
-                outcome, self._endpoint, answered=answered, known=known, reask=request.reask, elapsed=elapsed
-            )
+            answered = bool(self._taken)
+            return located(outcome, self._endpoint, answered, request.reask, known=self._known, elapsed=elapsed)
         self._taken.add(terms.rung)
         self._news.set()
         learned = self._terms.learned(terms)
@@ -108,12 +103,10 @@ class ChatBackend:
         return bool(self._taken or self._taken_before)
 
     async def _is_worth_repeating(self, fault: Fault, terms: Terms) -> bool:
-        """Whether the same request goes out once more before its rejection counts.
-
-        Before anything was answered a rejection concerns all requests or this one, and those that are under way tell.
-        """
-        if rule_for(fault).name != "rejected":
-            return rule_for(fault).doubtful
+        """Whether the same request goes out once more before its rejection counts."""
+        if (rule := rule_for(fault)).name != "rejected":
+            return rule.doubtful
+        # Before anything was answered it concerns all requests or this one, and those that are under way tell.
         self._doubting += 1
         try:
             while not self._known and self._under_way > self._doubting:
@@ -141,9 +134,9 @@ class ChatBackend:
         options: RequestOptions = {"timeout": request.timeout, "max_retries": 0}
         if "compression" in terms.given_up:
             options["headers"] = {"Accept-Encoding": "identity"}
-        content = encoded({"model": self.model, **terms.body(request)})
+        body = {"model": self.model, **terms.body(request)}
         try:
-            response = await self._post(content, options, request.timeout)
+            response = await self._post(encoded(body), options, request.timeout)
         except CLIENT_ERRORS as error:
             return fault_of_exception(error)
         except Exception as error:
@@ -152,7 +145,7 @@ class ChatBackend:
             # Such as of the function that fetches its tokens.
             return Fault(line="client", message=tidy(f"{type(error).__name__}: {error}"))
         outcome = outcome_of(response.status_code, response.content)
-        if not isinstance(outcome, Fault):
+        if isinstance(outcome, Reply):
             return replace(outcome, headers=kept_headers(response.headers, self._endpoint))
         packing = response.extensions.get("encoding") or response.headers.get("content-encoding")
         if outcome.line == "body" and packing not in (None, "identity"):
@@ -168,7 +161,7 @@ class ChatBackend:
         # Azure's client reads the deployment in the body, and keeps no time for the whole of a response.
         body = json.loads(content)
         call = self._client.post("/chat/completions", body=body, cast_to=httpx2.Response, options=options)
-        response = await asyncio.wait_for(response_of(call), seconds)
+        response = await response_of(call, seconds)
         sent = response.request.headers
         if key := sent.get("api-key") or sent.get("authorization", "").partition(" ")[2]:
             # Whatever its client sent it by, the server may repeat it.

@@ -1,16 +1,17 @@
-"""Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised.
-
-Everything that can go wrong on the wire becomes a `Fault`; `RULES` decides what it means and says it in a sentence for
-the user. Grow the table here and nowhere else. What a server can do without is `negotiation`'s business.
+"""Whose fault a failed try is: one table, most specific row first, from what happened to the error that is raised, in a
+sentence for the user. `wording.ini` knows what servers' words mean; what a server can do without is `negotiation`'s.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from configparser import ConfigParser
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal
 
-from attunebench.backends import wording
 from attunebench.backends.providers import PROVIDERS, THE_CLIENT
 from attunebench.backends.waits import asked_wait, wait_in_words
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
@@ -79,9 +80,23 @@ class Rule:
     doubtful: bool = False
 
 
-def _says(fault: Fault, meaning: wording.Meaning, *statuses: int) -> bool:
+@cache
+def _meanings() -> Mapping[str, re.Pattern[str]]:
+    parser = ConfigParser(delimiters=("=",), comment_prefixes=("#",), empty_lines_in_values=False)
+    parser.read_string(resources.files(__package__).joinpath("wording.ini").read_text(encoding="utf-8"))
+    lines = {name: value.strip().replace("\n", "|") for name, value in parser.items("meanings")}
+    return {name: re.compile(each, re.IGNORECASE | re.DOTALL) for name, each in lines.items()}
+
+
+def means(meaning: str, text: str) -> bool:
+    """Whether a server's words have this meaning of `wording.ini`."""
+    return _meanings()[meaning].search(text) is not None
+
+
+def _says(fault: Fault, meaning: str, *statuses: int) -> bool:
     """Whether the server says it under one of these statuses, or in an error body under 200 that has no status."""
-    return (fault.status in statuses or (fault.status == 0 and fault.line == "error body")) and meaning(fault.text)
+    in_body = fault.status == 0 and fault.line == "error body"
+    return (in_body or fault.status in statuses) and means(meaning, fault.text)
 
 
 _RETRIED = frozenset((408, 409, 425, 429))
@@ -96,22 +111,22 @@ SHORT_WAIT = 600.0
 def _no_money(fault: Fault) -> bool:
     """Whether money or credit is gone. A rate that is called a quota, and a day's limit, are not that."""
     text = fault.text
-    if _NO_MONEY_CODES.intersection(fault.code.split()) or wording.speaks_of_money(text):
+    if _NO_MONEY_CODES.intersection(fault.code.split()) or means("money", text):
         return True
     return (
         fault.status in (0, 400, 403, 429)
-        and wording.speaks_of_quota(text)
+        and means("quota", text)
         and fault.wait is None
-        and not wording.speaks_of_rate(text)
-        and not wording.speaks_of_day(text)
+        and not means("rate", text)
+        and not means("day", text)
     )
 
 
 def _no_more_today(fault: Fault) -> bool:
     """Whether a day's limit is reached, and not a rate: Google's servers ask for a short wait beside it too."""
-    if fault.status not in (0, 400, 403, 429, 503) or not wording.speaks_of_day(fault.text):
+    if fault.status not in (0, 400, 403, 429, 503) or not means("day", fault.text):
         return False
-    return wording.speaks_of_day(fault.code) or fault.wait is None or fault.wait > SHORT_WAIT
+    return means("day", fault.code) or fault.wait is None or fault.wait > SHORT_WAIT
 
 
 def _rejected(fault: Fault) -> bool:
@@ -127,7 +142,7 @@ RULES: tuple[Rule, ...] = (
     Rule("proxy's trouble", lambda f: f.line == "proxy", "retry",
          "The proxy on the way to {provider} at {host} did not connect{says}", "connect"),
     Rule("moderated", lambda f: (f.status == 403 and bool({"reasons", "flagged_input"} & set(f.metadata)))
-         or _says(f, wording.names_moderation, 400, 403, 422), "refused",
+         or _says(f, "content filter", 400, 403, 422), "refused",
          "{provider}'s moderation refused the request to {model}{says}"),
     Rule("wait for money", lambda f: f.status == 402 and f.wait is not None, "retry",
          "{provider} holds back requests to {model} until earlier ones are paid (402){says}", "money"),
@@ -137,24 +152,25 @@ RULES: tuple[Rule, ...] = (
     Rule("day", _no_more_today, "stop",
          "{provider} accepts no more requests to {model} for today{says}. "
          "Repeat the command {after_the_day}: finished calls are kept."),
-    Rule("too long", lambda f: _says(f, wording.names_long_input, 400, 413, 422, 500), "item",
+    Rule("too long", lambda f: _says(f, "context length", 400, 413, 422, 500), "item",
          "The prompt is too long for {model} at {provider}{says}"),
-    Rule("too large", lambda f: f.status == 413 or (f.status == 429 and wording.names_large_request(f.text)), "item",
+    Rule("too large", lambda f: f.status == 413 or (f.status == 429 and means("large request", f.text)), "item",
          "{provider} will never take a request of this size for {model}; a lower --max-tokens may help{says}"),
     Rule("redirect", lambda f: 300 <= f.status < 400, "stop",
          "The base URL {url} redirects to {location}, and a key is never sent after a redirect: "
          "give the final address with --base-url."),
-    Rule("key wanted", lambda f: f.status == 401 or _says(f, wording.names_bad_key, 400, 403), "stop",
+    Rule("key wanted", lambda f: f.status == 401 or _says(f, "bad key", 400, 403), "stop",
          "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}."),
-    Rule("privacy", lambda f: f.status == 404 and wording.names_privacy(f.text), "stop",
+    Rule("privacy", lambda f: f.status == 404 and means("privacy", f.text), "stop",
          "{provider} has no endpoint for {model} that your account's privacy settings allow{says}"),
-    Rule("moderated in other words", lambda f: _says(f, wording.speaks_of_moderation, *_OWN), "refused",
+    Rule("moderated in other words", lambda f: _says(f, "safety", *_OWN) and not means("account", f.text),
+         "refused",
          "{provider}'s moderation refused the request to {model}{says}", doubtful=True),
-    Rule("forbidden", lambda f: f.status == 403 and (not f.known or wording.speaks_of_permission(f.text)), "stop",
+    Rule("forbidden", lambda f: f.status == 403 and (not f.known or means("permission", f.text)), "stop",
          "{provider} at {url} does not allow {model} for this key ({key_state}){says}"),
-    Rule("model", lambda f: f.parsed and _says(f, wording.names_missing_model, 400, 404, 410, 422), "stop",
+    Rule("model", lambda f: f.parsed and _says(f, "missing model", 400, 404, 410, 422), "stop",
          "{provider} at {url} has no model {model}: check the name{says}"),
-    Rule("path", lambda f: (f.status in (404, 405) and not f.known) or _says(f, wording.names_wrong_path), "stop",
+    Rule("path", lambda f: (f.status in (404, 405) and not f.known) or _says(f, "wrong path"), "stop",
          "There is no chat API at {url}/chat/completions: check the base URL (most end in /v1) and the model name "
          "{model}{says}"),
     Rule("page", lambda f: f.line == "html" and not f.answered, "retry",
@@ -168,19 +184,19 @@ RULES: tuple[Rule, ...] = (
          "{host} does not speak TLS at this address: is it http:// rather than https://{says}?"),
     Rule("address", lambda f: f.line == "address", "stop", "Requests to {url} cannot be made{says}"),
     Rule("client", lambda f: f.line == "client", "stop", "The HTTP client refused to send the request{says}"),
-    Rule("rate", lambda f: f.status == 429 or _says(f, wording.names_rate, 503), "retry",
+    Rule("rate", lambda f: f.status == 429 or _says(f, "rate limit", 503), "retry",
          "{provider} takes no more requests to {model} for now{says}", "rate"),
-    Rule("starting", lambda f: _says(f, wording.names_loading, 425, 500, 502, 503), "retry",
+    Rule("starting", lambda f: _says(f, "loading", 425, 500, 502, 503), "retry",
          "{provider} is still loading {model}{says}", "starting"),
     Rule("gateway", lambda f: f.status in (504, 524), "retry",
          "A gateway before {provider} gave up waiting for {model} ({status}{after}){says}", "gateway"),
     Rule("transient status", lambda f: f.status in _RETRIED or f.status >= 500, "retry",
          "{provider} answered {status} for {model}{says}"),
-    Rule("too long in other words", lambda f: _says(f, wording.speaks_of_long_input, 400, 413, 422), "item",
+    Rule("too long in other words", lambda f: _says(f, "long input", 400, 413, 422), "item",
          "The request is too long for {model} at {provider}{says}", doubtful=True),
-    Rule("larger limit", lambda f: (f.reask > 0 or f.answered) and _says(f, wording.names_limit, 400, 422), "item",
+    Rule("larger limit", lambda f: (f.reask > 0 or f.answered) and _says(f, "token limit", 400, 422), "item",
          "{provider} takes no larger limit of tokens for {model}{says}"),
-    Rule("limit", lambda f: _says(f, wording.names_limit, 400, 422), "stop",
+    Rule("limit", lambda f: _says(f, "token limit", 400, 422), "stop",
          "{provider} does not accept this limit of tokens for {model}; give another --max-tokens{says}"),
     Rule("rejected call", lambda f: f.known and _rejected(f), "skip",
          "{provider} answers other requests to {model} and rejects this one ({status}){says}", doubtful=True),
@@ -206,8 +222,28 @@ def rule_for(fault: Fault) -> Rule:
 
 def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     """The error to raise (transient, rejected, item or configuration), in a sentence without any part of the key."""
-    rule = rule_for(fault)
-    sentence = rule.sentence.format_map(_words(fault, endpoint))
+    rule, says = rule_for(fault), fault.message.strip().rstrip(".")
+    variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
+    remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
+    if fault.wait is not None and fault.wait > SHORT_WAIT:
+        after_the_day = f"after {wait_in_words(fault.wait)}"
+    elif fault.metadata.get("violations"):
+        after_the_day = "after midnight Pacific time, when Google resets daily limits"
+    else:
+        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
+    sentence = rule.sentence.format(
+        provider=endpoint.provider,
+        model=endpoint.model,
+        url=endpoint.base_url,
+        host=endpoint.host,
+        status=fault.status,
+        says=f": {says}" if says else "",
+        after=f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
+        after_the_day=after_the_day,
+        location=printable(fault.headers.get("location") or "another address", LONGEST_SENTENCE).split("?")[0],
+        key_state="none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
+        key_remedy="check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
+    )
     if not sentence.endswith((".", "…", "!", "?")):
         sentence += "."
     if rule.outcome == "retry":
@@ -215,29 +251,3 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     if rule.outcome in ("item", "refused"):
         return ItemError(sentence, outcome="refused" if rule.outcome == "refused" else "unreadable")
     return RejectedError(sentence) if rule.outcome == "skip" else ConfigurationError(sentence)
-
-
-def _words(fault: Fault, endpoint: Endpoint) -> dict[str, str]:
-    says = fault.message.strip().rstrip(".")
-    variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
-    remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
-    location = printable(fault.headers.get("location", ""), LONGEST_SENTENCE).split("?")[0]
-    if fault.wait is not None and fault.wait > SHORT_WAIT:
-        after_the_day = f"after {wait_in_words(fault.wait)}"
-    elif fault.metadata.get("violations"):
-        after_the_day = "after midnight Pacific time, when Google resets daily limits"
-    else:
-        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
-    return {
-        "provider": endpoint.provider,
-        "model": endpoint.model,
-        "url": endpoint.base_url,
-        "host": endpoint.host,
-        "status": str(fault.status),
-        "says": f": {says}" if says else "",
-        "after": f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
-        "after_the_day": after_the_day,
-        "location": location or "another address",
-        "key_state": "none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
-        "key_remedy": "check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
-    }

@@ -1,7 +1,5 @@
-"""What a server cannot take, and the request without it.
-
-A request begins as full as the settings allow. Where a server rejects a part, that part is given up (a concession)
-and the rest stays. Pure: it builds bodies and reads faults, and sends nothing.
+"""What a server cannot take, and the request without it: where it rejects a part, that part is given up (a concession)
+and the rest stays. Pure: builds bodies and reads faults, and sends nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from attunebench.backends import wording
-from attunebench.backends.faults import Fault, rule_for
+from attunebench.backends.faults import Fault, means, rule_for
 from attunebench.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -20,10 +17,6 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import Structured
 
 Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression", "stream"]
-LimitName = Literal["max_tokens", "max_completion_tokens"]
-_OTHER_NAME: Mapping[LimitName, LimitName] = {
-    "max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"
-}  # fmt: skip
 NOTES: Mapping[Concession, tuple[str, str]] = {
     "schema": ("response_format.json_schema", "not accepted"),
     "object": ("response_format.json_object", "not accepted"),
@@ -38,21 +31,14 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
 
 _REJECTING = frozenset((400, 404, 422, 500, 501))
 """Statuses that servers use for a parameter they do not take: also 404 (no route to a model that takes it) and 500."""
-_FORMAT = re.compile(r"response_format|json_(schema|object)|json (mode|schema)|structured output|grammar|guided", re.I)
-_PARAMETERS: Mapping[Literal["temperature", "seed"], str] = {
-    "temperature": r"(?i)\b(temperature|top_p)\b", "seed": r"(?i)\bseed\b"
-}  # fmt: skip
-_UNKNOWN = re.compile(
-    r"un(supported|recogni[sz]ed|known|expected)|not (supported|permitted)|extra (input|field)s", re.I
-)
-_TOO_LARGE = re.compile(r"too large|too high|at most|exceed|greater|maximum", re.I)
-_CEILING = re.compile(r"at most (\d+) (?:completion|output) tokens|> (\d+), which is the maximum allowed", re.I)
-_LOWERED = "lowered to "
-_WINDOW = re.compile(
-    r"(?:maximum|max|context|model'?s?|limit|window|allowed|up to|<=|>)[^.;\d]{0,60}?(?<![\d.])(\d{3,})(?![\d.]*\d)"
-    r"|(?<![\d.])(\d{3,})(?: tokens?)? (?:maximum )?(?:context|limit|window)",
+_PARAMETERS: tuple[Literal["temperature", "seed"], ...] = ("temperature", "seed")
+_CEILING = re.compile(
+    r"(?:at most|>) (\d+)(?: (?:completion|output) tokens|, which is the maximum allowed)"
+    r"|max_tokens must be at most (\d+)",
     re.I,
 )
+_LOWERED = "lowered to "
+_WINDOW = re.compile(r"(?:maximum|context|limit|window|allowed|<=|>)[^.;\d]{0,60}?(?<![\d.])(\d{3,})(?![\d.]*\d)", re.I)
 _ANSWER = re.compile(r"completion|output|generat|max_(new_)?tokens|maxtokens|in total|requested", re.I)
 _GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0_](?=\d{3}\b)")
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,9}(?![\w-]|\.\d)")
@@ -63,23 +49,13 @@ SMALLEST_LIMIT = 64
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How requests are put: what the user wants, and what the server does not take. `ceiling`: tokens, this call's.
-
-    `recalled`: what was given up is known from an earlier run alone, and has not been found true in this one yet.
-    """
+    `recalled`: what was given up is known from an earlier run alone, and has not been found true in this one yet."""
 
     structured: Structured = "auto"
-    limit_name: LimitName = "max_tokens"
+    limit_names: tuple[str, str] = ("max_tokens", "max_completion_tokens")
     given_up: frozenset[Concession] = frozenset()
     ceiling: int | None = None
     recalled: bool = False
-
-    @classmethod
-    def from_memory(cls, memory: Mapping[str, Any] | None, structured: Structured, limit_name: LimitName) -> Terms:
-        """Terms with what `as_memory` kept; whatever else stands there is passed over."""
-        kept = memory.get("given_up") if memory else None
-        known: tuple[Concession, ...] = get_args(Concession)
-        given_up = frozenset(each for each in known if isinstance(kept, list | tuple) and each in kept)
-        return cls(structured, limit_name, given_up, recalled=bool(given_up))
 
     def as_memory(self) -> dict[str, Any]:
         """What was learned of the server, for JSON; empty where it takes everything."""
@@ -94,7 +70,7 @@ class Terms:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request's body without the model's name."""
-        limit = self.limit_name if "limit" not in self.given_up else _OTHER_NAME[self.limit_name]
+        limit = self.limit_names["limit" in self.given_up]
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         if "system" in self.given_up:
             # Before the first user message, for templates that know only user and assistant.
@@ -127,10 +103,8 @@ class Terms:
         return notes
 
     def learned(self, other: Terms) -> Terms:
-        """These terms with what the other ones, which an answer has just confirmed, know of the server.
-
-        A single call's ceiling is forgotten, and so is a memory that the answer did without.
-        """
+        """These terms with what the other ones, which an answer has just confirmed, know of the server, but for a
+        single call's ceiling; a memory that the answer did without is forgotten."""
         refuted = self.recalled and not other.recalled and not self.given_up <= other.given_up
         given_up = other.given_up if refuted else self.given_up | other.given_up
         return replace(self, given_up=given_up, ceiling=None, recalled=False)
@@ -143,15 +117,17 @@ def lowered_limit(notes: Mapping[str, Any]) -> int | None:
 
 
 def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any] | None) -> Terms:
-    """The terms of the first request to a provider's server, by what is remembered of it."""
-    return Terms.from_memory(memory, structured, "max_completion_tokens" if provider == "openai" else "max_tokens")
+    """The terms of the first request to a provider's server, with what `as_memory` kept of it; anything else in a
+    `memory` is ignored."""
+    kept, known = (memory or {}).get("given_up"), get_args(Concession)
+    given_up: frozenset[Concession] = frozenset(each for each in known if isinstance(kept, list) and each in kept)
+    terms = Terms(structured, given_up=given_up, recalled=bool(given_up))
+    return replace(terms, limit_names=terms.limit_names[::-1]) if provider == "openai" else terms
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
-    """The terms to try next where this fault says what the server does not take; None where it does not.
-
-    Raises ConfigurationError where the server rejects what the user asked for by name (`--structured`).
-    """
+    """The terms to try next where this fault says what the server does not take; None where it does not. Raises
+    ConfigurationError where that is what the user asked for by name (`--structured`)."""
     if not _may_adapt(fault):
         return None
     room = _room(_GROUPED.sub("", fault.message), request.max_tokens) if terms.ceiling is None else 0
@@ -168,10 +144,8 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
 
 
 def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
-    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left.
-
-    The output's constraint is what servers most often stumble over, unless one of them has been `taken`.
-    """
+    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left. The
+    output's constraint is what servers most often stumble over, unless one of them has been `taken`."""
     if not _may_adapt(fault):
         return None
     rule, rung = rule_for(fault).name, terms.rung
@@ -179,7 +153,7 @@ def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
         return replace(terms, given_up=terms.given_up | {rung})
     # What was remembered may have aged: before it stops the run, the request is put as if nothing were known.
     aged = terms.recalled and rule in ("rejected", "rejected call", "limit", "larger limit")
-    return Terms(terms.structured, terms.limit_name) if aged else None
+    return Terms(terms.structured, terms.limit_names) if aged else None
 
 
 def _may_adapt(fault: Fault) -> bool:
@@ -193,42 +167,35 @@ def _may_adapt(fault: Fault) -> bool:
 def _named(terms: Terms, body: Mapping[str, Any], fault: Fault) -> Concession | None:
     """The part that the fault names, by its `param` where there is one."""
     for text in filter(None, (fault.param, fault.text)):
-        if "response_format" in body and _FORMAT.search(text):
+        if "response_format" in body and means("response format", text):
             return "schema" if terms.rung == "schema" else "object"
-        if body["messages"][0]["role"] == "system" and wording.rejects_system_role(text):
+        if body["messages"][0]["role"] == "system" and means("no system role", text):
             return "system"
-        for name, pattern in _PARAMETERS.items():
-            if name in body and re.search(pattern, text):
+        for name in _PARAMETERS:
+            if name in body and means(name, text):
                 return name
-    if "stream" not in body and wording.speaks_of_streams_only(fault.text):
+    if "stream" not in body and means("streams only", fault.text):
         return "stream"
-    sent, other = next(names for names in _OTHER_NAME.items() if names[0] in body)
-    if _UNKNOWN.search(fault.text):
-        named = re.search(rf"\b{sent}\b", fault.text)
-    else:
-        named = None if _TOO_LARGE.search(fault.text) else re.search(rf"\b{other}\b", fault.text)
-    return "limit" if named and "limit" not in terms.given_up else None
+    if "limit" in terms.given_up or (means("too large", fault.text) and not means("unknown parameter", fault.text)):
+        return None
+    # It names what it does not know, or what it wants to have.
+    limit = terms.limit_names[not means("unknown parameter", fault.text)]
+    return "limit" if re.search(rf"\b{limit}\b", fault.text) else None
 
 
 def _room(message: str, limit: int) -> int:
-    """The tokens that are left for the answer, by the numbers of a sentence that speaks of prompt and answer, or 0.
-
-    A number below the window is a prompt's, one above it the total of prompt and `limit`. Where the numbers can be read
-    in several ways, what is certain to fit.
-    """
+    """The tokens that are left for the answer, by the numbers of a sentence that speaks of prompt and answer, or 0."""
     if ceiling := _CEILING.search(message):
         return int(ceiling[1] or ceiling[2])
     numbers = {int(number) for number in _NUMBER.findall(message)}
     if not (_ANSWER.search(message) or limit in numbers):
         return 0
+    # Any number may be the prompt, or prompt and limit together; of several readings that which is certain to fit.
     others = numbers - {limit}
-    others -= {number for number in others if number - limit in others}
-    if stated := [large - small for small in others for large in others if large - small in others]:
-        return min(stated)
-    if limit in numbers and len(others) == 2:
-        windows = {max(others)}
-    else:
-        windows = {int(one or other) for one, other in _WINDOW.findall(message)} & others or others
-    prompts = {number: {other if other < number else other - limit for other in others} for number in windows}
-    fits = [window - prompt for window in windows for prompt in prompts[window] if 0 < prompt < window < prompt + limit]
-    return min(fits, default=0)
+    prompts = others | {number - limit for number in others}
+    stated = {int(number) for number in _WINDOW.findall(message)} & others
+    for windows in (stated or others, {limit}):
+        pairs = [(window, prompt) for window in windows for prompt in prompts]
+        if fits := [window - prompt for window, prompt in pairs if 0 < prompt < window < prompt + limit]:
+            return min(fits)
+    return 0

@@ -1,8 +1,5 @@
-"""What a model costs, as its provider lists it under `/models`.
-
-Owns the reading of price lists. A price that is not certain to be in USD per token is no price: an estimate in the
-wrong unit is worse than none. Never raises; what is spent is counted elsewhere.
-"""
+"""What a model costs, as its provider lists it under `/models`. A price that is not certain to be in USD per token is
+no price: an estimate in the wrong unit is worse than none."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench.backends.wire import amount, parse_body
 
 if TYPE_CHECKING:
+    from httpx2 import Response
     from openai import AsyncOpenAI
 
     from attunebench.protocol.calls import Usage
@@ -50,10 +48,18 @@ def usd(value: float) -> str:
     return f"${math.ceil(value * 10_000 - 1e-6) / 10_000:.4f}"
 
 
+async def list_models(client: AsyncOpenAI, seconds: float) -> Response:
+    """The server's response at /models within so many seconds. Raises what the client raises."""
+    from httpx2 import Response
+
+    from attunebench.backends.transport import response_of
+
+    call = client.get("/models", cast_to=Response, options={"timeout": seconds, "max_retries": 0})
+    return await response_of(call, seconds)
+
+
 async def fetch_prices(client: AsyncOpenAI, model: str) -> Prices | None:
     """The model's prices, asked of the client's server within `TIMEOUT` seconds; None where there are none."""
-    from attunebench.backends.transport import list_models
-
     try:
         response = await list_models(client, TIMEOUT)
         return read_prices(parse_body(response.content), model) if response.status_code == 200 else None

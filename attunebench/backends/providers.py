@@ -1,8 +1,5 @@
-"""What each provider is: its address, where its key is found, which headers it wants.
-
-`resolve` turns the user's settings into an `Endpoint`. Nothing here sends anything; a variable or file that belongs to
-one provider is never read for another, so a key cannot reach a host that it was not made for.
-"""
+"""What each provider is: its address, where its key is found, which headers it wants. A variable or file that belongs
+to one provider is never read for another, so a key cannot reach a host that it was not made for."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import SecretStr
+from pydantic import HttpUrl, SecretStr, TypeAdapter, ValidationError
 
 from attunebench.errors import ConfigurationError, UsageError
 
@@ -29,15 +26,14 @@ NO_KEY = "no-key-needed"
 """Sent to servers that need no key: some of them want to see one all the same."""
 THE_CLIENT = "the given client"
 """The source of a key that a client of the user's has."""
+_URL = TypeAdapter(HttpUrl)
 _PRIME_CONFIG = "~/.prime/config.json"
-_PRIME_FIELDS = {"api_key": _PRIME_CONFIG, "team_id": "PRIME_TEAM_ID", "inference_url": ""}
-"""Field of Prime's settings file → the variable that it stands in for; the address has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A way to reach models. `key_variables`: environment variables tried for the key, in this order; `headers`: sent
-    where the variable is set; `variables`: others that are read."""
+    """A way to reach models. `key_variables`: environment variables tried for the key, in this order, none where it
+    needs no key; `headers`: sent where the variable is set; `variables`: others that are read."""
 
     name: str
     description: str
@@ -46,7 +42,6 @@ class Provider:
     base_url_variable: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
-    needs_key: bool = True
 
 
 # fmt: off
@@ -59,8 +54,8 @@ PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in (
     Provider("azure", "Azure OpenAI, MODEL being the deployment; needs OPENAI_API_VERSION", None,
              ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), "AZURE_OPENAI_ENDPOINT",
              variables=("OPENAI_API_VERSION", "AZURE_OPENAI_DEPLOYMENT")),
-    Provider("local", "any OpenAI-compatible server, at --base-url", needs_key=False),
-    Provider("baseline", "built in, offline; MODEL is the baseline's name", needs_key=False),
+    Provider("local", "any OpenAI-compatible server, at --base-url"),
+    Provider("baseline", "built in, offline; MODEL is the baseline's name"),
 )}
 # fmt: on
 """Name → provider, in the order in which they are shown to users."""
@@ -111,8 +106,8 @@ def provider_named(name: str) -> Provider:
 def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
     """Where and with which key the model is reached. `environment` is the process's own where it is left out.
 
-    Raises UsageError (unknown provider, `local` without an address) and ConfigurationError (key or address unusable).
-    `baseline` has no endpoint: UsageError.
+    Raises UsageError (unknown provider, `baseline`, `local` without an address) and ConfigurationError (key or address
+    unusable).
     """
     provider, values = _with_values(settings, environment)
     key, source = _key(provider, settings, values)
@@ -138,11 +133,8 @@ def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:
 
 
 def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The model's endpoint for those who send nothing themselves: without a key, and for `local` without an address
-    ("") where none is given.
-
-    Raises UsageError (unknown provider, baseline) and ConfigurationError (an address that is none).
-    """
+    """The model's endpoint for those who send nothing themselves: as `resolve`, without a key and, for `local` without
+    one, with the address ""."""
     provider, values = _with_values(settings, environment)
     nowhere = provider.name == "local" and not (settings.base_url or "").strip()
     base_url = "" if nowhere else _base_url(provider, settings, values)
@@ -158,16 +150,22 @@ def _with_values(settings: ModelSettings, environment: Mapping[str, str] | None)
             "The provider baseline is built in and has no address; it answers in `attune-bench run` without one."
         )
     names = (*provider.key_variables, provider.base_url_variable, *provider.headers.values(), *provider.variables)
-    own = {name: value for name in names if (value := environment.get(name, "").strip())}
-    return provider, {**_prime_config(environment), **own} if provider.name == "prime" else own
+    values = {name: environment.get(name) for name in names}
+    if provider.name == "prime":
+        raw = _prime_config(environment)
+        # Where a variable is not set, the file's field counts; the address has no variable.
+        values |= {_PRIME_CONFIG: raw.get("api_key"), provider.base_url_variable: raw.get("inference_url")}
+        values["PRIME_TEAM_ID"] = (values["PRIME_TEAM_ID"] or "").strip() or raw.get("team_id")
+    texts = {name: value.strip() for name, value in values.items() if isinstance(value, str)}
+    return provider, {name: text for name, text in texts.items() if text}
 
 
 def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str]) -> tuple[str, str]:
     """The key and where it was found; a blank one counts as none."""
     given = settings.api_key.get_secret_value().strip() if settings.api_key else ""
-    keys = [(given, "--api-key"), *((values.get(name, ""), name) for name in (*provider.key_variables, _PRIME_CONFIG))]
-    key, source = next(filter(lambda each: each[0], keys), ("", ""))
-    if not key and provider.needs_key:
+    sources = {"--api-key": given, **{name: values.get(name) for name in (*provider.key_variables, _PRIME_CONFIG)}}
+    source, key = next(((source, key) for source, key in sources.items() if key), ("", ""))
+    if not key and provider.key_variables:
         tried = " or ".join(provider.key_variables)
         file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
         raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
@@ -181,8 +179,6 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
 
 def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, str]) -> str:
     """The address without a final slash. One that may hold a secret is refused unseen."""
-    from yarl import URL
-
     azure = provider.name == "azure"
     url = (settings.base_url or "").strip() or values.get(provider.base_url_variable) or provider.base_url
     if not url:
@@ -195,13 +191,11 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
             "key with --api-key."
         )
     try:
-        parts = URL(url)
-        # Both ways: the host has to be readable, and its labels short enough for a resolver.
-        host = parts.host and (parts.raw_host or "").encode("idna")
-        good = parts.scheme in ("http", "https") and bool(host) and 0 < (parts.port or 80) < 65536
-    except ValueError:
+        _URL.validate_python(url)
+        good = url.partition("://")[2][:1] not in ("", "/") and not any(character.isspace() for character in url)
+    except ValidationError:
         good = False
-    if not good or any(character.isspace() for character in url):
+    if not good:
         raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
     url = url.rstrip("/").removesuffix("/chat/completions")
     if azure and "/openai/" not in url:
@@ -210,13 +204,12 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
     return url
 
 
-def _prime_config(environment: Mapping[str, str]) -> dict[str, str]:
-    """What Prime's own settings file says, by the names of `_PRIME_FIELDS`; a missing or broken one says nothing."""
+def _prime_config(environment: Mapping[str, str]) -> Mapping[str, Any]:
+    """What Prime's own settings file says; a missing or broken one says nothing."""
     home = environment.get("HOME") or environment.get("USERPROFILE")
     try:
         path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
         raw: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RuntimeError, RecursionError):
         return {}
-    entries = {name: raw.get(field) for field, name in _PRIME_FIELDS.items()} if isinstance(raw, dict) else {}
-    return {name: value.strip() for name, value in entries.items() if isinstance(value, str) and value.strip()}
+    return raw if isinstance(raw, dict) else {}

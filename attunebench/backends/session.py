@@ -1,6 +1,5 @@
-"""HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections.
-
-Owns the environment's network settings; `transport` sends. aiohttp is slow to import.
+"""HTTP sessions to one host: through which proxy, trusting which certificates, with how many connections, by the
+environment's settings. aiohttp is slow to import.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ import asyncio
 import os
 import re
 import ssl
-from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +16,7 @@ from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import aiohttp
@@ -67,15 +65,12 @@ class Route:
 
     certificates: ssl.SSLContext | None = None
     socks: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     options: Mapping[str, Any] = field(default_factory=lambda: {"allow_redirects": False}, repr=False)
 
 
 def route_to(endpoint: Endpoint) -> Route:
-    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy.
-
-    Raises ConfigurationError that names the variable which cannot be used, and shows no value.
-    """
+    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy. Raises
+    ConfigurationError that names the variable which cannot be used, and shows no value."""
     variable, proxy = ("", "") if endpoint.is_this_machine else _proxy_setting(endpoint.base_url)
     tls = endpoint.base_url.lower().startswith("https:")
     certificates = _certificates() if tls or proxy.lower().startswith("https:") else None
@@ -99,15 +94,7 @@ def route_to(endpoint: Endpoint) -> Route:
         if parts.port is None:
             raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
         return Route(certificates, f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}")
-    password = {}
-    if parts.username is not None:
-        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode("utf-8", "replace")
-        password = {"Proxy-Authorization": f"Basic {b64encode(pair).decode()}"}
-    options = {"allow_redirects": False, "proxy": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"}
-    if tls:
-        return Route(certificates, options={**options, "proxy_headers": password})
-    # Without a tunnel the proxy reads its password in the request itself.
-    return Route(certificates, headers=password, options=options)
+    return Route(certificates, options={"allow_redirects": False, "proxy": f"{parts.scheme}://{parts.netloc}"})
 
 
 def _proxy_setting(url: str) -> tuple[str, str]:

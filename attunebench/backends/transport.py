@@ -1,7 +1,5 @@
-"""The client for one address: the openai SDK over httpx2 over aiohttp, all slow to import.
-
-Owns which headers leave, how long a response may take and how much of it is read. Errors are read by `caught`.
-"""
+"""The client for one address, the openai SDK over httpx2 over aiohttp, all slow to import: which headers leave, how
+long a response may take and how much of it is read. `caught` reads its errors."""
 
 from __future__ import annotations
 
@@ -33,10 +31,8 @@ _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
-    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet.
-
-    Raises ConfigurationError (proxy or certificate settings, an address that the SDK does not accept).
-    """
+    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet. Raises
+    ConfigurationError (proxy or certificate settings, an address that the SDK does not accept)."""
     http_client = HttpClient(endpoint, connections)
     try:
         return AsyncOpenAI(
@@ -51,18 +47,12 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
         raise ConfigurationError(f"The openai SDK rejects the base URL {endpoint.base_url!r}: {error}") from None
 
 
-async def response_of(call: Awaitable[httpx2.Response]) -> httpx2.Response:
-    """The response to a request, whatever its status. Raises what the client raises."""
+async def response_of(call: Awaitable[httpx2.Response], seconds: float | None = None) -> httpx2.Response:
+    """The response to a request, whatever its status, within so many seconds. Raises what the client raises."""
     try:
-        return await call
+        return await (call if seconds is None else asyncio.wait_for(call, seconds))
     except APIStatusError as error:
         return error.response
-
-
-async def list_models(client: AsyncOpenAI, seconds: float) -> httpx2.Response:
-    """The server's response at /models within so many seconds. Raises what the client raises."""
-    call = client.get("/models", cast_to=httpx2.Response, options={"timeout": seconds, "max_retries": 0})
-    return await asyncio.wait_for(response_of(call), seconds)
 
 
 class HttpClient(httpx2.AsyncClient):
@@ -72,7 +62,7 @@ class HttpClient(httpx2.AsyncClient):
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
         self._route = session.route_to(endpoint)
-        self._sent_headers = {**endpoint.credentials, **self._route.headers}
+        self._sent_headers = endpoint.credentials
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
@@ -142,14 +132,7 @@ def _content(request: httpx2.Request) -> tuple[Any, dict[str, str]]:
     try:
         body = request.content
     except httpx2.RequestNotRead:
-        return _pieces(request.stream), {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
+        return request.stream, {name: request.headers[name] for name in ("Content-Type", "Content-Length")}
     headers = {"Content-Type": "application/json"} if body else {}
     # Larger bodies aiohttp writes piece by piece, so that the other calls go on.
     return (body if len(body) < 1 << 20 else BytesIO(body)) or None, headers
-
-
-async def _pieces(file: Any) -> AsyncIterator[bytes]:
-    """A file on its way; an answer that is there before all is sent is heard between two pieces."""
-    async for piece in file:
-        yield piece
-        await asyncio.sleep(0)

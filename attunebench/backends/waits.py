@@ -1,7 +1,4 @@
-"""How long a server asks to wait before the next try, in the ways in which headers and error bodies say so.
-
-Reads by shape and size; whether and how long anybody really waits is the caller's.
-"""
+"""How long a server asks to wait, in the ways in which headers and error bodies say so, by shape and size."""
 
 from __future__ import annotations
 
@@ -43,20 +40,19 @@ _MOMENT, _SPAN = TypeAdapter(datetime), TypeAdapter(timedelta)
 def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
     """Seconds to wait before a try after this status, or None where nothing is asked.
 
-    `headers` with names in lower case; `metadata` is the error body's, where routers pass on the headers of the
-    provider behind them. The times at which limits are reset, and a wait that stands in the `message` alone, count only
-    where the server says that it is overrun.
+    `headers` with names in lower case; `metadata` is the error body's, with the headers that a router passes on. Times
+    of reset, and a wait in the `message` alone, count only where the server says that it is overrun.
     """
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):
         headers = {str(name).lower(): str(value) for name, value in passed_on.items()} | dict(headers)
-    fields = [(_until(str(metadata[name]), headers), unit) for name, unit in WAIT_FIELDS.items() if name in metadata]
+    fields = ((_until(str(metadata[name]), headers), unit) for name, unit in WAIT_FIELDS.items() if name in metadata)
     waits = (_sensible(seconds * unit) for seconds, unit in fields if seconds is not None)
     asked = retry_after(headers) or next(filter(None, waits), None)
     if asked is None and status in (429, 503):
         # What the sentence says is meant; of the headers it may be the wrong limit's.
         sentence = _SENTENCE.search(message)
-        asked = (_sensible(_sum_of_parts(sentence[0])) if sentence else None) or _until_reset(headers)
+        asked = (sentence and _sensible(_sum_of_parts(sentence[0]))) or _until_reset(headers)
     return asked
 
 
@@ -73,8 +69,8 @@ def wait_in_words(seconds: float) -> str:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`: of several the one that is used
-    up; where none says so, the longest up to `UNSURE`, since the day's limit is listed beside the minute's."""
+    """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`."""
+    # Of several the one that is used up; else the longest up to `UNSURE`, as a day's limit is listed beside a minute's.
     waits = [
         (_number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
         for name in filter(_RESET.match, headers)
@@ -89,21 +85,17 @@ def _sensible(seconds: float | None) -> float | None:
 
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
-    """Seconds until a moment, or those of a duration, by the server's clock where it shows it."""
+    """Seconds until a moment, by the server's clock, or those of a duration: `2h30m`, `PT2H`, `2:30:00`, "2 hours"."""
     number = _number(value)
     if number is not None and number < _EPOCH:
         return number
-    if number is None and (seconds := _in_words(value)) is not None:
-        return seconds
+    if number is None:
+        with suppress(ValueError):
+            return _SPAN.validate_python(value.strip()).total_seconds()
+        if re.fullmatch(_DURATION, value.strip(), re.I):
+            return _sum_of_parts(value)
     moment, now = _moment(value), _moment(headers.get("date", "")) or datetime.now(timezone.utc)
     return (moment - now).total_seconds() if moment else None
-
-
-def _in_words(text: str) -> float | None:
-    """Seconds from a value such as `2h30m`, `PT2H`, `2:30:00` or "2 hours"; None where it is no duration."""
-    with suppress(ValueError):
-        return _SPAN.validate_python(text.strip()).total_seconds()
-    return _sum_of_parts(text) if re.fullmatch(_DURATION, text.strip(), re.I) else None
 
 
 def _sum_of_parts(text: str) -> float:

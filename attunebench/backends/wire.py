@@ -1,6 +1,5 @@
-"""The bodies that servers send: from any dialect to a reply or a `Fault`.
-
-Pure: takes parsed or raw bodies and never a connection. `read_completion` and `error_in` never raise on odd content.
+"""The bodies that servers send: from any dialect to a reply or a `Fault`. Pure: takes parsed or raw bodies and never a
+connection. `read_completion` and `error_in` never raise on odd content.
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from attunebench.backends import messages
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.messages import first_choice, mappings_in, parse_json, says_something
 from attunebench.backends.waits import WAIT_FIELDS
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
@@ -27,22 +24,34 @@ from attunebench.text import encodable, printable
 
 LONGEST_NAME = 4096
 """Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
-_GROUPED = re.compile(r"(?<=\d),(?=\d{3}(\D|$))")
 _SHOWN = 120
 """Bytes or characters of an unreadable body that the user is shown."""
 _MOST_TOKENS = 1e12 - 1
 """A larger count is no measurement and would swamp every sum."""
 _DEAREST = 1e9
+_NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _MESSAGE_KEYS = (
     "message", "Message", "msg", "status_msg", "error_msg", "error_message", "errorMessage", "errmsg", "detail",
     "error_description", "description", "title", "reason",
 )  # fmt: skip
 _CODE_KEYS = ("code", "Code", "type", "status", "status_code", "error_code", "errcode")
-_ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason", "done_reason")
-_TEXTS = ("response", "text", "generated_text", "output_text")
-"""Keys of answers from servers without choices."""
+_ENDS = ("finish_reason", "native_finish_reason", "finishReason", "stop_reason")
+_ANSWERING = (None, "", "text", "output_text", "message", "answer")
+"""Types of parts that are the answer; whatever else holds a text is thought, or a tool's."""
+_REASONING = ("reasoning", "reasoning_content", "reasoning_details")
+_TEXTS = ("text", "value", "thinking", "summary", "refusal")
+_TOKENS = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "cached_tokens": ("cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+    "reasoning_tokens": ("reasoning_tokens",),
+}
+"""Field of `Usage` → its names in a body."""
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_EVENT = re.compile(r"^[ \t]*(?:data:)?[ \t]*(\{.*\}|\[DONE\])[ \t\r]*$", re.MULTILINE)
+"""An event's data; some leave out `data:`."""
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
@@ -60,7 +69,7 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     if looks_like_html(content):
         return Fault(line="html", message=error_in_text(content).message, parsed=False)
     try:
-        return outcome_of_body(parse_body(content, streamed=True))
+        return outcome_of_body(parse_body(content))
     except ValueError:
         if content.strip():
             begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
@@ -71,8 +80,9 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
 
 
 def outcome_of_body(body: Any) -> Reply | Fault:
-    """As `outcome_of`, for the parsed body of a successful response."""
-    body = completion_in(body)
+    """As `outcome_of`, for the parsed body of a successful response, which some gateways wrap, as under `data`."""
+    if isinstance(body, Mapping) and not first_choice(body) and not says_something(body.get("error")):
+        body = next(filter(first_choice, body.values()), body)
     if error := error_in(body):
         return fault_of_error(error, status=200)
     reply = read_completion(body)
@@ -97,38 +107,45 @@ def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
     return replace(error, status=status, parsed=parsed)
 
 
-def parse_body(content: bytes, *, streamed: bool = False) -> Any:
-    """The JSON value in a body, in any Unicode encoding, with or without a BOM; where it may be `streamed`, also that
-    of an event stream. Raises ValueError (cut, HTML …)."""
-    encoding = "utf-8" if content[:1] in (b"{", b"[") and content[1:2] != b"\0" else json.detect_encoding(content[:64])
-    text = content.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
+def parse_body(content: bytes) -> Any:
+    """The JSON value in a body, in any Unicode encoding, with or without a BOM, control characters in its texts or not;
+    of an event stream what its events come to. Raises ValueError (cut, HTML …)."""
+    text = content.decode(json.detect_encoding(content), errors="replace").lstrip("\ufeff \t\r\n")
     try:
-        return parse_json(text)
+        return _json(text)
     except ValueError:
-        if not streamed:
-            raise
-        return messages.body_of_stream(text)
+        return _body_of_stream(_EVENT.findall(text))
 
 
-def completion_in(body: Any, depth: int = 3) -> Any:
-    """The completion in a body: under `data` or the like where a gateway wraps it, as the text of it, or the body. One
-    that gives an answer without choices (Ollama's, or a text with its end or its tokens) gets them."""
-    if isinstance(body, list) and len(body) == 1:
-        body = body[0]
-    if not isinstance(body, Mapping) or first_choice(body) or says_something(body.get("error")) or not depth:
-        return body
-    for inner in body.values():
-        if isinstance(inner, str) and inner.lstrip()[:1] == "{" and '"choices"' in inner:
-            with suppress(ValueError):
-                inner = parse_body(inner.encode("utf-8", "replace"))
-        found = completion_in(inner, depth - 1) if isinstance(inner, Mapping) else {}
-        if first_choice(found):
-            return {**{name: body[name] for name in ("model", "provider", "usage") if name in body}, **found}
-    message = body.get("message")
-    if not isinstance(message, Mapping):
-        message = next(({"content": body[name]} for name in _TEXTS if isinstance(body.get(name), str)), None)
-    ended = any(name in body for name in (*_ENDS, "usage", "done"))
-    return {**body, "choices": [{**body, "message": message}]} if ended and message is not None else body
+def _json(text: str) -> Any:
+    try:
+        return _DECODER.decode(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _body_of_stream(events: list[str]) -> Any:
+    """The completion of a stream's chunks, or an error or completion among them. ValueError: no stream, or it was
+    cut."""
+    chunks = [_json(event) for event in events if event != "[DONE]"]
+    choices = [choice for chunk in chunks if (choice := first_choice(chunk)) and choice.get("index") in (None, 0)]
+    for chunk in chunks:
+        choice = first_choice(chunk) or {}
+        # Some end with a chunk that has an empty message beside its delta.
+        if error_in(chunk) or (choice.get("message") and "delta" not in choice):
+            return chunk
+    ends = [choice["finish_reason"] for choice in choices if choice.get("finish_reason")]
+    if not choices or not (ends or "[DONE]" in events):
+        raise ValueError("no JSON, or a stream that was cut")
+    deltas = mappings_in([choice.get("delta", {"content": choice.get("text")}) for choice in choices])
+    message: dict[str, Any] = {name: [] for name in ("content", *_REASONING)}
+    for name, parts in message.items():
+        for delta in deltas:
+            parts += delta[name] if isinstance(delta.get(name), list) else [delta.get(name)]
+    message["refusal"] = "".join(_deep_text(delta.get("refusal")) for delta in deltas)
+    message["tool_calls"] = [{"function": {"arguments": "".join(map(_arguments_in, deltas))}}]
+    around = {name: chunk[name] for chunk in chunks for name in ("model", "provider", "usage") if chunk.get(name)}
+    return {**around, "choices": [{"message": message, "finish_reason": ends[-1] if ends else None}]}
 
 
 def read_completion(body: Any) -> Reply | None:
@@ -136,14 +153,16 @@ def read_completion(body: Any) -> Reply | None:
     choice = first_choice(body)
     if choice is None:
         return None
-    message = next((choice[name] for name in ("message", "delta", "text") if choice.get(name)), None)
-    if message is None:
-        message = choice.get("message", choice.get("text"))
+    message = next((choice[name] for name in ("message", "text") if choice.get(name) is not None), None)
     if isinstance(message, str):
         message = {"content": message}
     if not isinstance(message, Mapping):
         return None
-    answer, thoughts, refusal = messages.read_content(message.get("content"))
+    answer, thoughts, refusal = _read_content(message.get("content"))
+    if not (answer and answer.strip()):
+        answer = _arguments_in(message) or answer  # no tool was offered, so a call of one is the answer
+    own = (_deep_text(message.get(name)) for name in _REASONING)
+    reasoning = next((encodable(text) for text in own if text.strip()), None)
     usage = body["usage"] if isinstance(body.get("usage"), Mapping) else {}
     cost, details = amount(usage.get("cost"), _DEAREST), usage.get("cost_details")
     if usage.get("is_byok") is True and isinstance(details, Mapping):
@@ -151,15 +170,59 @@ def read_completion(body: Any) -> Reply | None:
         upstream = amount(details.get("upstream_inference_cost"), _DEAREST)
         cost = cost if upstream is None else (cost or 0.0) + upstream
     return Reply(
-        text=answer if answer and answer.strip() else messages.arguments_in(message) or answer,
+        text=answer,
         finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
         refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else refusal,
-        reasoning=messages.reasoning_of(message) or thoughts,
+        reasoning=reasoning or thoughts,
         usage=_usage(usage),
         cost=cost,
         model=_name(body.get("model"), LONGEST_NAME),
         provider=_name(body.get("provider")),
     )
+
+
+def first_choice(body: Any) -> Mapping[str, Any] | None:
+    """The first choice of a completion, or None."""
+    return next(iter(mappings_in(body.get("choices"))), None) if isinstance(body, Mapping) else None
+
+
+def _read_content(content: Any) -> tuple[str | None, str | None, str | None]:
+    """The answer, the thoughts and the refusal in a message's content; each None where there is none."""
+    if isinstance(content, str):
+        return encodable(content), None, None
+    answer, thoughts, refusals = list[str](), list[str](), list[str]()
+    for part in content if isinstance(content, list) else [content]:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind == "refusal":
+            refusals.append(_deep_text(part) or "refused")
+        elif kind in _ANSWERING and not (isinstance(part, Mapping) and part.get("thought") is True):
+            answer.append(_deep_text(part))
+        else:
+            thoughts.append(_deep_text(part))
+    text, thought, refusal = (encodable("".join(parts)) or None for parts in (answer, thoughts, refusals))
+    return text, thought, refusal
+
+
+def _arguments_in(message: Mapping[str, Any]) -> str:
+    """What a message hands to tools."""
+    functions = mappings_in([call.get("function") for call in mappings_in(message.get("tool_calls"))])
+    return encodable("\n".join(_text(function.get("arguments")) or "" for function in functions))
+
+
+def _deep_text(value: Any, depth: int = 4) -> str:
+    """A text, or those in a part or a list of parts."""
+    if isinstance(value, str) or not depth:
+        return value if isinstance(value, str) else ""
+    if isinstance(value, Mapping):
+        return _deep_text(next((value[name] for name in _TEXTS if value.get(name)), ""), depth - 1)
+    return "".join(_deep_text(each, depth - 1) for each in value) if isinstance(value, list) else ""
+
+
+def says_something(error: Any) -> bool:
+    """Whether an error is one: servers and tools write null, "None", NaN, 0, "success" or an object of these."""
+    if isinstance(error, Mapping | list):
+        return any(map(says_something, error.values() if isinstance(error, Mapping) else error))
+    return str(error).strip().strip("\"'").lower() not in _NO_ERROR
 
 
 def error_in(body: Any) -> Fault | None:
@@ -185,7 +248,7 @@ def error_in(body: Any) -> Fault | None:
 def error_in_text(content: bytes) -> Fault:
     """The error in a body of any kind; of a page of HTML its title or its first words."""
     try:
-        body = parse_body(content, streamed=True)
+        body = parse_body(content)
     except ValueError:
         page = content[:20_000].decode("utf-8", errors="replace")
         title = _TITLE.search(page)
@@ -211,8 +274,8 @@ def _described(error: Any, around: Mapping[str, Any]) -> Fault:
     metadata = error.get("metadata")
     if not isinstance(metadata, Mapping):
         details = error["details"] if isinstance(error.get("details"), list) else []
-        metadata = {str(key): value for entry in mappings_in(details, 10) for key, value in entry.items()}
-    quotas = [each.get("quotaId") for each in mappings_in(metadata.get("violations"), 10)]
+        metadata = {str(key): value for entry in mappings_in(details) for key, value in entry.items()}
+    quotas = [each.get("quotaId") for each in mappings_in(metadata.get("violations"))]
     message = _sentence(error)
     # OpenRouter puts the provider's message here; its own says only that there was an error.
     if raw := _text(metadata.get("raw")):
@@ -234,7 +297,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             return _sentence(value)
         # A validator's list: where and what, but not the input that it repeats, which holds the whole request.
-        if entries := mappings_in(value, 3):
+        if entries := mappings_in(value)[:3]:
             return "; ".join(f"{_location([entry])}: {_text(entry.get('msg'))}" for entry in entries)
     return _text(error.get("code")) or _text(error.get("type")) or ""
 
@@ -260,36 +323,32 @@ def _status(error: Mapping[str, Any]) -> int:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    names = ("prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details")
-    details = mappings_in([usage.get(name) for name in names])
-    counts = {str(name).replace("_", "").lower(): value for each in (usage, *details) for name, value in each.items()}
-
-    def count(*names: str) -> int | None:
-        found = (amount(counts.get(name.replace("_", "")), _MOST_TOKENS) for name in names)
-        return next((int(each) for each in found if each is not None and each.is_integer()), None)
-
-    return Usage(
-        prompt_tokens=count("prompt_tokens", "input_tokens", "prompt_token_count"),
-        cached_tokens=count("cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens"),
-        completion_tokens=count("completion_tokens", "output_tokens", "candidates_token_count"),
-        reasoning_tokens=count("reasoning_tokens"),
-    )
+    details = [usage.get(f"{side}_tokens_details") for side in ("prompt", "input", "completion", "output")]
+    counts = {name: value for each in (usage, *mappings_in(details)) for name, value in each.items()}
+    found = {
+        field: next((known for name in names if (known := amount(counts.get(name), _MOST_TOKENS)) is not None), None)
+        for field, names in _TOKENS.items()
+    }
+    return Usage(**{field: int(known) for field, known in found.items() if known is not None and known.is_integer()})
 
 
 def number(value: Any) -> float | None:
     """A number, which some servers write as a text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    with suppress(ValueError, OverflowError):
-        found = float(_GROUPED.sub("", value) if isinstance(value, str) else value)
-        return found if math.isfinite(found) else None
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            return known if math.isfinite(known := float(value)) else None
     return None
 
 
 def amount(value: Any, most: float) -> float | None:
     """A number between 0 and `most`, or None."""
-    found = number(value)
-    return found if found is not None and 0 <= found <= most else None
+    known = number(value)
+    return known if known is not None and 0 <= known <= most else None
+
+
+def mappings_in(value: Any) -> list[Mapping[str, Any]]:
+    """Those elements of a list, or the value itself, that are objects."""
+    return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Mapping)]
 
 
 def _name(value: Any, limit: int = LONGEST_SENTENCE) -> str | None:

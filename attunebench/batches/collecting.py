@@ -26,8 +26,7 @@ from pydantic import SecretStr
 from attunebench.backends.base import Request
 from attunebench.backends.caught import kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.messages import says_something
-from attunebench.backends.negotiation import Terms, adapted
+from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.wire import (
     error_in,
@@ -36,6 +35,7 @@ from attunebench.backends.wire import (
     number,
     outcome_of_body,
     parse_body,
+    says_something,
     tidy,
 )
 from attunebench.batches.requests import Row, Table, tag_of
@@ -277,7 +277,7 @@ class Collector:
                 (collected.later if again else collected.stopped)[str(why)] += 1
         await self._flush()
         for server in self._places:
-            known = Terms.from_memory(journal.terms(*server), "auto", "max_tokens").given_up
+            known = first_terms("", "auto", journal.terms(*server)).given_up
             given_up = (known | rejected[server]) - taken[server]
             if given_up != known:
                 journal.learn(*server, {"given_up": sorted(given_up)} if given_up else {})

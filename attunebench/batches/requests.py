@@ -242,7 +242,7 @@ class Plan:
         """By what is known of the server, and what the request itself was rejected for."""
         own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
         terms = first_terms(row.entry.provider, self.settings.structured, server)
-        given_up = terms.given_up | Terms.from_memory(own, terms.structured, terms.limit_name).given_up
+        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
         # A file's answers come in files, whatever the server wants of live requests.
         return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 

@@ -1,8 +1,5 @@
 """The journal of a results folder: every finished request with its reply, found again by the hash of what was asked.
-
-Owns the files `_calls*.sqlite3` and the locks beside them. Knows no prompt, no metric and no engine; callers use it to
-resume a run, re-parse old replies and find what is new.
-"""
+Owns the files `_calls*.sqlite3` and the locks beside them; knows no prompt and no metric."""
 
 from attunebench.journal.entries import Entry
 from attunebench.journal.files import is_shared

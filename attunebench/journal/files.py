@@ -1,8 +1,6 @@
-"""One journal file: how it is made, checked, copied and connected to. SQLite, told from others by its header.
-
-WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may be on a network
-file system, has a rollback journal. A file that is damaged or not ours is never opened for writing: it stops the
-command and is not changed.
+"""One journal file: how it is made, checked, copied and connected to. One that is damaged or not ours stops the command
+and is not changed. WAL keeps its index in shared memory, which no other machine sees: so the file of a shard, which may
+be on a network file system, has a rollback journal.
 """
 
 from __future__ import annotations
@@ -78,9 +76,8 @@ def copied(path: Path, into: Path) -> Path:
     copy = into / path.name
     try:
         _check_bytes(path)
-        for file in (path, _beside(path, "wal"), _beside(path, "journal")):
-            if file.exists():
-                shutil.copyfile(file, into / file.name)
+        for file in filter(Path.exists, (path, _beside(path, "wal"), _beside(path, "journal"))):
+            shutil.copyfile(file, into / file.name)
     except OSError as error:
         raise DataError(
             f"The call journal {path} cannot be copied to {into} ({error.strerror or error}); make room there, or set "
@@ -93,19 +90,16 @@ def copied(path: Path, into: Path) -> Path:
 
 def reading(path: Path) -> sqlite3.Connection:
     """A connection that changes no row. Raises DataError where the file cannot be read."""
-    # A reader may have to make the index of a log that a killed process left; read-only, it reads without one.
+    # A reader may have to make the index of a log that a killed process left; where it may not, it reads without one.
     writable = os.access(path.parent, os.W_OK) and os.access(path, os.W_OK)
-    problem: sqlite3.Error | None = None
-    for options in ("mode=rw",) if writable else ("mode=rw", _to_look(path)):
-        connection = _connect(path, options)
-        try:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone()
-            return connection
-        except sqlite3.Error as error:
-            connection.close()
-            problem = error
-    raise unusable(path, str(problem)) from problem
+    connection = _connect(path, "mode=rw" if writable else _to_look(path))
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("SELECT 1 FROM replies LIMIT 1").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        raise unusable(path, str(error)) from error
+    return connection
 
 
 def check(path: Path) -> None:
@@ -114,11 +108,8 @@ def check(path: Path) -> None:
         _check_bytes(path)
     except OSError as error:
         raise unusable(path, error.strerror or str(error)) from error
-    problem = _problem(path)
-    if problem and _beside(path, "wal").exists():
-        # A process that starts or stops writing meanwhile moves pages between the two: check once more.
-        problem = _problem(path)
-    if problem:
+    # A process that starts or stops writing meanwhile moves pages between file and log: check once more.
+    if (problem := _problem(path)) and (not _beside(path, "wal").exists() or (problem := _problem(path))):
         raise unusable(path, problem)
 
 

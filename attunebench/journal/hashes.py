@@ -1,9 +1,6 @@
-"""What makes two requests the same: the hash under which the journal keeps a reply.
-
-It covers the call's identity, the messages, the answer's schema, the user's own parameters (before anything is
-negotiated with a server), provider, address, model, and the number of the ask. A change to none of these, such as a
-corrected label, requires no new call; a change to any never gets a stale reply.
-"""
+"""What makes two requests the same: the call's identity, messages, the answer's schema, the user's own parameters
+(before any negotiation), provider, address, model, number of the ask. A change to any gets no stale reply; nothing
+else, such as a corrected label, requires a new call."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ from pydantic_core import to_json
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call, Message
 
-_MOST_SCHEMAS = 4096
 _FORMER_PLACES = 8
 """Places among the judges under which the journal used to keep a judge's replies."""
 
@@ -76,19 +72,9 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
     return _digest([part for message in messages for part in (message.role, message.content)])
 
 
-_schemas: dict[int, tuple[Mapping[str, Any], str]] = {}
-
-
 def schema_digest(schema: Mapping[str, Any]) -> str:
-    """The digest of an answer's schema. Calls of one shape share one schema object, which is digested once."""
-    known = _schemas.get(id(schema))
-    if known is None or known[0] is not schema:
-        if len(_schemas) >= _MOST_SCHEMAS:
-            _schemas.clear()
-        # The object is kept beside its digest, so that no other one can get its id.
-        # The order of its keys is part of a schema: models answer in it.
-        known = _schemas[id(schema)] = (schema, sha256(to_json(schema)).hexdigest())
-    return known[1]
+    """The digest of an answer's schema. The order of its keys is part of it: models answer in it."""
+    return sha256(to_json(schema)).hexdigest()
 
 
 def name_digest(*parts: str) -> str:

@@ -1,10 +1,6 @@
-"""Locks on a results folder: those of the operating system, which a crash releases.
-
-Where a file system has none, a file beside the lock names the process that holds it, and the next one on this machine
-removes it once that process has ended.
-
-Checking a lock takes it for a moment, so two checks at the same time see each other: both checking and locking retry
-for a second before the lock counts as held.
+"""Locks on a results folder: those of the operating system, which a crash releases. Where a file system has none, a
+file beside the lock names the process that holds it, and the next one on this machine removes it once that has ended.
+Checking a lock takes it for a moment: both checking and locking retry for a second before it counts as held.
 """
 
 from __future__ import annotations
@@ -54,16 +50,24 @@ def claim(
                 busy = next((other for other in others if is_held(other, LOOK)), None)
             if busy is not None:
                 held_shard = busy.name.removeprefix(stem).removesuffix(".lock").removeprefix(".")
-                raise DataError(_refusal(busy, held_shard, model, f"{provider}, {mode}"))
+                part = f"shard {held_shard.replace('-of-', ' of ')} of " if held_shard and held_shard[0] != "0" else ""
+                raise DataError(
+                    f"Another process{_holder(busy)} is running {part}{model} ({provider}, {mode}) into {folder} at "
+                    f"this moment; wait for it to end, or use another results folder.{left_by(busy)}"
+                )
         yield
 
 
-def try_lock(path: Path, patience: float = 0.0) -> Callable[[], None] | None:
-    """A function that releases the lock on this file, or None where another process (or part of this one) holds it.
+def _holder(lock: Path) -> str:
+    with suppress(OSError, ValueError):
+        if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", lock.read_text(encoding="ascii")):
+            return f" (pid {told[1]}, since {told[2]})"
+    return ""
 
-    Waits for up to `patience` seconds. The file stays when the lock is released: deleting it would let two others lock
-    two files of the same name.
-    """
+
+def try_lock(path: Path, patience: float = 0.0) -> Callable[[], None] | None:
+    """A function that releases the lock on this file, or None where another process (or part of this one) holds it for
+    `patience` seconds. The file stays: deleting it would let two others lock two files of the same name."""
     lock: FileLock | SoftFileLock = FileLock(path, fallback_to_soft=False)
     try:
         try:
@@ -115,15 +119,3 @@ def left_by(path: Path) -> str:
     """What to do about an owner that cannot be checked from here, in a sentence; "" where the system has the lock."""
     owner = owner_file(path)
     return f" If that process has ended, delete {owner}." if owner.exists() else ""
-
-
-def _refusal(busy: Path, shard: str, model: str, where: str) -> str:
-    holder = ""
-    with suppress(OSError, ValueError):
-        if told := re.fullmatch(r"(\d+) ([\d: -]+ UTC)\s*", busy.read_text(encoding="ascii")):
-            holder = f" (pid {told[1]}, since {told[2]})"
-    part = f"shard {shard.replace('-of-', ' of ')} of " if shard and shard[0] != "0" else ""
-    return (
-        f"Another process{holder} is running {part}{model} ({where}) into {busy.parent} at this moment; wait for it to "
-        f"end, or use another results folder.{left_by(busy)}"
-    )

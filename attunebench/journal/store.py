@@ -1,20 +1,19 @@
-"""The journal's store: finds what is kept and keeps what is new, with one writer per file.
-
-Once `keep` returns, a reply is on disk. There is no status: whether a call is done follows from the replies that are
-kept. `files.py` decides what may be done to a file.
-"""
+"""The journal's store: finds what is kept and keeps what is new, with one writer per file. Once `keep` returns, a reply
+is on disk. There is no status: whether a call is done follows from the replies. `files` decides what may be done to
+one."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import queue
 import re
 import sqlite3
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,16 +21,7 @@ from typing import Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, Entry, from_row, json_object, to_row
-from attunebench.journal.files import (
-    FORMAT,
-    check,
-    copied,
-    create,
-    is_shared,
-    reading,
-    unusable,
-    writing,
-)
+from attunebench.journal.files import FORMAT, check, copied, create, is_shared, reading, unusable, writing
 from attunebench.journal.locks import LOOK, has_record_locks, is_held, try_lock
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -41,66 +31,51 @@ _INSERT = (
     # A final error may still be replaced by a reply: that of another engine, from a response file.
     "WHERE replies.error_outcome IS NOT NULL AND excluded.error_outcome IS NULL"
 )
-_ONE_OF = "request_hash IN ({})"
 _OF_MODEL = "provider = ? AND base_url = ? AND model = ?"
 Execute = Callable[[str, Sequence[Any]], Iterable[tuple[Any, ...]]]
 
 
 class Journal:
-    """The replies of a results folder; its own file takes new ones, the folder's other files are read.
+    """The replies of a results folder, made by `open` or `read`, for one event loop's thread: its own file takes new
+    ones, the others are read. `unread`: files that are not, since another process was writing to them when it was
+    opened."""
 
-    Use it as a context manager, in one event loop's thread. Open it with `Journal.open`, or `Journal.read` for reading
-    only. `unread` are files that another process was writing to when it was opened, and that are not read.
-    """
-
-    def __init__(
-        self, own: _Writer | None, files: Mapping[Path, Path], held: ExitStack, unread: Sequence[Path]
-    ) -> None:
-        """`files`: those of the folder → what is read, the file or a copy. `held` is closed at the end."""
-        self.path = own.path if own is not None else None
-        self.unread = tuple(unread)
-        self._writer = own
-        self._readers: list[tuple[Path, Execute]] = []
-        with held as stack:
+    def __init__(self, folder: Path, *, writes: bool, shard: str | None = None, copies: bool = False) -> None:
+        with ExitStack() as held:
+            # Elsewhere no second connection is allowed beside a writer's, so other files are copied and its own is read
+            # through it.
+            direct = shard is None and not copies and has_record_locks(folder)
+            files, unread = _at_rest(folder, None) if direct else ({}, [])
+            own = _lock_own(folder, shard, held) if writes else None
+            if own is not None and not own.exists():
+                create(own)
+            elif own is not None and own not in files:
+                check(own)
+            if not direct:
+                scratch = held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-"))
+                files, unread = _at_rest(folder, Path(scratch), own)
+            elif own is not None:
+                files[own] = own
+            self.path, self.unread = own, tuple(unread)
+            self._writer = held.enter_context(closing(_Writer(own))) if own is not None else None
+            self._readers: list[tuple[Path, Execute]] = []
             for path, file in files.items():
-                self._readers.append((path, stack.enter_context(closing(reading(file))).execute))
-            if own is not None and own.path not in files:
-                self._readers.append((own.path, own.rows))
-            self._held = stack.pop_all()
+                self._readers.append((path, held.enter_context(closing(reading(file))).execute))
+            if self._writer is not None and own not in files:
+                self._readers.append((self._writer.path, self._writer.rows))
+            self._held = held.pop_all()
 
     @classmethod
-    def open(cls, folder: Path, *, shard: str | None = None, patience: float = LOOK) -> Journal:
-        """The folder's journal for reading and writing, created where there is none.
-
-        While another process writes to it, this one gets a file of its own; with a `shard` always, waiting up to
-        `patience` seconds for its lock. Raises DataError for a file that is damaged, of another program or of a newer
-        version; it is not changed.
-        """
-        with ExitStack() as held:
-            alone = shard is None and has_record_locks(folder)
-            files, unread = _at_rest(folder, None) if alone else ({}, [])
-            path = _lock_own(folder, shard, patience if shard else 0.0, held)
-            if not path.exists():
-                create(path)
-            elif path not in files:
-                check(path)
-            if alone:
-                files[path] = path
-            else:  # no second connection is allowed beside the writer's
-                files, unread = _at_rest(folder, _scratch(held), own=path)
-            return cls(held.enter_context(closing(_Writer(path))), files, held.pop_all(), unread)
+    def open(cls, folder: Path, *, shard: str | None = None) -> Journal:
+        """The folder's journal for reading and writing, in a file of its own with a `shard` or while another process
+        writes. Raises DataError for a file that is damaged, not ours or of a newer version; it is not changed."""
+        return cls(folder, writes=True, shard=shard)
 
     @classmethod
     def read(cls, folder: Path, *, copies: bool = False) -> Journal:
-        """The folder's journal for reading alone; empty where there is none. Raises DataError as `open` does.
-
-        Files that a shard is writing to are not read. `copies`: read copies, as where the file system has no
-        locks: for a folder that other machines write to.
-        """
-        with ExitStack() as held:
-            into = _scratch(held) if copies or not has_record_locks(folder) else None
-            files, unread = _at_rest(folder, into)
-            return cls(None, files, held.pop_all(), unread)
+        """The folder's journal for reading alone, but for files that a shard is writing to. Raises DataError as `open`
+        does. `copies`: read copies, for a folder that other machines write to."""
+        return cls(folder, writes=False, copies=copies)
 
     def __enter__(self) -> Journal:
         return self
@@ -110,30 +85,20 @@ class Journal:
 
     def find(self, *hashes: str) -> Entry | None:
         """The outcome of the request with one of these hashes, from any file; a reply before an error."""
-        error = None
-        for entry in self.entries(_ONE_OF.format(", ".join("?" * len(hashes))), hashes):
-            if entry.reply is not None:
-                return entry
-            error = error or entry
-        return error
+        entries = list(self.entries(_one_of(hashes), hashes))
+        return next((entry for entry in entries if entry.reply is not None), next(iter(entries), None))
 
     def state(self, *hashes: str) -> Literal["reply", "error"] | None:
         """Whether there is a reply to the request with one of these hashes, or an error for which there can be none;
         None for neither."""
-        one_of = _ONE_OF.format(", ".join("?" * len(hashes)))
-        known = {
-            bool(row[0]) for row in self.select(f"SELECT error_outcome IS NULL FROM replies WHERE {one_of}", hashes)
-        }
+        sql = f"SELECT error_outcome IS NULL FROM replies WHERE {_one_of(hashes)}"
+        known = {bool(row[0]) for row in self.select(sql, hashes)}
         return ("reply" if True in known else "error") if known else None
 
     async def keep(self, entry: Entry) -> None:
-        """Returns when the entry is on the disk. Raises DataError where it cannot be written.
-
-        Once this is called the entry is written, even if the caller does not wait. The first entry of a request stays,
-        but a reply takes the place of an error.
-        """
-        assert self._writer is not None, "opened for reading"
-        await self._writer.write(_INSERT, to_row(entry))
+        """Returns when the entry is on the disk, where it gets even if the caller does not wait. Raises DataError where
+        it cannot be written. The first entry of a request stays, but a reply takes the place of an error."""
+        await asyncio.wrap_future(self._put(_INSERT, to_row(entry)))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
@@ -166,19 +131,21 @@ class Journal:
 
     def learn(self, provider: str, base_url: str, model: str, learned: Mapping[str, Any]) -> None:
         """Record what the server does not accept, in place of what was known."""
-        assert self._writer is not None, "opened for reading"
         now = datetime.now(timezone.utc).isoformat()
         row = (provider, base_url, model, json.dumps(dict(learned)), now)
-        self._writer.put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
+        self._put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
 
     async def flush(self) -> None:
         """Returns when all that was learned before is on the disk, and so is found."""
-        assert self._writer is not None, "opened for reading"
-        await self._writer.write("SELECT 1", ())
+        await asyncio.wrap_future(self._put("SELECT 1", ()))
 
     def close(self) -> None:
         """Write what is waiting, and release the file."""
         self._held.close()
+
+    def _put(self, sql: str, row: Sequence[Any]) -> Future[None]:
+        assert self._writer is not None, "opened for reading"
+        return self._writer.put(sql, row)
 
     def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
         try:
@@ -189,91 +156,69 @@ class Journal:
             raise unusable(path, str(error)) from error
 
 
-_Item = tuple[str, Sequence[Any], "asyncio.Future[None] | None"]
-"""(statement, row, future of who waits for it)"""
-
-
 class _Writer:
     """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._waiting: deque[tuple[str, Sequence[Any], Future[None]]] = deque()
         try:
             self._connection = writing(path)
             # Write once before the first request is sent: SQLite opens its files, and an unwritable disk is noticed.
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
         except sqlite3.Error as error:
             raise unusable(path, str(error)) from error
-        self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "journal")
 
-    def put(self, sql: str, row: Sequence[Any], written: asyncio.Future[None] | None = None) -> None:
-        self._queue.put((sql, row, written))
-
-    async def write(self, sql: str, row: Sequence[Any]) -> None:
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.put(sql, row, written)
-        await written
+    def put(self, sql: str, row: Sequence[Any]) -> Future[None]:
+        """Done when it is on the disk; cannot be cancelled."""
+        written: Future[None] = Future()
+        written.set_running_or_notify_cancel()
+        self._waiting.append((sql, row, written))
+        self._thread.submit(self._commit)
+        return written
 
     def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._queue.put(None)
-            self._thread.join()
+        self._thread.shutdown()
         with suppress(sqlite3.Error):
             if is_shared(self.path):
                 self._connection.execute("PRAGMA journal_mode = DELETE")  # leaves no empty log beside the file
             self._connection.close()
 
-    def _run(self) -> None:
-        ended = False
-        while not ended:
-            batch = [self._queue.get()]
-            # Only this thread reads the queue, so its size is reliable.
-            while batch[-1] is not None and self._queue.qsize():
-                batch.append(self._queue.get())
-            ended = batch[-1] is None
-            items = [item for item in batch if item is not None]
-            failure = self._commit(items)
-            # The loop may be closed by now: then nobody waits any more, and the commit stands.
-            if waiting := [written for _, _, written in items if written is not None]:
-                with suppress(RuntimeError):
-                    waiting[0].get_loop().call_soon_threadsafe(_tell, waiting, failure)
-
-    def _commit(self, items: Sequence[_Item]) -> DataError | None:
+    def _commit(self) -> None:
+        items = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        failure = None
         try:
             with self._lock, self._connection:
                 for sql, row, _ in items:
                     self._connection.execute(sql, row)
-        except Exception as error:  # whatever it is: without this thread every later call would wait for ever
-            return DataError(
+        except Exception as error:  # whatever it is, nobody may wait for ever
+            failure = DataError(
                 f"The call journal {self.path} cannot be written ({error}); make room or use another results folder, "
                 "and repeat the command: what was written before is kept."
             )
-        return None
+        for *_, written in items:
+            if failure is None:
+                written.set_result(None)
+            else:
+                written.set_exception(failure)
 
 
-def _tell(waiting: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
-    for written in waiting:
-        if written.done():
-            continue
-        if failure is None:
-            written.set_result(None)
-        else:
-            written.set_exception(failure)
+def _one_of(hashes: Sequence[str]) -> str:
+    return f"request_hash IN ({', '.join('?' * len(hashes))})"
 
 
-def _lock_own(folder: Path, shard: str | None, patience: float, held: ExitStack) -> Path:
+def _lock_own(folder: Path, shard: str | None, held: ExitStack) -> Path:
     """The first file of this shard (or of undivided runs) that nobody else writes to; `held` releases its lock."""
     stem = "_calls." + re.sub(r"[^A-Za-z0-9-]+", "-", shard) if shard else "_calls"
     for number in range(1, 1000):
         path = folder / f"{stem}{f'.{number}' if number > 1 else ''}.sqlite3"
-        if release := try_lock(_lock_of(path), patience):
+        if release := try_lock(_lock_of(path), LOOK if shard else 0.0):
             held.callback(release)
             return path
     raise DataError(f"A thousand processes write to {folder} already; use another results folder.")
@@ -283,17 +228,10 @@ def _lock_of(path: Path) -> Path:
     return path.with_name(f".attunebench-{path.name.removesuffix('.sqlite3')}.lock")
 
 
-def _scratch(held: ExitStack) -> Path:
-    return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-")))
-
-
 def _at_rest(folder: Path, into: Path | None, own: Path | None = None) -> tuple[dict[Path, Path], list[Path]]:
-    """The folder's files but `own` → what is read of each: the file, or with `into` a copy there, whole and ours; and
-    the files that are left out because a process, maybe on another machine, writes to them.
-
-    A database that another machine is changing can be read only if the file system propagates locks and shows changes
-    in order, and not all do. A copy made at rest stays unchanged, however long it is read.
-    """
+    """The folder's files but `own` → what is read, the file or a copy `into` there; and those that are written to."""
+    # A database that another machine is changing can be read only if the file system propagates locks and shows changes
+    # in order, and not all do. A copy made at rest stays unchanged, however long it is read.
     files: dict[Path, Path] = {}
     left = [path for path in sorted(folder.glob("_calls*.sqlite3")) if path != own]
     for pause in (0.0, LOOK / 10, LOOK / 5):  # checking whether a file is at rest holds its lock for a moment

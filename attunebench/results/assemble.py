@@ -1,8 +1,6 @@
-"""From the answers of one conversation to its result file (spec 5.2): records in, a dict ready for JSON out.
-
-Owns the file's keys and the three ways to say that something is not there: a block of which nothing was answered is
-null, an unanswered item is missing from its map, a block of which nothing was asked is empty. Pure; knows no file,
-clock or metric. Counts, usage and cost are the evaluated model's alone; what judges took stands apart.
+"""From the answers of one conversation to its result file (spec 5.2). Owns the three ways to say that something is not
+there: a block of which nothing was answered is null, an unanswered item is missing from its map, a block of which
+nothing was asked is empty. Counts, usage and cost are the evaluated model's alone.
 """
 
 from __future__ import annotations
@@ -16,12 +14,13 @@ from attunebench.protocol.calls import Answer, Kind, Mode, Record
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.post import post_block
 from attunebench.protocol.read import expected_items
-from attunebench.results.schema import DRAFT, TURN_BLOCKS, VOTE_KEYS
+from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, TURN_FIELDS, VOTE_KEYS
 from attunebench.results.votes import spent, with_votes
 
 SCHEMA_VERSION = "1.0"
 _NOTHING = Answer({}, (), "answered")
 """The answer to a call that was not asked."""
+_MAPS = frozenset(TURN_BLOCKS[name] for name in (*BINARY_BLOCKS, "pairwise"))
 
 
 def assemble(
@@ -34,7 +33,11 @@ def assemble(
     conversation, never a result. Judges' records may be missing (their votes are owed). Raises ValueError otherwise.
     """
     own = {(record.call.turn, record.call.kind): record for record in records.values() if record.call.judge is None}
-    expected = [(turn.number, kind) for turn in conversation.turns for kind in _asked_kinds(turn)] + [(0, "post")]
+    expected: list[tuple[int, Kind]] = [(0, "post")]
+    for turn in conversation.turns:
+        is_asked = {"binary_hp": turn.applicable_questions, "pairwise": askable_comparisons(turn)}
+        kinds: tuple[Kind, ...] = ("draft", "review", "binary_hp", "pairwise")
+        expected += [(turn.number, kind) for kind in kinds if is_asked.get(kind, True)]
     if owed := [each for each in expected if each not in own]:
         names = ", ".join(f"{conversation.conversation_id}/{mode}/{number}/{kind}" for number, kind in owed)
         raise ValueError(f"no result without an answer to {names}")
@@ -80,48 +83,20 @@ def taken(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _asked_kinds(turn: Turn) -> list[Kind]:
-    kinds: list[Kind] = ["draft", "review"]
-    if turn.applicable_questions:
-        kinds.append("binary_hp")
-    if askable_comparisons(turn):
-        kinds.append("pairwise")
-    return kinds
-
-
 def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[int, Kind], Answer]) -> dict[str, Any]:
-    key, asked = TURN_BLOCKS, bool(turn.applicable_questions)
-    draft, review, again, choice = (
-        answers.get((turn.number, kind), _NOTHING) for kind in ("draft", "review", "binary_hp", "pairwise")
-    )
     assignment = reply_assignment(conversation, turn)
-    compared = bool(assignment.pairwise_assignment)
-    return {
-        "turnNumber": turn.number,
-        DRAFT: draft.values.get("drafted_response"),
-        "response_reasoning": draft.reasoning.get("reasoning"),
-        key["tags"]: review.values.get("emotion_tags"),
-        "review_reasoning": review.reasoning.get("reasoning"),
-        "emotion_reasoning": review.reasoning.get("emotion_reasoning"),
-        key["binary_om"]: _block(review.values.get("binary_om_assessment"), asked),
-        key["binary_hp"]: _block(review.values.get("binary_human_prediction"), asked),
-        "binary_reasoning": review.reasoning.get("binary_reasoning"),
-        key["binary_om_hp"]: _block(again.values.get("binary_om_assessment"), asked),
-        key["binary_hp_hp"]: _block(again.values.get("binary_human_prediction"), asked),
-        "binary_hp_reasoning": again.reasoning.get("reasoning"),
-        "reply_labels": dict(assignment.reply_labels),
-        "pairwise_assignment": {index: dict(pair) for index, pair in assignment.pairwise_assignment.items()},
-        key["pairwise"]: _block(choice.values.get("pairwise_selections"), compared),
-        "pairwise_reasoning": choice.reasoning.get("reasoning"),
-        **{name: {} for name in VOTE_KEYS},
-    }
-
-
-def _block(answered: Mapping[str, Any] | None, asked: bool) -> dict[str, Any] | None:
-    """A map of answers for the file: {} where nothing was asked, None where nothing of what was asked was answered."""
-    if not asked:
-        return {}
-    return dict(answered) if answered else None
+    asked = {"pairwise": bool(assignment.pairwise_assignment)}
+    block: dict[str, Any] = {"turnNumber": turn.number}
+    for key, (kind, name) in TURN_FIELDS.items():
+        answer = answers.get((turn.number, kind), _NOTHING)
+        if key == TURN_BLOCKS["pairwise"]:
+            block["reply_labels"] = dict(assignment.reply_labels)
+            block["pairwise_assignment"] = {index: dict(pair) for index, pair in assignment.pairwise_assignment.items()}
+        block[key] = answer.reasoning.get(name) if name.endswith("reasoning") else answer.values.get(name)
+        if key in _MAPS:
+            # Empty where nothing was asked, null where nothing of what was asked was answered.
+            block[key] = (dict(block[key] or {}) or None) if asked.get(kind, bool(turn.applicable_questions)) else {}
+    return block | {name: {} for name in VOTE_KEYS}
 
 
 def _counts(records: Sequence[Record]) -> dict[str, int]:

@@ -1,42 +1,34 @@
-"""A folder of result files → results, and a note of every file that is none.
-
-Never raises for a single file, never depends on its name except that `_skipped_*.json` holds what a run left undone,
-other names with a leading `_` are private to a run, and what begins with a dot is not looked at.
-"""
+"""A folder of result files → results, and a note of every file that is none. Names matter in this alone:
+`_skipped_*.json` holds what a run left undone, another leading `_` is private to a run, and what begins with a dot is
+not looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os.path import exists, isfile, islink
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from attunebench import coerce
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.errors import DataError
 from attunebench.files import visible_files
 from attunebench.jsonfile import MAX_BYTES, parse_json
-from attunebench.results.parsing import kind_of, parse_result
+from attunebench.results.parsing import is_result, parse_result
 from attunebench.results.schema import Result
 
 Key = tuple[str, str, str, str, "int | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A file that should be a result and cannot be read as one; `reason` is a clause without a final stop."""
+class NoResult:
+    """A file without a result: it should be one and cannot be read, for the `reason` (a clause); or, without a reason,
+    it does not mean to be one. `profile`: it is a predicted profile."""
 
     file: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PassedOver:
-    """A file that is no result and does not mean to be one; a `profile` is a predicted profile."""
-
-    file: str
-    profile: bool
+    reason: str = ""
+    profile: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +54,17 @@ class Duplicate:
 class Findings:
     """What was met on the way through a folder beside readable results; filled in while reading."""
 
-    unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable: list[NoResult] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     profiles: list[str] = field(default_factory=list)
     """Predicted profiles."""
 
-    def add(self, found: Unreadable | PassedOver) -> None:
+    def add(self, other: NoResult) -> None:
         """Note a file in which there was no result."""
-        if isinstance(found, Unreadable):
-            self.unreadable.append(found)
-        elif found.profile:
-            self.profiles.append(found.file)
+        if other.reason:
+            self.unreadable.append(other)
+        elif other.profile:
+            self.profiles.append(other.file)
 
 
 def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
@@ -87,10 +79,8 @@ def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
 
 
 def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str]]:
-    """The files under a folder (or the one) that may hold a result, in order, with their names relative to it.
-
-    What runs left undone goes into `findings`. DataError: there is no such folder.
-    """
+    """The files under a folder (or the one) that may hold a result, in order, with their names relative to it; what
+    runs left undone goes into `findings`. DataError: there is no such folder."""
     root = Path(folder)
     if not root.exists():
         raise DataError(f"There is no folder {root}; name the one that `attune-bench run` wrote its results to.")
@@ -98,38 +88,38 @@ def result_files(folder: str | Path, findings: Findings) -> list[tuple[Path, str
     for path in _json_files(root, findings):
         name = path.relative_to(root).as_posix() if path != root else path.name
         if not isfile(path):  # noqa: PTH113
-            findings.unreadable.append(Unreadable(name, "is a broken link, not a regular file, or not readable"))
+            findings.add(NoResult(name, "is a broken link, not a regular file, or not readable"))
         elif path.name.startswith("_skipped_"):
             try:
                 findings.skipped += _skipped(_content(path))
             except ValueError as error:
-                findings.unreadable.append(Unreadable(name, str(error)))
+                findings.add(NoResult(name, str(error)))
         elif not path.name.startswith("_"):
             files.append((path, name))
     return files
 
 
-def read_result(path: Path, name: str) -> Result | Unreadable | PassedOver:
+def read_result(path: Path, name: str) -> Result | NoResult:
     """The result in a file, or what the file is instead."""
     content = read_content(path, name)
     try:
         return parse_result(content, source_file=name) if isinstance(content, dict) else content
     except ValueError as error:
-        return Unreadable(name, str(error))
+        return NoResult(name, str(error))
 
 
-def read_content(path: Path, name: str) -> dict[str, Any] | Unreadable | PassedOver:
+def read_content(path: Path, name: str) -> dict[str, Any] | NoResult:
     """The JSON of a file that is meant to be a result, or what the file is instead."""
     try:
         content = _content(path)
     except ValueError as error:
-        return Unreadable(name, str(error))
-    if kind_of(content) == "result":
-        return cast("dict[str, Any]", content)
-    return PassedOver(name, isinstance(content, dict) and content.get("task") == PROFILE_TASK)
+        return NoResult(name, str(error))
+    if is_result(content):
+        return dict(content)
+    return NoResult(name, profile=coerce.block(content).get("task") == PROFILE_TASK)
 
 
-def find_duplicates(keyed_files: Iterator[tuple[Key, str]]) -> tuple[Duplicate, ...]:
+def find_duplicates(keyed_files: Iterable[tuple[Key, str]]) -> tuple[Duplicate, ...]:
     """The keys that stand more than once, with all their files, in order of first appearance."""
     files: dict[Key, list[str]] = {}
     for key, file in keyed_files:
@@ -142,9 +132,9 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
     if not root.is_dir():
         return [root]
 
-    def unreadable(error: OSError) -> None:
+    def note(error: OSError) -> None:
         name = Path(error.filename).relative_to(root).as_posix()
-        findings.unreadable.append(Unreadable(name, f"is a folder that cannot be read ({error.strerror})"))
+        findings.add(NoResult(name, f"is a folder that cannot be read ({error.strerror})"))
 
     def file_of(path: Path) -> object:
         status = path.stat() if isfile(path) else None  # noqa: PTH113 (`os.path` says no where `Path` raises: no access)
@@ -153,7 +143,7 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
     # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
     paths = [
         path
-        for path in visible_files(root, unreadable)
+        for path in visible_files(root, note)
         if path.suffix == ".json" or (islink(path) and not exists(path))  # noqa: PTH110, PTH114
     ]
     paths.sort(key=lambda path: (islink(path), path), reverse=True)  # noqa: PTH114

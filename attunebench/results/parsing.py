@@ -1,67 +1,39 @@
-"""One result file's JSON → `Result`: tolerant of what is missing, deaf to what is unknown (spec 5.2).
-
-Pure: no file is opened here. What is no result at all is told apart by `kind_of`.
-"""
+"""One result file's JSON → `Result`: tolerant of what is missing, deaf to what is unknown (spec 5.2). Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from attunebench import coerce
 from attunebench.constants import BRANCHES, PANAS_ITEMS
 from attunebench.conversations.traits import PROFILE_TASK
 from attunebench.judging import JUDGE_SCALES, scale_of
-from attunebench.results.schema import (
-    BINARY_BLOCKS,
-    BINARY_BY_JUDGE,
-    BY_JUDGE,
-    DRAFT,
-    FIRST_BINARY,
-    FIRST_SCORES,
-    SCALE_BY_JUDGE,
-    TURN_BLOCKS,
-    UNNAMED_JUDGE,
-    WIDE_BLOCKS,
-    Observed,
-    PredictedPanas,
-    PredictedTag,
-    PredictedWide,
-    Result,
-    ResultTurn,
-    RunOrder,
-    Stamp,
-    Vote,
-    judge_calls_key,
-)
+from attunebench.results import schema
+from attunebench.results.schema import PredictedTag, Result, ResultTurn, Vote
 
 T = TypeVar("T")
 
 _SETTINGS = ("attunebench_version", "prompt_set_sha256", "codebook_sha256")
 """Settings that are a text."""
 _DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
-_ID_KEYS = ("conversationId", "conversation_id")
 _ANY = (-coerce.MOST, coerce.MOST)
-_NUMBER_KEYS = ("turnNumber", "turn_number", "turn")
 
 
-def kind_of(content: Any) -> Literal["result", "other"]:
-    """Whether a file's JSON is meant to be a result: it names an `em_model`, or its turns hold predictions.
-
-    A predicted profile is the result of another task, and no result of the benchmark.
-    """
+def is_result(content: Any) -> bool:
+    """Whether a file's JSON is meant to be a result of the benchmark: it names an `em_model`, or its turns hold
+    predictions."""
     if not isinstance(content, dict) or "aggregates" in content or content.get("task") == PROFILE_TASK:
-        return "other"
+        return False
     turns = content.get("turns")
     keys = (key for turn in (turns if isinstance(turns, list) else ()) if isinstance(turn, dict) for key in turn)
-    predicted = "em_model" in content or "post_conversation" in content or any(key.startswith("em_") for key in keys)
-    return "result" if predicted else "other"
+    return "em_model" in content or "post_conversation" in content or any(key.startswith("em_") for key in keys)
 
 
 def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
     """The result; ValueError says in a clause what is missing of `conversationId`, `em_model` and `turns`."""
-    conversation_id = coerce.identifier(coerce.first(content, _ID_KEYS))
+    conversation_id = coerce.identifier(coerce.first(content, ("conversationId", "conversation_id")))
     if conversation_id is None:
         raise ValueError("conversationId is missing")
     em_model = coerce.text(content.get("em_model"))
@@ -69,9 +41,12 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         raise ValueError("em_model is missing")
     numbers, numbered = turn_numbers(content.get("turns"))
     judges = coerce.texts(content.get("judge_models")) or ()
-    first = judges[0] if judges else UNNAMED_JUDGE
+    first = judges[0] if judges else schema.UNNAMED_JUDGE
     turns = tuple(_turn(turn, number, first) for number, turn in zip(numbers, content["turns"], strict=True))
-    wide, wide_blocks = _post_conversation(content)
+    post = coerce.block(content.get("post_conversation"))
+    # A `post_conversation` of null was asked and not answered; one that is absent was not asked.
+    unanswered = "post_conversation" in content and not isinstance(content["post_conversation"], dict)
+    asked = {name for name, key in schema.WIDE_BLOCKS.items() if unanswered or key in post}
     epoch = content.get("epoch")
     return Result(
         conversation_id=conversation_id,
@@ -79,9 +54,9 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         em_model=em_model,
         mode=coerce.text(content.get("mode")) or "default",
         turns=turns,
-        panas=_panas(coerce.block(wide.get(WIDE_BLOCKS["panas"]))),
-        wide=_wide(coerce.block(wide.get(WIDE_BLOCKS["wide"]))),
-        measured=frozenset().union(wide_blocks, *(turn.present for turn in turns)),
+        panas=_panas(coerce.block(post.get(schema.WIDE_BLOCKS["panas"]))),
+        wide=_wide(coerce.block(post.get(schema.WIDE_BLOCKS["wide"]))),
+        measured=frozenset(asked).union(*(turn.present for turn in turns)),
         judges=tuple(dict.fromkeys(judges or (judge for turn in turns for judge in turn.voters))),
         epoch=epoch if type(epoch) is int else None,
         calls=coerce.block(content.get("calls")),
@@ -93,19 +68,18 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
         numbered=numbered,
         source_sha256=coerce.text(content.get("source_sha256")),
         asked_sha256=coerce.text(content.get("asked_sha256")),
-        settings=_settings(content, wide),
+        settings=_settings(content, post),
         source_file=source_file,
     )
 
 
 def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
     """The numbers of a file's turns, and whether the turns state them; else they are the places in the list, from 1.
-
-    ValueError says in a clause why these are no turns with numbers: where some state theirs, all have to.
-    """
+    ValueError, with a clause: these are no turns, or only some state their number."""
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
         raise ValueError("turns is missing or is not a list of objects")
-    given = [next((turn[key] for key in _NUMBER_KEYS if turn.get(key) is not None), None) for turn in turns]
+    keys = ("turnNumber", "turn_number", "turn")
+    given = [next((turn[key] for key in keys if turn.get(key) is not None), None) for turn in turns]
     if all(number is None for number in given):
         return tuple(range(1, len(turns) + 1)), False
     numbers = []
@@ -119,14 +93,13 @@ def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
     return tuple(numbers), True
 
 
-def stamp_of(content: Mapping[str, Any]) -> Stamp:
+def stamp_of(content: Mapping[str, Any]) -> schema.Stamp:
     """How the result was made, as far as the file states it."""
-    digests = {scale: content.get(judge_calls_key(scale)) for scale in JUDGE_SCALES}
-    names = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
-    return Stamp(
+    digests = {scale: content.get(schema.judge_calls_key(scale)) for scale in JUDGE_SCALES}
+    return schema.Stamp(
         parameters=coerce.block(content.get("parameters")),
         judge_calls_sha256={scale: digest for scale, digest in digests.items() if digest is not None},
-        **{name: content.get(name) for name in names},
+        **{name: content.get(name) for name in schema.DIGESTS},
     )
 
 
@@ -141,54 +114,55 @@ def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, 
     return {**settings, "panas_strategy": strategy} if strategy else settings
 
 
-def _observed(content: Mapping[str, Any]) -> Observed:
+def _observed(content: Mapping[str, Any]) -> schema.Observed:
     """`em_model_reported` is one name or several with commas between."""
-    models = coerce.text(content.get("em_model_reported")) or ""
+    models = (coerce.text(content.get("em_model_reported")) or "").split(",")
     adapted = coerce.block(content.get("adapted"))
-    return Observed(
-        models=tuple(filter(None, (name.strip() for name in models.split(",")))),
+    return schema.Observed(
+        models=tuple(filter(None, map(str.strip, models))),
         providers=coerce.texts(content.get("providers_reported")) or (),
         structured=coerce.texts(content.get("structured_used")) or (),
         adapted={name: how for name, how in adapted.items() if isinstance(how, str)},
     )
 
 
-def _run_order(block: Mapping[str, Any]) -> RunOrder | None:
+def _run_order(block: Mapping[str, Any]) -> schema.RunOrder | None:
     seed, position, of = (block.get(key) for key in ("seed", "position", "of"))
-    if type(seed) is not int or type(position) is not int or type(of) is not int or not 0 <= position < of:
-        return None
-    return RunOrder(seed, position, of)
+    if type(seed) is int and type(position) is int and type(of) is int and 0 <= position < of:
+        return schema.RunOrder(seed, position, of)
+    return None
 
 
 def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
     """`first`: the judge whose votes are in the fields of a single judge."""
-    tags, unknown_tags = _tags(turn.get(TURN_BLOCKS["tags"]))
-    ratings, answers, scales = vote_blocks(turn, first).values()
+    keys = schema.TURN_BLOCKS
+    tags, unknown_tags = _tags(turn.get(keys["tags"]))
+    # An empty field of the single judge is an assessment, unless the votes by judge show that none was made: there an
+    # empty entry is a vote without a usable word, and no entry is no vote.
+    single, by_judge = turn.get(schema.FIRST_BINARY), turn.get(schema.BINARY_BY_JUDGE)
+    assessed = isinstance(single, dict) and (single or not isinstance(by_judge, dict) or {} in by_judge.values())
     return ResultTurn(
         number=number,
-        present=frozenset(name for name, key in TURN_BLOCKS.items() if key in turn),
-        draft=coerce.text(turn.get(DRAFT)),
+        present=frozenset(name for name, key in keys.items() if key in turn),
+        draft=coerce.text(turn.get(schema.DRAFT)),
         tags=tags,
-        **{name: _yes_no(turn.get(TURN_BLOCKS[name])) for name in BINARY_BLOCKS},
-        pairwise=_choices(turn.get(TURN_BLOCKS["pairwise"]), coerce.LETTERS, coerce.letter),
+        **{name: _yes_no(turn.get(keys[name])) for name in schema.BINARY_BLOCKS},
+        pairwise=_choices(turn.get(keys["pairwise"]), coerce.LETTERS, coerce.letter),
         assignment=coerce.block(turn.get("pairwise_assignment")),
-        votes={
-            judge: Vote(
-                _map(ratings.get(judge), coerce.rating), _yes_no(answers.get(judge)), scale_of(scales.get(judge))
-            )
-            for judge in {**ratings, **answers}
-        },
+        votes=votes_of(turn, first),
         unknown_tags=unknown_tags,
-        first_ratings=_map(turn.get(FIRST_SCORES), coerce.rating),
-        first_assessment=_first_assessment(turn),
+        first_ratings=_ratings(turn.get(schema.FIRST_SCORES)),
+        first_assessment=_yes_no(single) if assessed else None,
     )
 
 
 def _map(value: Any, read: Callable[[Any], T | None]) -> dict[str, T]:
     """The readable entries of an object; an entry that cannot be read is not answered and left out."""
-    if not isinstance(value, dict):
-        return {}
-    return {key: known for key, raw in value.items() if (known := read(raw)) is not None}
+    return {key: known for key, raw in coerce.block(value).items() if (known := read(raw)) is not None}
+
+
+def _ratings(value: Any) -> dict[str, float]:
+    return _map(value, coerce.rating)
 
 
 def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str | None]) -> dict[str, str]:
@@ -203,31 +177,27 @@ def _yes_no(value: Any) -> dict[str, str]:
     return _choices(value, coerce.YES_NO, coerce.yes_no)
 
 
-def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]]:
-    """The three votes by judge of a turn in a file (`SCORES_BY_JUDGE` …): key → judge → its entry as it is.
+def votes_of(turn: Mapping[str, Any], first: str) -> dict[str, Vote]:
+    """Judge → its vote in a turn of a file; a vote of a single judge is the `first` one's."""
+    ratings, answers, scales = vote_blocks(turn, first).values()
+    return {
+        judge: Vote(_ratings(ratings.get(judge)), _yes_no(answers.get(judge)), scale_of(scales.get(judge)))
+        for judge in {**ratings, **answers}
+    }
 
-    Where no judge's entry says anything, the field of the single judge counts, as an entry of the `first` one.
-    """
-    blocks = {key: dict(coerce.block(turn.get(key))) for key in (*BY_JUDGE.values(), SCALE_BY_JUDGE)}
-    for single, many in BY_JUDGE.items():
+
+def vote_blocks(turn: Mapping[str, Any], first: str) -> dict[str, dict[str, Any]]:
+    """The votes by judge of a turn in a file (`SCORES_BY_JUDGE` …): key → judge → its entry as it is. Where no entry
+    says anything, the field of the single judge counts, as an entry of the `first` one."""
+    blocks = {key: dict(coerce.block(turn.get(key))) for key in (*schema.BY_JUDGE.values(), schema.SCALE_BY_JUDGE)}
+    for single, many in schema.BY_JUDGE.items():
         if turn.get(single) and not any(blocks[many].values()):
             blocks[many][first] = turn[single]
     return blocks
 
 
-def _first_assessment(turn: Mapping[str, Any]) -> dict[str, str] | None:
-    """The field of the single judge. An empty one is an assessment, unless the votes by judge show that none was made:
-    there an empty entry is a vote without a usable word, and no entry is no vote."""
-    votes, by_judge = turn.get(FIRST_BINARY), turn.get(BINARY_BY_JUDGE)
-    if not isinstance(votes, dict):
-        return None
-    made = bool(votes) or not isinstance(by_judge, dict) or {} in by_judge.values()
-    return _yes_no(votes) if made else None
-
-
 def _tags(value: Any) -> tuple[tuple[PredictedTag, ...] | None, tuple[PredictedTag, ...]]:
-    """The tags whose emotion is one of the twenty, and those with another name; a non-empty list without any of the
-    twenty is not answered (None)."""
+    """The tags of the twenty emotions (None, not answered, for a list without any), and those with another name."""
     if not isinstance(value, list):
         return None, ()
     known: list[PredictedTag] = []
@@ -240,23 +210,11 @@ def _tags(value: Any) -> tuple[tuple[PredictedTag, ...] | None, tuple[PredictedT
     return tuple(known) if known or not value else None, tuple(unknown)
 
 
-def _post_conversation(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """What was predicted about the whole talk, and which blocks of it were asked.
-
-    A `post_conversation` of null was asked and not answered; one that is absent was not asked.
-    """
-    post = content.get("post_conversation")
-    if isinstance(post, dict):
-        return post, tuple(name for name, key in WIDE_BLOCKS.items() if key in post)
-    return {}, tuple(WIDE_BLOCKS) if "post_conversation" in content else ()
-
-
-def _panas(panas: Mapping[str, Any]) -> PredictedPanas:
+def _panas(panas: Mapping[str, Any]) -> schema.PredictedPanas:
     items = coerce.first(panas, ("items", "responses"))
-    source = coerce.block(items) if items is not None else panas
-    ratings = {key.strip().casefold(): raw for key, raw in source.items()}
+    ratings = {key.strip().casefold(): raw for key, raw in (panas if items is None else coerce.block(items)).items()}
     totals = panas.get("totalPositiveAffect"), panas.get("totalNegativeAffect")
-    return PredictedPanas(
+    return schema.PredictedPanas(
         items={item: known for item in _DISPLAY if (known := coerce.rating(ratings.get(item))) is not None},
         positive=coerce.panas_total(totals[0]),
         negative=coerce.panas_total(totals[1]),
@@ -264,9 +222,9 @@ def _panas(panas: Mapping[str, Any]) -> PredictedPanas:
     )
 
 
-def _wide(wide: Mapping[str, Any]) -> PredictedWide:
+def _wide(wide: Mapping[str, Any]) -> schema.PredictedWide:
     branches = {key.strip().casefold(): raw for key, raw in coerce.block(wide.get("fourBranchScores")).items()}
-    return PredictedWide(
+    return schema.PredictedWide(
         q1=coerce.texts(coerce.first(wide, ("q1_lookingFor", "Q1", "q1"))),
         q2=coerce.text(coerce.first(wide, ("q2_emotionClarity", "Q2", "q2"))),
         q3=coerce.text(coerce.first(wide, ("q3_modelFit", "Q3", "q3"))),

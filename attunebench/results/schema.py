@@ -1,9 +1,6 @@
-"""What a result file holds (spec 5.2): the names of its keys, and what its readers are given.
-
-Three states of an answer are kept apart, since the score depends on them: a value is an answer; null, or an item that
-is missing inside a block, is not answered; a key that all turns of the file lack is not measured (`Result.measured`).
-Elsewhere no key of a file that begins with `em_` is spelled out, `em_model` aside.
-"""
+"""What a result file holds (spec 5.2): the names of its keys, and what its readers are given. The score depends on
+three states of an answer: a value is one; null, or an item that is missing inside a block, is not answered; a key that
+all turns of the file lack is not measured. Elsewhere no key that begins with `em_` is spelled out, `em_model` aside."""
 
 from __future__ import annotations
 
@@ -41,14 +38,24 @@ SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE = (
 """judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
 BY_JUDGE = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
 VOTE_KEYS = (FIRST_SCORES, SCORES_BY_JUDGE, FIRST_BINARY, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
+TURN_FIELDS: Mapping[str, tuple[Kind, str]] = {
+    DRAFT: ("draft", "drafted_response"),
+    "response_reasoning": ("draft", "reasoning"),
+    TURN_BLOCKS["tags"]: ("review", "emotion_tags"),
+    "review_reasoning": ("review", "reasoning"),
+    "emotion_reasoning": ("review", "emotion_reasoning"),
+    TURN_BLOCKS["binary_om"]: ("review", "binary_om_assessment"),
+    TURN_BLOCKS["binary_hp"]: ("review", "binary_human_prediction"),
+    "binary_reasoning": ("review", "binary_reasoning"),
+    TURN_BLOCKS["binary_om_hp"]: ("binary_hp", "binary_om_assessment"),
+    TURN_BLOCKS["binary_hp_hp"]: ("binary_hp", "binary_human_prediction"),
+    "binary_hp_reasoning": ("binary_hp", "reasoning"),
+    TURN_BLOCKS["pairwise"]: ("pairwise", "pairwise_selections"),
+    "pairwise_reasoning": ("pairwise", "reasoning"),
+}
+"""Key of a turn → the kind of call that answers it, and the name of the answer or reason there."""
 KEYS_OF_CALL: Mapping[Kind, tuple[str, ...]] = {
-    "draft": (DRAFT, "response_reasoning"),
-    "review": (
-        *(TURN_BLOCKS[name] for name in ("tags", "binary_om", "binary_hp")),
-        *("review_reasoning", "emotion_reasoning", "binary_reasoning"),
-    ),
-    "binary_hp": (TURN_BLOCKS["binary_om_hp"], TURN_BLOCKS["binary_hp_hp"], "binary_hp_reasoning"),
-    "pairwise": (TURN_BLOCKS["pairwise"], "pairwise_reasoning"),
+    **{kind: tuple(key for key, (of, _) in TURN_FIELDS.items() if of == kind) for kind, _ in TURN_FIELDS.values()},
     "judge": (SCORES_BY_JUDGE, BINARY_BY_JUDGE),
     "post": (*WIDE_BLOCKS.values(), "post_reasoning"),
 }
@@ -60,6 +67,10 @@ OF_REPLIES = (
 """The keys of the file that the evaluated model's replies decide, beside the turns."""
 UNNAMED_JUDGE = "unknown"
 """The judge of a file that holds one judge's votes and does not say whose."""
+
+
+DIGESTS = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
+"""Fields of `Stamp` and keys of the file."""
 
 
 def judge_calls_key(scale: JudgeScale) -> str:
@@ -193,9 +204,8 @@ class Stamp:
     @property
     def as_keys(self) -> dict[str, Any]:
         """The keys of a file that state the digests."""
-        names = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
         of_judges = {judge_calls_key(scale): digest for scale, digest in self.judge_calls_sha256.items()}
-        return {**{name: getattr(self, name) for name in names}, **of_judges}
+        return {**{name: getattr(self, name) for name in DIGESTS}, **of_judges}
 
 
 @dataclass(frozen=True, slots=True)

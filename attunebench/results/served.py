@@ -10,10 +10,8 @@ _VERSION = re.compile(r"(?:[-@]\d{2,8})+")
 
 
 def worth_telling(asked: str, reported: Iterable[str]) -> tuple[str, ...]:
-    """The reported names where they are several models or another one than was asked; () where all is as it should be.
-
-    A vendor before the name, a tag behind it, letter case and one version or date make no other model.
-    """
+    """The reported names where they are several models or another one than was asked, else (). A vendor before the
+    name, a tag behind it, letter case and one version or date make no other model."""
     names = tuple(dict.fromkeys(reported))
     different = {_plain(name) for name in names}
     return () if len(different) <= 1 and all(is_same(asked, name) for name in names) else names

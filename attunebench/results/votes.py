@@ -1,8 +1,6 @@
-"""The votes of judges in a result file: which there are and which are missing, new ones put in, old ones kept.
-
-`content` is a file's JSON throughout, of this package or of others, which name one judge or none and number their turns
-as they like. Pure. Ratings on two scales are never averaged, so that a vote goes with its scale.
-"""
+"""The votes of judges in a result file: which are missing, new ones put in, old ones kept. `content` is a file's JSON,
+of this package or of others, which name one judge or none. Ratings on two scales are never averaged, so a vote keeps
+its scale."""
 
 from __future__ import annotations
 
@@ -12,19 +10,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from attunebench import coerce
-from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale, scale_of
+from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
 from attunebench.protocol.calls import RATINGS, Usage
-from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks
-from attunebench.results.schema import (
-    BY_JUDGE,
-    DRAFT,
-    UNNAMED_JUDGE,
-    VOTE_KEYS,
-    Result,
-    ResultTurn,
-    Stamp,
-    Vote,
-)
+from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks, votes_of
+from attunebench.results.schema import BY_JUDGE, DRAFT, UNNAMED_JUDGE, VOTE_KEYS, Result, ResultTurn, Stamp, Vote
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Record
@@ -32,11 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a later run has to know of a result that is there, so that a folder of them is held without their texts.
-
-    `drafted`: the turns with a draft; `voted`: judge → turn with a vote → its scale. `whole` is False for a file that
-    somebody has edited into a shape that votes cannot be added to. `answered`: whether every item was.
-    """
+    """What a later run has to know of a result, so that a folder of them is held without their texts. `drafted`: turns
+    with a draft; `voted`: judge → turn with a vote → its scale. `whole` is False for a file that somebody has edited
+    into a shape that votes cannot be added to. `answered`: whether every item was."""
 
     stamp: Stamp
     drafted: frozenset[int]
@@ -70,16 +57,8 @@ def drafts_of(content: Mapping[str, Any]) -> dict[int, str]:
 
 
 def votes_in(content: Mapping[str, Any]) -> dict[int, dict[str, Vote]]:
-    """Turn → judge → its vote, for every turn of the file; votes of a single judge are the first judge's. The file is
-    editable."""
-    votes = {}
-    for number, turn in _numbered(content):
-        ratings, answers, scales = vote_blocks(turn, _first_judge(content)).values()
-        votes[number] = {
-            judge: Vote(ratings.get(judge) or {}, answers.get(judge) or {}, scale_of(scales.get(judge)))
-            for judge in {**ratings, **answers}
-        }
-    return votes
+    """Turn → judge → its vote, for every turn of the editable file."""
+    return {number: votes_of(turn, _first_judge(content)) for number, turn in _numbered(content)}
 
 
 def judges_of(content: Mapping[str, Any]) -> tuple[str, ...]:
@@ -116,13 +95,11 @@ def missing_votes(there: View, judges: Sequence[str], turns: Iterable[int], scal
 def with_votes(
     content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
 ) -> dict[str, Any]:
-    """A result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
+    """An editable result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
 
-    Turns without a new vote stay as they are, and so do votes and judges that the result has already. A judge that was
-    asked and said nothing usable gets empty entries, so that its vote counts as cast; no entry at all is a vote that is
-    missing. With `spare` such a vote takes the place of no older one. The single-judge fields hold the first judge of
-    the file's list. What judges took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
-    The file is editable.
+    All else stays. A judge that was asked and said nothing usable gets empty entries, so that its vote counts as cast;
+    with `spare` such a vote takes the place of no older one. The single-judge fields hold the first judge of the file's
+    list. What judges took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
     """
     votes = [record for record in records if record.call.judge is not None]
     judges = list(dict.fromkeys((*judges_of(content), *judge_models)))
@@ -199,10 +176,8 @@ def _numbered(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
 
 
 def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
-    """The result with its votes on one scale alone: the wanted one, else the default one where it has such votes.
-
-    Its settings name the scale of each judge that counts (`judge_scales`).
-    """
+    """The result with its votes on one scale alone, the wanted one, else the default one where it has such votes; its
+    settings name the scale of each judge that counts (`judge_scales`)."""
     voted = {(judge, turn.votes[judge].scale) for turn in result.turns for judge in turn.voters}
     there = {scale for _, scale in voted}
     scale = wanted or (JUDGE_SCALE if JUDGE_SCALE in there else next(iter(there), None))

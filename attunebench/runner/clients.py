@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Backend
 from attunebench.backends.providers import Endpoint
-from attunebench.errors import ConfigurationError
 from attunebench.journal import Hasher, Journal
 from attunebench.runner.budget import Budget
 from attunebench.runner.events import Observer
@@ -20,7 +20,7 @@ from attunebench.runner.settings import ModelSettings, RunSettings
 
 Place = tuple[str, str, str]
 """(provider, address, model)"""
-_RESERVE = 96  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
+_RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 
 
 class Clients:
@@ -51,7 +51,7 @@ class Clients:
         """Reopen the backends with what the journal knows of their servers; `stack` closes them."""
         self._journal = journal
         if journal is not None:
-            self._raise_file_limit()
+            self._fit_descriptors()
         for who, backend in self.backends.items():
             if journal is not None:
                 place = place_of(backend)
@@ -86,27 +86,32 @@ class Clients:
             clients[who] = ModelClient(backend, settings, observer, limiters[place], budget, hasher, journal, who)
         return clients
 
-    def _raise_file_limit(self) -> None:
-        """Have a file descriptor for every call in flight, and those to write replies with, which are paid for. Raises
-        ConfigurationError where the system does not allow as many."""
+    def _fit_descriptors(self) -> None:
+        """Lower the concurrency until file descriptors are left for keeping replies: paid replies must be written. The
+        journal is open by now."""
         try:
             import resource
         except ImportError:  # Windows has no such limit
             return
+        wanted = self.settings.concurrency
         models = max(1, sum(each.provider != "baseline" for each in self._models.values()))
-        needed = _RESERVE + self.settings.concurrency * models
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+        taken = _RESERVE + 32  # where the system does not say how many are open
+        with suppress(OSError):
+            taken = _RESERVE + sum(1 for _ in Path("/dev/fd").iterdir())
+        needed = taken + wanted * models
         if limit == resource.RLIM_INFINITY or limit >= needed:
             return
+        raised = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
         with suppress(ValueError, OSError):  # some systems allow less than they say
-            limit = needed if ceiling == resource.RLIM_INFINITY else min(needed, ceiling)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, ceiling))
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        fitting = max(1, (limit - _RESERVE) // models)
-        if fitting < self.settings.concurrency:
-            raise ConfigurationError(
-                f"This process may open {limit:,} files, too few for {self.settings.concurrency:,} calls in flight: "
-                f"raise `ulimit -n` to {needed:,}, or give --concurrency {fitting:,}."
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, ceiling))
+            limit = raised
+        fitting = max(1, (limit - taken) // models)
+        if fitting < wanted:
+            self.settings = self.settings.model_copy(update={"concurrency": fitting})
+            self._observer.warned(
+                f"This process may open {limit:,} files (`ulimit -n`), so at most {fitting:,} calls to a model are in "
+                f"flight at once, not {wanted:,}."
             )
 
     def _open(self, model: ModelSettings, **known: Any) -> Backend:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attunebench.judging import JudgeScale
-from attunebench.results.folder import PassedOver, Unreadable, read_result
+from attunebench.results.folder import NoResult, read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Unknown
 from attunebench.scorer.closeness import DraftScores
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 File = tuple[Path, str]
-Outcome = Kept | Unknown | Unreadable | PassedOver
+Outcome = Kept | Unknown | NoResult
 
 FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""

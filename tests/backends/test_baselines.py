@@ -12,7 +12,7 @@ from factory import make_conversation
 
 from attunebench.backends import open_backend
 from attunebench.backends.base import Reply, Request
-from attunebench.backends.baselines import BASELINES, OBSERVED_YES, WANTED_YES, emotions_in
+from attunebench.backends.baselines import BASELINES, data, emotions_in
 from attunebench.codebook import default_codebook
 from attunebench.constants import BINARY_QUESTION_TEXT, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations import read_conversation
@@ -141,7 +141,7 @@ def test_majority_is_the_same_for_every_conversation() -> None:
 
 
 def test_the_constants_of_majority_name_real_questions_and_options() -> None:
-    assert set() == (OBSERVED_YES | WANTED_YES) - set(BINARY_QUESTION_TEXT)
+    assert {*data()["observed_yes"], *data()["wanted_yes"]} <= set(BINARY_QUESTION_TEXT)
     wide = answers("majority", conversation())["0/post"].values["conversation_wide"]
     assert wide["q1_lookingFor"][0] in Q1_OPTIONS
     assert wide["q2_emotionClarity"] in Q2_OPTIONS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -184,41 +183,6 @@ def test_a_servers_words_are_bounded_and_printable() -> None:
     assert "a b c" == tidy("a\x1b\n b\tc")
     assert "busy" == tidy("\x1b[31mbusy\x1b[0m")
     assert 300 == len(tidy("x" * 10_000))
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    "error",
-                    "message",
-                    "choices",
-                    "code",
-                    "detail",
-                    "metadata",
-                    "raw",
-                    "usage",
-                    "content",
-                    "loc",
-                    "errors",
-                ]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(JSON)
-def test_readers_never_raise_on_any_json(body: Any) -> None:
-    read_completion(body)
-    error_in(body)
-    error_in_text(json.dumps(body).encode())
 
 
 @given(st.binary(max_size=200))

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from entries import an_entry, keep
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.errors import DataError
@@ -216,6 +216,7 @@ def test_a_file_of_another_version_of_sqlite_stays_as_it_is(sound: Path, tmp_pat
     assert {"_calls.sqlite3": bytes(spoilt)} == contents(tmp_path)
 
 
+@settings(max_examples=50)
 @given(st.data())
 def test_a_flipped_bit_is_noticed_or_changes_no_entry(sound: Path, data: st.DataObject) -> None:
     spoilt = bytearray(sound.read_bytes())

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from entries import an_entry, keep, replies
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.backends.base import Reply
@@ -24,6 +24,7 @@ def found(folder: Path, entry: Entry) -> Entry | None:
         return journal.find(entry.request_hash)
 
 
+@settings(max_examples=20)
 @given(st.lists(replies(), min_size=1, max_size=5))
 def test_every_reply_comes_back_as_it_was(given_replies: list[Reply]) -> None:
     entries = [an_entry(number, reply=reply) for number, reply in enumerate(given_replies)]

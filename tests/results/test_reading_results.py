@@ -11,7 +11,7 @@ from reading import load_results
 from result_factory import oracle_result, write_result
 
 from attunebench.errors import DataError
-from attunebench.results.parsing import kind_of, parse_result
+from attunebench.results.parsing import is_result, parse_result
 from attunebench.results.schema import PredictedTag
 
 
@@ -104,11 +104,11 @@ def test_judges_are_those_that_were_set_or_else_those_that_voted():
 
 def test_a_conversation_is_no_result_and_a_result_without_its_model_is_meant_to_be_one():
     conversation = make_conversation(1)
-    assert "other" == kind_of(conversation)
+    assert not is_result(conversation)
     incomplete = oracle_result(conversation)
     del incomplete["em_model"]
-    assert "result" == kind_of(incomplete)
-    assert "other" == kind_of([1])
+    assert is_result(incomplete)
+    assert not is_result([1])
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from attunebench.protocol.calls import RATINGS, Answer, Asked, Call, Record, Usage
-from attunebench.results.folder import Unreadable, read_content
+from attunebench.results.folder import NoResult, read_content
 from attunebench.results.parsing import parse_result
 from attunebench.results.votes import (
     check_editable,
@@ -160,4 +160,4 @@ def test_a_file_that_is_meant_to_be_a_result_is_read_as_json(tmp_path: Any) -> N
     (tmp_path / "a.json").write_text('{"em_model": "m", "more": 1}')
     (tmp_path / "b.json").write_text("{")
     assert {"em_model": "m", "more": 1} == read_content(tmp_path / "a.json", "a.json")
-    assert isinstance(read_content(tmp_path / "b.json", "b.json"), Unreadable)
+    assert isinstance(read_content(tmp_path / "b.json", "b.json"), NoResult)

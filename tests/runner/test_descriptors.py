@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from factory import write_conversations
+from pydantic import ValidationError
 
+from attunebench.runner import ModelSettings, RunSettings
 from attunebench.selftest.server import Answer, FakeServer
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
@@ -42,13 +45,14 @@ def kept(folder: Path) -> int:
         return int(journal.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
-def test_too_few_files_for_the_calls_in_flight_is_an_error_before_anything_is_sent(
-    fake_server: FakeServer, data: Path
+def test_calls_under_way_follow_a_limit_that_cannot_be_raised(
+    fake_server: FakeServer, data: Path, tmp_path: Path
 ) -> None:
-    for concurrency in (160, 10**9):
-        ended = run("-n 128", fake_server, data, concurrency)
-        assert (2, []) == (ended.returncode, fake_server.asked)
-        assert "--concurrency" in ended.stderr
+    fake_server.script = lambda _: Answer(delay=0.5)
+    ended = run("-n 128", fake_server, data)
+    assert (0, CALLS, CALLS) == (ended.returncode, len(fake_server.bodies), kept(tmp_path)), ended.stderr
+    [told] = re.findall(r"at most (\d+) calls", ended.stderr)
+    assert 10 < fake_server.most_at_once <= int(told) < 128
 
 
 def test_a_limit_that_may_be_raised_is_and_nobody_needs_to_know(
@@ -59,3 +63,18 @@ def test_a_limit_that_may_be_raised_is_and_nobody_needs_to_know(
     assert (0, CALLS, CALLS) == (ended.returncode, len(fake_server.bodies), kept(tmp_path)), ended.stderr
     assert "ulimit" not in ended.stderr
     assert 128 < fake_server.most_at_once
+
+
+def test_with_hardly_any_files_one_call_goes_after_the_other(
+    fake_server: FakeServer, data: Path, tmp_path: Path
+) -> None:
+    ended = run("-n 48", fake_server, data)
+    assert (0, CALLS, 1) == (ended.returncode, kept(tmp_path), fake_server.most_at_once), ended.stderr
+
+
+def test_calls_at_once_are_bounded(fake_server: FakeServer, data: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValidationError):
+        RunSettings(em=ModelSettings(provider="local", model="m"), concurrency=10**9)
+    ended = run("-n 128", fake_server, data, concurrency=10**9)
+    assert (2, []) == (ended.returncode, fake_server.asked)
+    assert "--concurrency" in ended.stderr

@@ -37,7 +37,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
 from attunebench.backends.base import Reply, Request
-from attunebench.backends.baselines import open_baseline
+from attunebench.backends.baselines import BaselineBackend
 from attunebench.backends.faults import Fault, Rule, rule_for
 from attunebench.backends.negotiation import NOTES
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
@@ -251,7 +251,7 @@ class Baseline(ModelAPI):
     def __init__(self, model_name: str, config: GenerateConfig | None = None, **_: Any) -> None:
         super().__init__(model_name, config=config or GenerateConfig())
         with sentences():
-            self._backend = open_baseline(model_name)
+            self._backend = BaselineBackend(model_name)
 
     async def generate(self, input: Any, tools: Any, tool_choice: Any, config: GenerateConfig) -> ModelOutput:
         """The baseline's answer to the request under way. Raises PrerequisiteError outside the benchmark's task."""
