@@ -147,26 +147,32 @@ def analyses_page() -> str:
 
 
 def subset_page() -> str:
-    """The page with its table of filters, its metrics and its examples made anew."""
+    """The page with its tables of options and fields, its metrics and its examples made anew."""
     text = (ROOT / "docs" / "subset-report.md").read_text("utf-8")
-    for name, part in (("filters", filter_tables()), ("shown", shown_metrics()), ("examples", subset_examples())):
-        text = with_part(text, name, part)
+    parts = {"filters": filter_table, "fields": field_table, "shown": shown_metrics, "examples": subset_examples}
+    for name, part in parts.items():
+        text = with_part(text, name, part())
     return text
 
 
-def filter_tables() -> str:
-    from attunebench.selection.guide import guide
+def filter_table() -> str:
+    from attunebench.cli.filtering import filter_rows
 
-    parts = []
-    for group, entries in guide().items():
-        rows = [f"### {group}\n", "| options | take | what it is | in `--where` |", "| --- | --- | --- | --- |"]
-        rows += [
-            f"| `{cell(entry.usage)}` | {entry.takes} | {cell(entry.field.meaning)} | `{entry.field.name}` |"
-            for entry in entries
-            if entry.options
-        ]
-        parts.append("\n".join(rows))
-    return "\n\n".join(parts)
+    rows = ["| options | what they choose by | short for |", "| --- | --- | --- |"]
+    return "\n".join(
+        [*rows, *(f"| `{cell(usage)}` | {cell(what)} | `{where}` |" for usage, what, where in filter_rows())]
+    )
+
+
+def field_table() -> str:
+    from attunebench.conversations import demo_folder, load_conversations
+    from attunebench.scorer.answers import truth_entry
+    from attunebench.selection import fields_of
+
+    demo = load_conversations(demo_folder()).conversations
+    rows = ["| field | what it is |", "| --- | --- |"]
+    rows += [f"| `{field.name}` | {cell(field.meaning)} |" for field in fields_of(map(truth_entry, demo)).listed]
+    return "\n".join(rows)
 
 
 def shown_metrics() -> str:

@@ -1,87 +1,151 @@
-"""Options by which a command lets people choose conversations: taken from the catalogue, grouped in `--help`.
+"""Options that choose conversations, each short for an expression that `--where` takes; and those that are gone.
 
-They are made when the command is parsed or explained, for no other command needs them and they are many. Knows the
-parser; what the options mean is `selection.filters`'.
+Made of tables: no meaning of a field is known here.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from functools import cache
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from attunebench.errors import UsageError
+
 if TYPE_CHECKING:
-    from attunebench.selection.filters import Filter
+    from attunebench.selection import Condition, Fields
 
-_GIVEN = "attunebench.filters"
-_RULES = (
-    "Choose conversations by what is known of them: an option repeated means any of its values, different options "
-    "mean all of them, --not-… leaves out. Of numbers, min and max include N, below and above do not. A conversation "
-    "of which a value is missing is on neither side and counted. "
-    "--list-fields shows what the data has."
+_TEXTS = {
+    "diagnosis": "Self-reported diagnosis; a part of its name is enough.",
+    "age-range": "Age range, as the data name it.",
+    "gender": "Gender.",
+    "country": "Country.",
+    "education": "Highest education.",
+    "participant": "Id of the person.",
+    "topic": "Topic category.",
+    "attitude": "Attitude towards the topic.",
+    "om-model": "The original model (OM), with which the person talked.",
+    "mood-change": "How PANAS moved: better, worse, mixed or unchanged.",
+}
+_T = "T score; mild from 55, moderate from 60, severe from 70."
+_NUMBERS = {
+    "turns": "How many messages the person wrote.",
+    "who5": "Well-being (WHO-5, 0–25); below 13 is poor.",
+    "aq10": "Autistic traits (AQ-10, 0–10); 6 and above is screen-positive.",
+    "asrs6": "ADHD traits (ASRS-6); 4 and above of 6, or 14 and above of 24, is screen-positive.",
+    "promis-anxiety-t": f"Anxiety (PROMIS), {_T}",
+    "promis-depression-t": f"Depression (PROMIS), {_T}",
+    "promis-sleep-t": f"Sleep disturbance (PROMIS), {_T}",
+}
+_BOUNDS = {"min": ">=", "max": "<=", "below": "<"}
+
+
+def _tests(texts: Iterable[str], numbers: Iterable[str], bounds: Mapping[str, str]) -> dict[str, str]:
+    """Option → the beginning of its expression, which the value ends. A field is called as its options are."""
+    operators = {stem: "contains" if stem == "diagnosis" else "=" for stem in texts}
+    tests = {f"--{stem}": f"{stem.replace('-', '_')} {operator}" for stem, operator in operators.items()}
+    for stem in numbers:
+        tests |= {f"--{stem}-{bound}": f"{stem.replace('-', '_')} {sign}" for bound, sign in bounds.items()}
+    return tests
+
+
+FILTERS: Mapping[str, str] = _tests(_TEXTS, _NUMBERS, _BOUNDS)
+"""Option → the beginning of its expression."""
+
+_PROMIS = [f"promis-{what}" for what in ("anxiety", "depression", "sleep")]
+_TIPI = [f"tipi-{trait}" for trait in ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")]
+_BEFORE, _CHANGE = ([f"panas-{side}-{when}" for side in ("positive", "negative")] for when in ("before", "change"))
+_EARLIER_TEXTS = (
+    *("diagnosis", "gender", "country", "education", "participant", "topic", "attitude", "om-model", "age", "turns"),
+    *("diagnosis-group", "english", "work", "subtopic", "conversation-id", "file", "q1", "q2", "q3"),
+    *(f"{stem}-band" for stem in ("who5", "aq10", "asrs6", *_PROMIS)),
+    *(f"{stem}-third" for stem in (*_TIPI, *_BEFORE)),
 )
+_EARLIER = _tests(_EARLIER_TEXTS, [*_NUMBERS, *_PROMIS, *_TIPI, *_BEFORE, *_CHANGE], {**_BOUNDS, "above": ">"})
+REMOVED: Mapping[str, str] = {
+    **{option: test for option, test in _EARLIER.items() if option not in FILTERS},
+    **{f"--not-{stem}": f"not {_EARLIER[f'--{stem}']}" for stem in _EARLIER_TEXTS},
+}
+"""Option of an earlier version → the beginning of the expression that does the same."""
 
 
-def given_filters(ctx: typer.Context) -> Mapping[str, Sequence[str]]:
-    """Name → values of the filters that stand on the line of a `FilterCommand`."""
-    given: Mapping[str, Sequence[str]] = ctx.meta[_GIVEN]
-    return given
+def filter_rows() -> Iterable[tuple[str, str, str]]:
+    """For `--help` and the docs: the options of a field, what they take, and their expressions."""
+    for stem, meaning in _TEXTS.items():
+        yield f"--{stem} TEXT", meaning, f"{FILTERS[f'--{stem}']} TEXT"
+    for stem, meaning in _NUMBERS.items():
+        usage = f"--{stem}-{{{','.join(_BOUNDS)}}} N"
+        yield usage, meaning, f"{FILTERS[f'--{stem}-min']} N, {', '.join([*_BOUNDS.values()][1:])}"
+
+
+def condition_of(filters: Mapping[str, Sequence[str]], where: Sequence[str], fields: Fields) -> Condition:
+    """What options and `--where` choose: any of the values of an option, all options, and all expressions."""
+    from attunebench.selection import parse_where
+    from attunebench.selection.conditions import joined, quoted
+
+    parts = [
+        joined("or", [parse_where(f"{FILTERS[flag]} {quoted(value)}", fields, option=flag) for value in values])
+        for flag, values in filters.items()
+    ]
+    return joined("and", [*parts, *(parse_where(text, fields) for text in where)])
+
+
+def with_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each filter; its `filters` gets those that were given: option → values."""
+    names = {flag.removeprefix("--").replace("-", "_"): flag for flag in FILTERS}
+
+    @wraps(command)
+    def called(**parameters: Any) -> None:
+        values = {flag: parameters.pop(name) for name, flag in names.items()}
+        command(**parameters, filters={flag: given for flag, given in values.items() if given})
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    options = [
+        inspect.Parameter(name, keyword, default=None, annotation=Annotated[list[str] | None, typer.Option(flag)])
+        for name, flag in names.items()
+    ]
+    parameters = [*(one for one in own if one.name != "filters"), *options]
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
 
 
 class FilterCommand(TyperCommand):
-    """A command with an option for each filter, which its help shows apart, a line for each field."""
+    """A command `with_filters`: its help shows them apart, and an option that is gone names its expression."""
 
-    def get_params(self, ctx: Any) -> list[Any]:
-        """The command's own parameters, the filters, and the help option."""
-        *own, of_help = super().get_params(ctx)
-        return [*own, *_parameters(), of_help]
-
-    def invoke(self, ctx: Any) -> Any:
-        """Hand the filters on through the context: the command's function has no parameter for each."""
-        given = {str(one.name): ctx.params.pop(one.name) for one in _parameters()}
-        ctx.meta[_GIVEN] = {name: values for name, values in given.items() if values}
-        return super().invoke(ctx)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As of any command. UsageError at an option that is gone."""
+        for place, word in enumerate(args):
+            flag, _, value = word.partition("=")
+            if flag in REMOVED:
+                value = value or next(iter(args[place + 1 :]), "…")
+                expression = shlex.quote(f"{REMOVED[flag]} {_typed(value)}")
+                raise UsageError(f"{flag} is gone; write --where {expression} in its place.")
+        return list(super().parse_args(ctx, args))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments and options, then the filters in their groups."""
-        from attunebench.selection.guide import guide
-
-        own = super().get_params(ctx)
+        """Arguments and options, then the filters, a line for each field."""
+        own = [one for one in self.get_params(ctx) if not FILTERS.keys() & {*one.opts}]
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            shown = [parameter.get_help_record(ctx) for parameter in own if parameter.param_type_name == kind]
-            if records := [record for record in shown if record is not None]:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+            records = [one.get_help_record(ctx) for one in own if one.param_type_name == kind]
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
         with formatter.section("Filters"):
-            formatter.write_text(_RULES)
-        for group, entries in guide().items():
-            if records := [(entry.usage, entry.field.meaning) for entry in entries if entry.options]:
-                with formatter.section(group):
-                    formatter.write_dl(records)
+            formatter.write_text(
+                "An option repeated means any of its values, different options mean all of them. min and max include "
+                "N, below does not. A conversation of which a value is missing is on neither side and counted. --where "
+                "takes everything else, such as not, or, and further fields; --list-fields shows what the data has."
+            )
+            formatter.write_dl([(usage, meaning) for usage, meaning, _ in filter_rows()])
 
 
-@cache
-def _parameters() -> tuple[Any, ...]:
-    """The filters as the parser has them."""
-    from attunebench.selection.filters import filters
+def _typed(value: str) -> str:
+    """A value as an expression takes it: a number as it is, a text in quotes."""
+    from attunebench.selection.conditions import quoted
 
-    def command(**_: Any) -> None:
-        """Never called: a signature that the parser's own library makes options of."""
-
-    command.__signature__ = inspect.Signature(list(map(_parameter, filters())))  # type: ignore[attr-defined]
-    command.__annotations__ = {one.parameter: _annotation(one) for one in filters()}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(command)
-    return tuple(typer.main.get_command(app).params)
-
-
-def _annotation(one: Filter) -> Any:
-    return Annotated[list[str] | None, typer.Option(one.flag, metavar=one.metavar, help=one.help)]
-
-
-def _parameter(one: Filter) -> inspect.Parameter:
-    return inspect.Parameter(one.parameter, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(one))
+    return value if value.replace(".", "", 1).lstrip("-").isdigit() else quoted(value)

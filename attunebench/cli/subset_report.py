@@ -33,15 +33,14 @@ from attunebench.cli.arguments import (
     scores_files,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
-from attunebench.cli.filtering import FilterCommand, given_filters
+from attunebench.cli.filtering import FilterCommand, condition_of, with_filters
 from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Analysis, Settings
     from attunebench.scores.table import ScoreTable
-    from attunebench.selection import Condition, Selection
+    from attunebench.selection import Fields, Selection
     from attunebench.selection.facts import Facts
-
 
 _ROWS = 40
 _DETAILS = ("beside-turn", "beside-talk")
@@ -55,11 +54,10 @@ def register(app: typer.Typer) -> None:
         "subset-report",
         cls=FilterCommand,
         short_help="Report scores over the conversations that match, beside the rest.",
-    )(subset_report)
+    )(with_filters(subset_report))
 
 
 def subset_report(
-    ctx: typer.Context,
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
     conversations: Annotated[
@@ -77,8 +75,8 @@ def subset_report(
         typer.Option(
             "--where",
             metavar="EXPR",
-            help='Also by an expression over the same fields: "who_5 < 13 and not diagnosis contains adhd". Repeat it '
-            "for several that all hold.",
+            help='Conversations of which this holds: "who_5 < 13 and not diagnosis contains adhd". Repeat it for '
+            "several that all hold.",
         ),
     ] = None,
     compare: Annotated[
@@ -114,9 +112,11 @@ def subset_report(
     format: FormatOption = Format.terminal,
     output: TextOutputOption = None,
     all_rows: AllRowsOption = False,
+    *,
+    filters: Mapping[str, Sequence[str]],
 ) -> None:
-    """Report scores over the conversations that match: by what their participants told of themselves, by topic, scales,
-    mood or answers. With --compare beside the conversations that do not match.
+    """Report scores over the conversations that match: by self-reported facts, topic, scales, mood or answers. With
+    --compare beside the conversations that do not match.
 
     Needs no network and asks no model.
     """
@@ -141,12 +141,10 @@ def subset_report(
     study = chosen_groups(load_scores(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
     brief = is_brief(format, output, all_rows)
-    filters = given_filters(ctx)
     if list_fields:
         made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(filters or where)),)
     else:
-        selection = _selected(facts, filters, where or (), compare=compare)
-        made = _made(facts, selection, settings, compare=compare)
+        made = _made(facts, _selected(facts, filters, where or (), compare=compare), settings, compare=compare)
     shown, whole = _shortened(made) if brief else made, all_rows or list_fields
     emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, rules=study.rules, protect=sources)
 
@@ -163,32 +161,36 @@ def _facts(study: ScoreTable, folder: Path | None, *, skip_invalid: bool) -> Fac
 
 
 def _selected(facts: Facts, filters: Mapping[str, Sequence[str]], where: Sequence[str], *, compare: bool) -> Selection:
-    from attunebench.selection import EVERYTHING, choose, condition_from, fields_of
+    from attunebench.selection import EVERYTHING, choose, fields_of
 
-    condition = condition_from(filters, fields_of(facts.entries), where)
+    fields = fields_of(facts.entries)
+    condition = condition_of(filters, where, fields)
     if compare and condition == EVERYTHING:
         raise UsageError(
             "--compare needs a subset to compare; give an option such as --diagnosis or --where. --list-fields shows "
             "what the data has."
         )
-    selection = choose(facts.entries, condition)
+    selection = choose(fields, condition)
     if not selection.chosen:
-        raise DataError(_nothing(facts, condition, selection))
+        raise DataError(_nothing(fields, selection))
     return selection
 
 
-def _nothing(facts: Facts, condition: Condition, selection: Selection) -> str:
+def _nothing(fields: Fields, selection: Selection) -> str:
     """That nothing matches, and which of several conditions is to blame."""
-    from attunebench.selection import And, choose
+    from attunebench.selection.conditions import Joined, choose, fields_in
 
-    parts = condition.parts if isinstance(condition, And) else ()
-    counts = [f"{part.words()} ({len(choose(facts.entries, part).chosen)})" for part in parts]
+    condition = selection.condition
+    parts = condition.parts if isinstance(condition, Joined) and condition.word == "and" else ()
+    counts = [f"{part.text()} ({len(choose(fields, part).chosen)})" for part in parts]
     alone = f" Alone match: {', '.join(counts)}." if counts else ""
     lacking = ", ".join(f"{name} in {count}" for name, count in selection.lacking.items())
-    unknown = f", and of {len(selection.unknown)} it is not known (missing: {lacking})" if selection.unknown else ""
+    unknown = f", and of {len(selection.unknown)} it is not known (missing: {lacking})" if lacking else ""
+    numbers = {field.name: field.numbers for field in fields_in(condition) if field.numbers}
+    ranges = "".join(f" {name} is {min(found):g} to {max(found):g} here." for name, found in numbers.items())
     return (
-        f"No conversation matches: {selection.words}. {len(selection.others)} do not{unknown}.{alone} Leave out or "
-        "widen an option; --list-fields shows what the data has."
+        f"No conversation matches: {condition.text()}. {len(selection.others)} do not{unknown}.{alone}{ranges} Leave "
+        "out or widen an option; --list-fields shows what the data has."
     )
 
 
@@ -215,9 +217,9 @@ def _shortened(made: Sequence[Analysis]) -> Sequence[Analysis]:
 
 
 def _listing(facts: Facts, *, brief: bool, filtered: bool) -> Analysis:
-    from attunebench.selection import overview
+    from attunebench.selection import fields_of
     from attunebench.selection.listing import fields_listed
 
-    found = fields_listed(overview(facts.entries), conversations=len(facts.entries), brief=brief)
+    found = fields_listed(fields_of(facts.entries), brief=brief)
     all_of_them = ("This is of all conversations; filters choose none of them here.",) if filtered else ()
     return replace(found, warnings=facts.warnings, notes=(*facts.notes, *found.notes, *all_of_them))

@@ -17,7 +17,7 @@ import numpy as np
 
 from attunebench.conversations.schema import Conversation
 from attunebench.conversations.traits import CANNOT_TELL, Trait, truth_of
-from attunebench.selection.known import thirds
+from attunebench.selection.fields import thirds
 from attunebench.statistics.bootstrap import Floats, Labels
 
 Answers = Mapping[str, str | frozenset[str] | float]

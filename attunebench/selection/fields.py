@@ -1,33 +1,69 @@
-"""What a field is: something known of a conversation or its person, by which conversations can be chosen.
+"""The fields by which conversations are chosen: each has a name, a type and a way to be read from the ground truth.
 
-Owns how a value is read from an entry of the ground truth and when two texts are the same. Knows no single field (see
-`catalogue`) and no condition. Imports nothing heavy, since `--help` is made from fields.
+Cut-offs: spec 08. Scales are screeners and diagnoses are self-reported, so no field says what somebody has.
 """
 
 from __future__ import annotations
 
+import difflib
+import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from itertools import accumulate, pairwise
+from math import isfinite
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
-from attunebench.text import clean, levelled
+from attunebench.conversations.groups import UNTOLD
+from attunebench.errors import UsageError
+from attunebench.text import levelled, printable
 
 if TYPE_CHECKING:
     from attunebench.scores import GroundTruthEntry
 
-Kind = Literal["number", "text", "list"]
-Value = float | str | tuple[str, ...] | None
-"""Of a number, a text or a list field; None is not known. An empty list is an answer where a field says so."""
-Match = Literal["whole", "words", "part"]
-"""What `--option TEXT` takes: the whole option alone; the whole option, else every option in which a word begins with
-the text; every option that has the text in it."""
-Thirds = Literal["thirds"]
+Value = float | tuple[str, ...] | None
+"""A number, or the texts of a list (one, of a single text); None is not known."""
+Division = tuple[tuple[str, ...], tuple[float, ...]]
+"""Names of bands from the lowest up, and where each but the first begins."""
 
-UNTOLD = frozenset(("", "n/a", "prefer not to say", "prefer not to answer", "prefer not to disclose"))
-"""Answers that tell nothing. Those of `conversations.groups`, whose import would load readers of files: a test keeps
-them equal."""
+_FACTS: tuple[tuple[str, str, str], ...] = (
+    ("diagnosis", "demographics.diagnoses", "Self-reported diagnoses."),
+    ("diagnosis_group", "diagnosis_groups", "none, anxiety or depression, ASD or ADHD, other; any but none."),
+    ("age", "demographics.age_range", "Age range, as the data name it."),
+    ("gender", "demographics.gender", "Gender."),
+    ("country", "demographics.country", "Country."),
+    ("education", "demographics.education", "Highest education."),
+    ("english", "demographics.english_proficiency", "How well the person knows English."),
+    ("work", "demographics.work_edu_background", "Fields of work or study."),
+    ("participant", "participant_id", "Id of the person."),
+    ("topic", "topics", "Topic category."),
+    ("subtopic", "subtopic", "Subtopic."),
+    ("attitude", "attitude", "The person's attitude towards the topic."),
+    ("om_model", "om_model", "The original model (OM), with which the person talked."),
+    ("conversation", "conversationId", "Id of the conversation."),
+    ("file", "source_file", "Name of the conversation's file."),
+    ("q1", "wide.q1", "What the person was looking for."),
+    ("q2", "wide.q2", "How clearly the person's feelings came out."),
+    ("q3", "wide.q3", "How well the OM fitted what the person needed."),
+)
+"""Name, where it stands in an entry of the ground truth, meaning."""
+_SCREEN = ("screen-negative", "screen-positive")
+_SEVERITY = (("normal", "mild", "moderate", "severe"), (55.0, 60.0, 70.0))
+_RAW = "Raw score, 4–20, high is worse; norms are for T."
+_T = "T score, mean 50, sd 10, high is worse; mild from 55, moderate from 60, severe from 70."
+_SCALES: Mapping[str, tuple[str, Division | None]] = {
+    "who_5": ("Well-being, 0–25, high is well; below 13 is poor.", (("poor", "not poor"), (13.0,))),
+    "aq_10": ("Autistic traits, 0–10; 6 and above is screen-positive.", (_SCREEN, (6.0,))),
+    **{f"promis_{what}": (_RAW, None) for what in ("anxiety", "depression", "sleep")},
+    **{f"promis_{what}_t": (_T, _SEVERITY) for what in ("anxiety", "depression", "sleep")},
+}
+_TIPI = tuple(
+    f"tipi_{trait}" for trait in ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")
+)
+_RESERVED = ("and", "or", "not", "in", "contains", "between", "is", "known", "missing")
 
 
 @lru_cache(maxsize=1 << 14)
@@ -36,87 +72,205 @@ def fold(text: str) -> str:
     return " ".join(levelled(text).split()).casefold()
 
 
-def untold(text: str) -> bool:
-    """Whether an answer about oneself tells nothing ("Prefer not to say"): it is as if it were missing."""
-    return fold(text) in UNTOLD
-
-
 def plain(number: float) -> str:
     """A number as it is typed: 13, 57.3."""
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
 
 
 @dataclass(frozen=True)
-class Bands:
-    """Names for stretches of a number field, from the lowest up: names[i + 1] begins at cuts[i], which it includes.
-
-    `cuts` None: they depend on the data at hand, by `rule`; `known.fields_of` settles them.
-    """
-
-    of: Field
-    names: tuple[str, ...]
-    cuts: tuple[float, ...] | None
-    rule: Literal["fixed", "thirds", "asrs"] = "fixed"
-
-    def band(self, number: float) -> str | None:
-        """The name of the stretch that the number is in; None while the cuts are not settled."""
-        return None if self.cuts is None else self.names[bisect_right(self.cuts, number)]
-
-    def stretch(self, name: str) -> str:
-        """From where to where a band goes, in words; empty while the cuts are not settled."""
-        if self.cuts is None:
-            return ""
-        place = self.names.index(name)
-        low, high = (self.cuts[place - 1] if place else None), (self.cuts[place] if place < len(self.cuts) else None)
-        if low is None or high is None:
-            return f"below {plain(high)}" if high is not None else f"{plain(low or 0.0)} and above"
-        return f"{plain(low)} to < {plain(high)}"
-
-
-@dataclass(frozen=True)
 class Field:
-    """Something known of a conversation. `name` is what `--where` calls it, `option` the stem of its options.
+    """Something known of conversations, under the name that `--where` calls it by, or its `alias`.
 
-    `low`, `high`: the range of a number, None where it has no end. `of_person`: it says something of the person, so
-    that it is the same in all of their talks. `aliases`: other names under which `--where` takes it. `cutoff`: a test
-    and a bound for examples, those of the literature where there are any. `bands`: it names stretches of another field.
+    `values` has an entry for each conversation at hand. `bands`, of a field that divides up a number: its values and
+    what each stands for, from the lowest up.
     """
 
     name: str
-    kind: Kind
-    label: str
     meaning: str
-    group: str
-    source: Callable[[GroundTruthEntry], Value] = field(compare=False, repr=False)
-    option: str | None = None
-    match: Match = "whole"
-    of_person: bool = False
-    low: float | None = None
-    high: float | None = None
-    aliases: tuple[str, ...] = ()
-    cutoff: tuple[str, str] | None = None
-    bands: Bands | None = None
+    values: Sequence[Value] = field(compare=False, repr=False)
+    alias: str = ""
+    bands: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def read(self, entry: GroundTruthEntry) -> Value:
-        """The value in an entry; None where it is not known."""
-        if self.bands is None:
-            return self.source(entry)
-        number = self.bands.of.read(entry)
-        return self.bands.band(number) if isinstance(number, float) else None
+    @property
+    def numbers(self) -> list[float]:
+        """The values of a number field; of any other there are none."""
+        return [value for value in self.values if isinstance(value, float)]
 
-    def texts(self, entry: GroundTruthEntry) -> tuple[str, ...] | None:
-        """The value of a text or list field as a list."""
-        value = self.read(entry)
-        return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else None
+    def counts(self) -> Mapping[str, int]:
+        """Value → how many conversations have it, of a field of texts, the most frequent first.
 
-    def number(self, entry: GroundTruthEntry) -> float | None:
-        """The value of a number field."""
-        value = self.read(entry)
-        return value if isinstance(value, float) else None
+        Spellings that are the same (see `fold`) count under the one that comes first.
+        """
+        shown: dict[str, str] = {}
+        counts: Counter[str] = Counter()
+        for value in self.values:
+            folded = {fold(text): text for text in reversed(value)} if isinstance(value, tuple) else {}
+            shown = folded | shown
+            counts.update(folded.keys())
+        return {shown[key]: counts[key] for key in sorted(counts, key=lambda key: (-counts[key], key))}
 
-    def in_words(self, value: str) -> str:
-        """A value in a sentence, with the stretch that it names."""
-        shown = f"“{clean(value)}”"
-        names = {} if self.bands is None else {fold(name): name for name in self.bands.names}
-        stretch = self.bands.stretch(names[fold(value)]) if self.bands is not None and fold(value) in names else ""
-        return f"{shown} ({stretch})" if stretch else shown
+
+@dataclass(frozen=True)
+class Fields:
+    """The fields of the conversations at hand, which are those of `entries` in their order."""
+
+    entries: tuple[GroundTruthEntry, ...]
+    listed: tuple[Field, ...]
+
+    def named(self, name: str) -> Field:
+        """The field of this name or alias, whatever its letter case and signs; UsageError names the nearest ones."""
+        spellings = {_key(one.alias): one for one in self.listed if one.alias} | {
+            _key(one.name): one for one in self.listed
+        }
+        if (found := spellings.get(_key(name))) is not None:
+            return found
+        near = difflib.get_close_matches(_key(name)[:100], spellings, n=3, cutoff=0.5)
+        names = list(dict.fromkeys(spellings[spelling].name for spelling in near))
+        hint = f"Did you mean {' or '.join(names)}?" if names else "`--list-fields` shows those that there are."
+        raise UsageError(f"there is no field “{printable(name, 60)}”. {hint}")
+
+
+def fields_of(entries: Iterable[GroundTruthEntry]) -> Fields:
+    """The fields by which these conversations can be chosen, also those of which nothing is known.
+
+    Thirds are of the participants for what is known of a person, else of the conversations. Scales and self-reported
+    facts that are not listed here become fields, too.
+    """
+    known = tuple(entries)
+    found = [_field(known, name, tuple(path.split(".")), meaning) for name, path, meaning in _FACTS]
+    found.append(Field("turns", "How many messages the person wrote.", [float(len(entry["turns"])) for entry in known]))
+    for name, (meaning, division) in {**_SCALES, "asrs_6": _asrs(known)}.items():
+        found.append(scale := _field(known, name, ("computed_scores", name), meaning))
+        if division is not None:
+            found.append(_bands(scale, division))
+    for name in _TIPI:
+        found.append(scale := _field(known, name, ("computed_scores", name), "Sum of two items, 2–14; no cut-off."))
+        found.append(_thirds(scale, people(known)))
+    found += _moods(known)
+    return Fields(known, (*found, *_further(known, found)))
+
+
+def people(entries: Sequence[GroundTruthEntry]) -> list[str | tuple[int]]:
+    """Who each conversation is of; one of an unknown person is its own."""
+    return [entry["participant_id"] or (place,) for place, entry in enumerate(entries)]
+
+
+def thirds(numbers: Sequence[float]) -> tuple[float, float] | None:
+    """Where the middle and the high third begin; None where all are equal or there is none.
+
+    Equal numbers stay together: low are the lowest and high the highest values that come nearest to a third of all, the
+    fewer where two ways are equally near. With few distinct values there may be no middle (both cuts are equal then).
+    """
+    counts = sorted(Counter(numbers).items())
+    if len(counts) < 2:
+        return None
+    values, sizes = [value for value, _ in counts], [size for _, size in counts]
+    low, high = _nearest_to_a_third(sizes), _nearest_to_a_third(sizes[::-1])
+    return values[low], values[len(values) - high]
+
+
+def _nearest_to_a_third(sizes: Sequence[int]) -> int:
+    """How many of the first sizes sum up nearest to a third of all, at least one and never all."""
+    distances = [abs(3 * reached - sum(sizes)) for reached in accumulate(sizes[:-1])]
+    return distances.index(min(distances)) + 1
+
+
+def _key(name: str) -> str:
+    """What two names are compared by: letters and digits alone."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _at(entry: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        entry = entry.get(key) if isinstance(entry, Mapping) else None
+    return entry
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
+
+
+def _texts(value: Any, *, self_reported: bool) -> tuple[str, ...]:
+    """Texts without outer and double blanks; "Prefer not to say" about oneself is as if it were missing."""
+    items = value if isinstance(value, (list, tuple)) else (value,)
+    words = (str(item).lower() if isinstance(item, bool) else str(item) for item in items if item is not None)
+    texts = (" ".join(text.split()) for text in words)
+    return tuple(text for text in texts if text and not (self_reported and fold(text) in UNTOLD))
+
+
+def _field(entries: Sequence[GroundTruthEntry], name: str, path: tuple[str, ...], meaning: str) -> Field:
+    """A number where all values that there are are numbers, else texts."""
+    found = [_at(entry, path) for entry in entries]
+    if path[0] == "computed_scores" or all(value is None or _number(value) is not None for value in found):
+        return Field(name, meaning, [_number(value) for value in found], path[-1])
+    texts: list[Value] = [_texts(value, self_reported=path[0] == "demographics") or None for value in found]
+    if name == "q1":  # An empty answer is an answer: nothing was looked for.
+        texts = [() if value == [] else text for value, text in zip(found, texts, strict=True)]
+    return Field(name, meaning, texts, path[-1])
+
+
+def _bands(of: Field, division: Division | None, suffix: str = "band") -> Field:
+    """Texts that divide up a number; they say nothing where there is no division."""
+    names, cuts = division or ((), ())
+    between = [f"{plain(low)} to < {plain(high)}" for low, high in pairwise(cuts)]
+    stretches = [f"below {plain(cuts[0])}", *between, f"{plain(cuts[-1])} and above"] if cuts else []
+    bands = dict(zip(names, stretches, strict=True))
+    values = [(names[bisect_right(cuts, one)],) if isinstance(one, float) and cuts else None for one in of.values]
+    meaning = f"{suffix.capitalize()}s of {of.name}: {', '.join(f'{name} ({bands[name]})' for name in bands)}."
+    return Field(f"{of.name.removesuffix('_t')}_{suffix}", meaning, values, bands=bands)
+
+
+def _thirds(of: Field, units: Sequence[object]) -> Field:
+    """Thirds of the units that the conversations belong to; a unit with several numbers stands for their median."""
+    numbers: dict[object, list[float]] = {}
+    for unit, value in zip(units, of.values, strict=True):
+        if isinstance(value, float):
+            numbers.setdefault(unit, []).append(value)
+    cuts = thirds([median(values) for values in numbers.values()])
+    return _bands(of, None if cuts is None else (("low", "middle", "high"), cuts), "third")
+
+
+def _asrs(entries: Sequence[GroundTruthEntry]) -> tuple[str, Division]:
+    """The meaning and division of ASRS-6 in the form that the data have, which the largest value tells (spec 08)."""
+    if any((_number(entry["computed_scores"].get("asrs_6")) or 0) > 6 for entry in entries):
+        return "ADHD traits: a sum of 0–24, as a value is above 6; 14 and above is screen-positive.", (_SCREEN, (14.0,))
+    return "ADHD traits: a count of 0–6, as no value is above 6; 4 and above is screen-positive.", (_SCREEN, (4.0,))
+
+
+def _moods(entries: Sequence[GroundTruthEntry]) -> Iterator[Field]:
+    """PANAS before and its change, by side, and both changes together. Published norms do not apply (spec 08)."""
+    changes = []
+    for side in ("positive", "negative"):
+        meaning = f"Total of {side} affect before the conversation, 10–70; no norms apply."
+        yield (before := _field(entries, f"panas_{side}_before", ("pre_panas", side), meaning))
+        yield _thirds(before, range(len(entries)))
+        ends = [[_number(_at(entry, (when, side))) for entry in entries] for when in ("pre_panas", "post_panas")]
+        change = [None if None in (a, b) else b - a for a, b in zip(*ends, strict=True)]
+        yield Field(f"panas_{side}_change", f"{side.capitalize()} affect after the conversation minus before.", change)
+        changes.append(change)
+    moods: list[Value] = []
+    for positive, negative in zip(*changes, strict=True):
+        if positive is None or negative is None:
+            moods.append(None)
+        else:
+            gain, loss = positive > 0 or negative < 0, positive < 0 or negative > 0
+            moods.append(("mixed" if gain and loss else "better" if gain else "worse" if loss else "unchanged",))
+    meaning = (
+        "better (more positive or less negative affect, none the other way), worse, mixed (both rose or both fell)"
+    )
+    yield Field("mood_change", f"How PANAS moved: {meaning} or unchanged.", moods)
+
+
+def _further(entries: Sequence[GroundTruthEntry], listed: Sequence[Field]) -> Iterator[Field]:
+    """Scales and self-reported facts of these data that have no field yet, in alphabetical order."""
+    taken = set(map(_key, (*_RESERVED, "", *(one.name for one in listed))))
+    facts = {path.split(".")[1] for _, path, _ in _FACTS if path.startswith("demographics.")}
+    for part, there in (("computed_scores", {*_SCALES, *_TIPI, "asrs_6"}), ("demographics", facts)):
+        for key in sorted({key for entry in entries for key in _at(entry, (part,))} - there):
+            name = re.sub(r"[\W_]+", "_", printable(key).casefold()).strip("_")
+            while _key(name) in taken:
+                name += "_2"
+            made = _field(entries, name, (part, key), "A fact that these data add.")
+            if any(value is not None for value in made.values):
+                taken.add(_key(name))
+                yield made

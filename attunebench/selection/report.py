@@ -13,36 +13,27 @@ import numpy as np
 
 from attunebench.analyses import common
 from attunebench.analyses.common import Sampling, counted, listed
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Table, legend, text
+from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, legend, text
 from attunebench.analyses.units import shared_people_text
 from attunebench.metrics.registry import REGISTRY, metric
 from attunebench.scores.table import ScoreTable
-from attunebench.selection import comparing
-from attunebench.selection.choosing import Selection
-from attunebench.selection.sides import Family, Sides, metric_column
+from attunebench.selection.comparing import Family, Sides, beside
+from attunebench.selection.conditions import Selection, fields_in
 from attunebench.text import printable
 
 FAMILIES = (
     Family("composite", "Composite", ("composite",)),
     Family("pillars", "Pillars", tuple(c.id for c in REGISTRY.values() if c.group == "pillar" and c.id != "composite")),
-    Family(
-        "turn",
-        "Turn by turn",
-        tuple(c.id for c in REGISTRY.values() if c.group == "turn" and c.status == "canonical"),
-    ),
-    Family(
-        "talk",
-        "Whole talk",
-        tuple(c.id for c in REGISTRY.values() if c.group == "conversation" and c.status == "canonical"),
+    *(
+        Family(name, title, tuple(c.id for c in REGISTRY.values() if c.group == group and c.status == "canonical"))
+        for name, title, group in (("turn", "Turn by turn", "turn"), ("talk", "Whole talk", "conversation"))
     ),
 )
 """The tables without `--metric`."""
-TOLD = (
-    "Diagnoses and what else is said of people are what they told of themselves. Scales are screeners: a value beyond "
-    "a cut-off is “screen-positive” and never a diagnosis."
+_SELF_REPORTED = (
+    "Diagnoses and other facts about people are self-reported. Scales are screeners: a value beyond a cut-off is "
+    "“screen-positive” and never a diagnosis."
 )
-_NAMED = 4
-_LONGEST_TITLE = 200
 
 
 def subset_report(
@@ -60,11 +51,11 @@ def subset_report(
     settings = settings or Settings()
     study = study if settings.mode is None else study.of_mode(settings.mode)
     families = _families(settings)
-    beside = compare and bool(selection.others)
-    made = [_head(study, selection, settings, beside=beside, asked=compare)]
+    others = selection.others if compare else ()
+    made = [_head(study, selection, families, settings, compare=compare)]
     for mode in study.modes:
-        sides = Sides.of(study, mode, selection.chosen, selection.others if beside else ())
-        made.append(comparing.beside(sides, families, settings) if beside else _alone(sides, families, settings))
+        sides = Sides.of(study, mode, selection.chosen, others)
+        made.append(beside(sides, families, settings) if others else _alone(sides, families, settings))
     return tuple(made)
 
 
@@ -74,60 +65,61 @@ def _families(settings: Settings) -> tuple[Family, ...]:
     wanted = tuple(dict.fromkeys(metric(metric_id).id for metric_id in settings.metrics))
     # Points and shares cannot stand in one column.
     points = tuple(name for name in wanted if common.unit_of(name) == "points")
-    shares = tuple(name for name in wanted if name not in points)
-    parts = (("points", points), ("metrics", shares))
+    parts = (("points", points), ("metrics", tuple(name for name in wanted if name not in points)))
     return tuple(Family(name, listed([common.label_of(one) for one in ids]), ids) for name, ids in parts if ids)
 
 
-# What was chosen
-
-
-def _head(study: ScoreTable, selection: Selection, settings: Settings, *, beside: bool, asked: bool) -> Analysis:
-    counts = [
-        ("in the subset", len(selection.chosen), selection.participants_chosen),
-        ("rest", len(selection.others), selection.participants_others),
-        ("not known", len(selection.unknown), selection.participants_unknown),
+def _head(
+    study: ScoreTable, selection: Selection, families: Sequence[Family], settings: Settings, *, compare: bool
+) -> Analysis:
+    """What was chosen, who is in, and what stands against reading the numbers."""
+    sides = {"chosen": "in the subset", "others": "rest", "unknown": "not known"}
+    counts = {side: len(getattr(selection, side)) for side in sides}
+    rows = [
+        (text(label), Cell(counts[side]), Cell(selection.participants[side]))
+        for side, label in sides.items()
+        if counts[side] or side != "unknown"
     ]
-    rows = [(text(name), Cell(n), Cell(people)) for name, n, people in counts if n or name != "not known"]
     columns = (
         Column("side", "", "text"),
         Column("n", "conversations", "count"),
         Column("participants", "participants", "count"),
     )
-    names = [name for family in _families(settings) for name in family.metrics]
-    known = study.with_conversations((*selection.chosen, *selection.others) if beside else selection.chosen)
-    shared = shared_people_text(known, settings)
-    if shared and beside:
+    compared = compare and bool(selection.others)
+    shown = study.with_conversations((*selection.chosen, *selection.others) if compared else selection.chosen)
+    shared = shared_people_text(shown, settings)
+    if shared and compared:
         shared = (
             "Participants with several conversations: intervals of means take these as independent; differences and "
             "their p move participants as a whole. `--cluster participant` has means do so too."
         )
+    expression, fields = selection.condition.text(), {one.name: one for one in fields_in(selection.condition)}
+    metrics = [metric_id for family in families for metric_id in family.metrics]
     return Analysis(
         "subset",
-        f"Subset: {printable(selection.words, _LONGEST_TITLE)}",
-        "How do models do on these conversations, and otherwise than on the rest?"
-        if beside
-        else "How do models do on these conversations?",
-        _head_text(study, selection, nothing_beside=asked and not beside),
-        f"A cause: those in a subset differ from others in more than what they were chosen by. {TOLD}",
+        f"Subset: {printable(expression, 200) or 'all conversations'}",
+        f"How do models do on these conversations{', and otherwise than on the rest' * compared}?",
+        _counts_text(study, selection, nothing_beside=compare and not compared),
+        f"A cause: those in a subset differ from others in more than what they were chosen by. {_SELF_REPORTED}",
         (Table("sides", "Who is in", columns, tuple(rows), caption=_unknown_text(selection)),),
-        warnings=(*common.comparability(known, names), *((shared,) if shared else ())),
-        notes=(f"The same by expression: --where {shlex.quote(selection.text)}",) if selection.text else (),
+        warnings=(*common.comparability(shown, metrics), *((shared,) if shared else ())),
+        notes=(
+            *((f"To select the same: --where {shlex.quote(expression)}",) if expression else ()),
+            *(f"{field.name}: {field.meaning}" for field in fields.values()),
+        ),
     )
 
 
-def _head_text(study: ScoreTable, selection: Selection, *, nothing_beside: bool) -> str:
-    chosen, everything = len(selection.chosen), len(study.ids)
+def _counts_text(study: ScoreTable, selection: Selection, *, nothing_beside: bool) -> str:
+    chosen = len(selection.chosen)
     said = (
-        f"{chosen} of {counted(everything, 'scored conversation')} {'matches' if chosen == 1 else 'match'}, of "
-        f"{counted(selection.participants_chosen, 'participant')}; {len(selection.others)} do not."
+        f"{chosen} of {counted(len(study.ids), 'scored conversation')} {'matches' if chosen == 1 else 'match'}, of "
+        f"{counted(selection.participants['chosen'], 'participant')}; {len(selection.others)} do not."
     )
     if unknown := len(selection.unknown):
-        said += (
-            f" Of {unknown} it is not known, as a value is missing: {'it is' if unknown == 1 else 'they are'} left out."
-        )
+        said += f" {counted(unknown, 'conversation')} left out, as a value is missing."
     if nothing_beside:
-        said += " Nothing is known to be outside the subset, so there is nothing to hold it against."
+        said += " Nothing is known to be outside the subset, so there is nothing to compare it with."
     return said
 
 
@@ -135,18 +127,14 @@ def _unknown_text(selection: Selection) -> str:
     """Which values are missing, and who is on both sides."""
     parts = [f"{name} in {count}" for name, count in selection.lacking.items()]
     said = [f"Not known, and so on neither side, as a value is missing: {listed(parts, most=8)}."] if parts else []
-    if both := selection.participants_both:
+    if both := selection.participants["both"]:
         said.append(f"{counted(both, 'participant')} {'has' if both == 1 else 'have'} conversations on both sides.")
     return " ".join(said)
 
 
-# The subset alone
-
-
 def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Analysis:
-    begun = Analysis(
-        f"subset-{sides.mode}", f"Scores on the subset, mode {sides.mode}", "How does each model do on the subset?"
-    )
+    title = f"Scores on the subset, mode {sides.mode}"
+    begun = Analysis(f"subset-{sides.mode}", title, "How does each model do on the subset?")
     if not sides.study.ids:
         return replace(begun, missing=f"no conversation of the subset was scored in mode {sides.mode}.")
     sampling = Sampling.of(sides.study, settings)
@@ -154,7 +142,7 @@ def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
     if not tables:
         return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
     notes = [common.small_text(settings)]
-    if any(line.is_reference for line in sides.lines):
+    if sides.references:
         notes.append("References are made from the labels alone, to hold the models against; they are in no ranking.")
     if any(cell.mark == common.ZERO_INFLATED for table in tables for row in table.rows for cell in row):
         notes.append(common.ZERO_INFLATED_NOTE)
@@ -163,34 +151,25 @@ def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Anal
 
 def _table(sides: Sides, family: Family, sampling: Sampling) -> Table | None:
     values = np.stack([sides.values(metric_id) for metric_id in family.metrics], axis=2)
-    kept = [m for m in range(values.shape[2]) if not np.isnan(values[:, :, m]).all()]
-    if not kept:
-        return None
+    metrics = [name for m, name in enumerate(family.metrics) if not np.isnan(values[:, :, m]).all()]
+    kept = [family.metrics.index(name) for name in metrics]
     rows = []
-    for i, line in enumerate(sides.lines):
+    for i, name in enumerate(sides.lines):
         of_line = values[:, i, kept]
-        if np.isnan(of_line).all():
-            continue
-        # What counts for a row as a whole is a conversation in which any of its metrics is defined.
-        any_of_them = of_line[np.arange(len(of_line)), np.isnan(of_line).argmin(axis=1)]
-        n, people = int((~np.isnan(any_of_them)).sum()), sides.people(sides.inside, any_of_them)
-        drills = [Drill(group=line.group, metric=family.metrics[m], conversations=sides.study.ids) for m in kept]
-        cells = sampling.cells(of_line, None if line.is_reference else drills, of=[family.metrics[m] for m in kept])
-        rows.append((line.cell(), Cell(n), Cell(people), *cells))
+        if not np.isnan(of_line).all():
+            # What counts for a row as a whole is a conversation in which any of its metrics is defined.
+            defined = np.where(np.isnan(of_line).all(axis=1), np.nan, 1.0)
+            people = sides.people(sides.inside, defined)
+            rows.append((name, Cell(int(np.nansum(defined))), Cell(people), *sampling.cells(of_line, of=metrics)))
+    cards = [REGISTRY[name] for name in metrics]
     columns = (
         Column("model", "model", "text"),
         Column("n", "n", "count", "Conversations."),
         Column("participants", "people", "count", "Participants that they are of."),
-        *(metric_column(family.metrics[m]) for m in kept),
+        *(Column(c.id, c.label, common.unit_of(c.id), c.meaning, c.higher_is_better) for c in cards),
     )
-    return Table(
-        family.id,
-        family.title,
-        columns,
-        tuple(rows),
-        caption=f"{common.sample_text(sides.study)}. {common.intervals_text(sampling.settings)}.",
-        chart=Chart("intervals", "model", tuple(family.metrics[m] for m in kept), family.title, family.title),
-    )
+    caption = f"{common.sample_text(sides.study)}. {common.intervals_text(sampling.settings)}."
+    return Table(family.id, family.title, columns, tuple(rows), caption) if rows else None
 
 
 def _shows(table: Table) -> str:
@@ -199,10 +178,9 @@ def _shows(table: Table) -> str:
     rows = [row for row in table.rows if row[0].mark == "" and row[3].value is not None]
     if not rows:
         return ""
-    order = common.by_value(
-        np.array([common.value_of(row[3]) for row in rows]), higher_is_better=card.higher_is_better is not False
-    )
+    values = np.array([common.value_of(row[3]) for row in rows])
+    order = common.by_value(values, higher_is_better=common.better(card.id))
     digits = common.digits_of(card.id)
-    said = listed([f"{rows[i][0].value} {common.with_interval(rows[i][3], digits)}" for i in order], most=_NAMED)
+    said = listed([f"{rows[i][0].value} {common.with_interval(rows[i][3], digits)}" for i in order], most=4)
     few = " These are too few conversations for a claim." if all(row[3].small for row in rows) else ""
     return f"{card.label}: {said}.{few}"

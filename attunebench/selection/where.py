@@ -2,299 +2,237 @@
 
     expression  all ("or" all)*
     all         some ("and" some)*
-    some        "not" some | "(" expression ")" | test
-    test        field ( < | <= | = | != | >= | > ) value
-                field "between" number "and" number
-                field ["not"] "in" "(" value ("," value)* ")"
-                field ["not"] "contains" value
-                field "is" ["not"] ( "known" | "missing" | value | "in" "(" value ("," value)* ")" )
+    some        "not" some | "(" expression ")" | field test
+    test        ["is"] ["not"] ( < | <= | = | != | >= | > | "contains" ) value
+                ["is"] ["not"] "in" "(" value ("," value)* ")"
+                ["is"] ["not"] "between" number "and" number
+                "is" ["not"] ( "known" | "missing" | value )
 
 A value is a number, a text in quotes, or words up to the next word or sign of the language, which mean themselves in
-quotes. Nothing is evaluated: there are fields, comparisons and no more. Every error is a UsageError that names the
-column (from 1).
+quotes. Nothing is evaluated: there are fields, comparisons and no more. A text that nobody has is an error, too.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, cast
 
 from attunebench.errors import UsageError
-from attunebench.selection import checked
-from attunebench.selection.conditions import Condition, Known, Not, Operator, all_of, any_of
-from attunebench.selection.fields import Field, fold
-from attunebench.selection.known import Fields
+from attunebench.selection.conditions import Comparison, Condition, Joined, Operator, joined
+from attunebench.selection.fields import Field, Fields, fold
 from attunebench.text import printable
 
-MOST_CHARACTERS = 20_000
 MOST_DEPTH = 50
 """Brackets and nots within each other."""
 
 _TOKEN = re.compile(
     r"""
-    (?P<sign> <= | >= | != | <> | == | [<>=≤≥≠(),] )
-  | (?P<double> "(?:[^"\\]|\\.)*" )
-  | (?P<single> '(?:[^'\\]|\\.)*' )
-  | (?P<curly> “[^”]*” )
-  | (?P<word> [^\s<>=≤≥≠(),!"'“”] [^\s<>=≤≥≠(),!"“”]* )
-    """,
+    (?:
+        (?P<sign> <= | >= | != | <> | == | [<>=≤≥≠(),] )
+      | (?P<quoted> "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | “[^”]*” )
+      | (?P<word> [^\s<>=≤≥≠(),!"'“”] [^\s<>=≤≥≠(),!"“”]* )
+    )
+    \s*""",
     re.VERBOSE | re.DOTALL,
 )
-_SPACE = re.compile(r"\s*")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_QUOTES = "\"'“"
 _SIGNS = {"==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">="}
-_COMPARISONS = ("<", "<=", "=", "!=", ">=", ">")
-_LANGUAGE = ("and", "or", "not", "in", "contains", "between", "is")
-_TESTS = "<, <=, =, !=, >=, >, between, in, contains or is"
+_COMPARISONS = ("<", "<=", "=", "!=", ">=", ">", "contains")
+_ENDS = (*_COMPARISONS, "and", "or", "not", "in", "between", "is", "(", ")", ",", "")
+"""What no value is made of, unless in quotes."""
+_MOST_NAMED = 12
+
+
+def parse_where(text: str, fields: Fields, *, option: str = "--where") -> Condition:
+    """The condition that an expression states of these fields.
+
+    UsageError where it is no expression, names no field or a text that nobody has, or is too deep; it says
+    in which column. Of another `option`, whose value was put into an expression, it says the name alone.
+    """
+    if not text.strip():
+        raise UsageError(f'{option} is empty; write for example --where "who_5 < 13 and not diagnosis = ADHD".')
+    parser = _Parser(text, fields, option)
+    condition = parser.expression()
+    parser.expect("", "and, or, or the end")
+    return condition
 
 
 @dataclass(frozen=True)
 class _Token:
-    """A piece of the text: a sign (normalised), a word, a quoted text, or the end; `column` from 1."""
+    """A sign (normalised), a word, a quoted text, or "" at the end; `column` from 1."""
 
-    kind: str
     text: str
     column: int
+    quoted: bool = False
 
-    def is_word(self, *words: str) -> bool:
-        """Whether it is one of these words of the language."""
-        return self.kind == "word" and self.text.casefold() in words
-
-    def is_sign(self, *signs: str) -> bool:
-        return self.kind == "sign" and self.text in signs
+    def is_any(self, *words: str) -> bool:
+        """Whether it is one of these words or signs of the language."""
+        return not self.quoted and self.text.casefold() in words
 
     @property
     def shown(self) -> str:
-        return "the end" if self.kind == "end" else f"“{printable(self.text, 40)}”"
-
-
-def parse_where(text: str, fields: Fields) -> Condition:
-    """The condition that an expression states of these fields.
-
-    UsageError where it is no expression, names no field or a value that nobody has, or is too long or too deep.
-    """
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"--where takes at most {MOST_CHARACTERS} characters, and this has {len(text)}.")
-    if not text.strip():
-        raise UsageError('--where is empty; write for example --where "who_5 < 13 and not diagnosis = ADHD".')
-    parser = _Parser(tuple(_tokens(text)), fields)
-    condition = parser.expression()
-    parser.end()
-    return condition
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    position = _SPACE.match(text).end()  # type: ignore[union-attr]
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is None:
-            raise _error(position + 1, _odd(text[position]))
-        kind, piece = str(found.lastgroup), found.group()
-        if kind == "sign":
-            yield _Token("sign", _SIGNS.get(piece, piece), position + 1)
-        elif kind == "word":
-            yield _Token("word", piece, position + 1)
-        else:
-            inner = piece[1:-1]
-            yield _Token("quoted", inner if kind == "curly" else _ESCAPED.sub(r"\1", inner), position + 1)
-        position = _SPACE.match(text, found.end()).end()  # type: ignore[union-attr]
-    yield _Token("end", "", len(text) + 1)
-
-
-def _odd(char: str) -> str:
-    if char in "\"'“":
-        return "a quote is opened here and not closed."
-    return f"“{printable(char)}” has no meaning here; put texts with signs in quotes."
+        return f"“{printable(self.text, 40)}”" if self.text or self.quoted else "the end"
 
 
 class _Parser:
     """Reads tokens from left to right, one function for each line of the grammar."""
 
-    def __init__(self, tokens: tuple[_Token, ...], fields: Fields) -> None:
-        self._tokens, self._fields, self._place, self._depth = tokens, fields, 0, 0
+    def __init__(self, text: str, fields: Fields, option: str) -> None:
+        self._fields, self._option, self._place, self._depth = fields, option, 0, 0
+        self._tokens = list(self._split(text))
 
-    def expression(self) -> Condition:
-        return any_of(self._separated("or", lambda: all_of(self._separated("and", self._some))))
+    def _error(self, column: int, what: str) -> UsageError:
+        place = f", column {column}" if self._option == "--where" else ""
+        return UsageError(f"{self._option}{place}: {what}")
 
-    def end(self) -> None:
-        """UsageError where anything is left."""
-        token = self._next
-        if token.is_sign(")"):
-            raise _error(token.column, "this “)” closes nothing.")
-        if token.kind != "end":
-            raise _expected("and, or, or the end", token)
+    def _split(self, text: str) -> Iterator[_Token]:
+        position = len(text) - len(text.lstrip())
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            if found is None:
+                unclosed = "a quote is opened here and not closed"
+                odd = f"“{printable(text[position])}” has no meaning here; put texts with signs in quotes"
+                raise self._error(position + 1, f"{unclosed if text[position] in _QUOTES else odd}.")
+            if quoted := found["quoted"]:
+                piece = quoted[1:-1] if quoted[0] == "“" else re.sub(r"(?s)\\(.)", r"\1", quoted[1:-1])
+            else:
+                piece = found["word"] or _SIGNS.get(found["sign"], found["sign"])
+            yield _Token(piece, position + 1, bool(quoted))
+            position = found.end()
+        yield _Token("", len(text) + 1)
 
     @property
     def _next(self) -> _Token:
         return self._tokens[self._place]
 
     def _take(self) -> _Token:
+        """The next token, which is then behind us; the end stays."""
         token = self._next
-        self._place += token.kind != "end"
+        self._place = min(self._place + 1, len(self._tokens) - 1)
         return token
 
-    def _taken(self, accept: Callable[[_Token], bool]) -> bool:
-        """Whether the next token was this one, which is then behind us."""
-        found = accept(self._next)
-        self._place += found
-        return found
+    def _taken(self, *words: str) -> bool:
+        """Whether the next token is one of these, which is then behind us."""
+        return self._next.is_any(*words) and bool(self._take())
 
-    def _separated(self, word: str, part: Callable[[], Condition]) -> list[Condition]:
+    def expect(self, word: str, what: str) -> None:
+        """Take this word or sign; an error says `what` was expected."""
+        if not self._next.is_any(word):
+            raise self._error(self._next.column, f"expected {what}, found {self._next.shown}.")
+        self._take()
+
+    def expression(self) -> Condition:
+        return self._joined("or", lambda: self._joined("and", self._some))
+
+    def _joined(self, word: Literal["and", "or"], part: Callable[[], Condition]) -> Condition:
         parts = [part()]
-        while self._taken(lambda token: token.is_word(word)):
+        while self._taken(word):
             parts.append(part())
-        return parts
-
-    @contextmanager
-    def _deeper(self, column: int) -> Iterator[None]:
-        self._depth += 1
-        if self._depth > MOST_DEPTH:
-            raise _error(column, f"there are more than {MOST_DEPTH} brackets and nots within each other.")
-        yield
-        self._depth -= 1
+        return joined(word, parts)
 
     def _some(self) -> Condition:
-        token = self._next
-        if self._taken(lambda token: token.is_word("not")):
-            with self._deeper(token.column):
-                return Not(self._some())
-        if self._taken(lambda token: token.is_sign("(")):
-            with self._deeper(token.column):
-                inner = self.expression()
-            self._close(token)
-            return inner
-        return self._test()
-
-    def _close(self, opened: _Token) -> None:
-        if self._next.kind == "end":
-            raise _error(opened.column, "the “(” here is not closed.")
-        self._sign(")", "and, or, or “)”")
-
-    def _test(self) -> Condition:
-        name = self._take()
-        if name.kind != "word":
-            raise _expected("the name of a field", name)
-        follows = self._next
-        known = follows.is_sign(*_COMPARISONS) or follows.is_word("between", "not", "in", "contains", "is")
-        with _at(name):
-            try:
-                field = self._fields.named(name.text)
-            except UsageError:
-                if known or follows.kind == "word":
-                    raise
-                # `gender = Man or Woman`: the second value stands where a test is expected.
-                raise UsageError(
-                    f"expected a test such as who_5 < 13, found {name.shown}; several values are written as "
-                    "gender in (Man, Woman), and a text with “and” or “or” in quotes."
-                ) from None
-        return self._comparison(field)
-
-    def _comparison(self, field: Field) -> Condition:
-        token = self._take()
-        if token.is_sign("="):
-            return self._equal(field)
-        if token.is_sign("!="):
-            return Not(self._equal(field))
-        if token.is_sign(*_COMPARISONS):
-            operator: Operator = token.text  # type: ignore[assignment]
-            return self._made(field, lambda value: checked.compared(field, operator, value, self._fields))
-        if token.is_word("is"):
-            return self._is(field)
-        if token.is_word("between"):
-            return self._between(field)
-        if token.is_word("not"):
-            return Not(self._listing(field, self._take(), "in or contains"))
-        return self._listing(field, token, _TESTS)
-
-    def _listing(self, field: Field, token: _Token, expected: str) -> Condition:
-        if token.is_word("contains"):
-            return self._made(field, lambda value: checked.contains(self._fields, field, value))
-        if not token.is_word("in"):
-            raise _expected(expected, token, f" after {field.name}", where_first=True)
-        self._sign("(", "“(”")
-        parts = [self._equal(field)]
-        while self._taken(lambda token: token.is_sign(",")):
-            parts.append(self._equal(field))
-        self._sign(")", "“,” or “)”")
-        return checked.merged(parts)
-
-    def _is(self, field: Field) -> Condition:
-        negated = self._taken(lambda token: token.is_word("not"))
-        if self._taken(lambda token: token.is_word("known")):
-            found: Condition = Known(field)
-        elif self._taken(lambda token: token.is_word("missing")):
-            found = Not(Known(field))
-        elif self._next.is_word("in"):
-            found = self._listing(field, self._take(), "in")
+        opened = self._next
+        if not self._taken("not", "("):
+            return self._test(self._field())
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise self._error(opened.column, f"more than {MOST_DEPTH} brackets and nots are within each other.")
+        if opened.is_any("not"):
+            condition: Condition = Joined("not", (self._some(),))
         else:
-            found = self._equal(field)
-        return Not(found) if negated else found
+            condition = self.expression()
+            self.expect(")", f"and, or, or the “)” to the “(” in column {opened.column}")
+        self._depth -= 1
+        return condition
 
-    def _between(self, field: Field) -> Condition:
-        low = self._value()
-        if not self._taken(lambda token: token.is_word("and")):
-            raise _expected("and", self._next, " after the lower number", where_first=True)
-        with _at(low):
-            return checked.between(field, low.text, self._value().text, self._fields)
-
-    def _equal(self, field: Field) -> Condition:
-        return self._made(field, lambda value: checked.equal(self._fields, field, (value,)))
-
-    def _made(self, field: Field, make: Callable[[str], Condition]) -> Condition:
-        value = self._value()
+    def _field(self) -> Field:
+        name = self._take()
+        if name.quoted or name.is_any(*_ENDS):
+            raise self._error(name.column, f"expected the name of a field, found {name.shown}.")
         try:
-            return make(value.text)
+            return self._fields.named(name.text)
         except UsageError as error:
-            hint = " A text with “and” or “or” in it stands in quotes." if self._cut_short(field, value) else ""
-            raise _error(value.column, f"{error}{hint}") from None
+            hint = " Several values are written as gender in (Man, Woman)."
+            raise self._error(name.column, f"{error}{hint}") from None
 
-    def _cut_short(self, field: Field, value: _Token) -> bool:
-        """Whether the value is what comes before an "and" or "or" that belongs to a value of the data."""
-        begun = fold(f"{value.text} {self._next.text}")
-        return self._next.is_word("and", "or") and any(known.startswith(begun) for known in self._fields.shown(field))
+    def _test(self, field: Field) -> Condition:
+        equals = self._taken("is")
+        negated = self._taken("not")
+        operator = self._next
+        condition: Condition
+        if equals and self._taken("known", "missing"):
+            negated ^= operator.is_any("missing")
+            condition = Comparison(field, "known")
+        elif self._taken("in"):
+            self.expect("(", "“(”")
+            values = [self._value(field, "=")]
+            while self._taken(","):
+                values.append(self._value(field, "="))
+            self.expect(")", "“,” or “)”")
+            condition = Comparison(field, "=", tuple(dict.fromkeys(values)))
+        elif self._taken("between"):
+            low = self._value(field, ">=")
+            self.expect("and", "and after the lower number")
+            high = self._value(field, "<=")
+            condition = joined("and", [Comparison(field, ">=", (low,)), Comparison(field, "<=", (high,))])
+        elif self._taken(*_COMPARISONS) or equals:
+            negated ^= operator.is_any("!=")
+            sign = operator.text.casefold() if operator.is_any(*_COMPARISONS) else "="
+            sign = cast(Operator, sign.replace("!", ""))
+            condition = Comparison(field, sign, (self._value(field, sign),))
+        else:
+            what = f"expected {', '.join(_COMPARISONS)}, between, in or is after {field.name}, found {operator.shown}."
+            raise self._error(operator.column, what)
+        return Joined("not", (condition,)) if negated else condition
 
-    def _value(self) -> _Token:
+    def _value(self, field: Field, operator: Operator) -> str | float:
         first = self._take()
-        if first.kind == "quoted":
-            return first
-        if first.kind != "word" or first.is_word(*_LANGUAGE):
-            hint = "; words of the language mean themselves in quotes" if first.kind == "word" else ""
-            raise _expected("a value", first, hint)
+        if first.is_any(*_ENDS):
+            hint = "; words of the language mean themselves in quotes" if first.text else ""
+            raise self._error(first.column, f"expected a value, found {first.shown}{hint}.")
         words = [first.text]
-        while self._goes_on():
+        while not first.quoted and not self._next.quoted and not self._next.is_any(*_ENDS):
             words.append(self._take().text)
-        return _Token("word", " ".join(words), first.column)
-
-    def _goes_on(self) -> bool:
-        """Whether the next word still belongs to the value: not where it is the field of a test with a sign."""
-        word = self._next
-        if word.kind != "word" or word.is_word(*_LANGUAGE):
-            return False
-        return not self._tokens[self._place + 1].is_sign(*_COMPARISONS)
-
-    def _sign(self, sign: str, expected: str) -> None:
-        if not self._taken(lambda token: token.is_sign(sign)):
-            raise _expected(expected, self._next)
+        try:
+            return _checked(field, operator, " ".join(words))
+        except UsageError as error:
+            raise self._error(first.column, str(error)) from None
 
 
-def _expected(what: str, found: _Token, hint: str = "", *, where_first: bool = False) -> UsageError:
-    """What should stand where something else does; the hint stands behind what was expected, or at the end."""
-    first, last = (hint, "") if where_first else ("", hint)
-    return _error(found.column, f"expected {what}{first}, found {found.shown}{last}.")
+def _checked(field: Field, operator: Operator, typed: str) -> str | float:
+    """A value as the data have it: a number, or a text in their spelling; UsageError says what there is instead."""
+    if field.numbers:
+        if operator == "contains":
+            raise UsageError(f"{field.name} is a number; compare it with <, <=, =, >=, > or between.")
+        try:
+            number = float(typed)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise UsageError(f"{field.name} is compared with a number, not with “{printable(typed, 60)}”.")
+        return number
+    if operator not in ("=", "contains"):
+        raise UsageError(f"{field.name} is no number here; {_there_is(field, '')}.")
+    if not fold(typed):
+        raise UsageError(f"{field.name} is compared with a text that is not empty.")
+    shown = {fold(value): value for value in field.counts()}
+    if operator == "contains" and any(fold(typed) in value for value in shown):
+        return typed
+    if operator == "contains" or fold(typed) not in shown:
+        what = f"{field.name} {'with ' if operator == 'contains' else ''}“{printable(typed, 60)}”"
+        raise UsageError(f"no conversation here has {what}; {_there_is(field, typed)}.")
+    return shown[fold(typed)]
 
 
-def _error(column: int, what: str) -> UsageError:
-    return UsageError(f"--where, column {column}: {what}")
-
-
-@contextmanager
-def _at(token: _Token) -> Iterator[None]:
-    """Errors of what is done with a token say where it is."""
-    try:
-        yield
-    except UsageError as error:
-        if str(error).startswith("--where, column"):
-            raise
-        raise _error(token.column, str(error)) from None
+def _there_is(field: Field, typed: str) -> str:
+    """What the data have of a field of texts, the nearest first, with counts."""
+    counts, wanted = field.counts(), fold(typed)[:200]
+    ratio = {name: SequenceMatcher(None, wanted, fold(name)[:200]).ratio() for name in counts}
+    ordered = sorted(counts, key=lambda name: (wanted not in fold(name), -ratio[name]))
+    names = [f"{printable(name, 80)} ({counts[name]})" for name in ordered[:_MOST_NAMED]]
+    more = f" and {len(ordered) - _MOST_NAMED} more (`--list-fields` shows all)" if len(ordered) > _MOST_NAMED else ""
+    return f"there is {', '.join(names)}{more}" if names else f"nothing is known of {field.name}"

@@ -10,108 +10,102 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.scores import GroundTruthEntry
-from attunebench.selection import And, Condition, Not, Or, all_of, any_of, choose, fields_of, parse_where
-from attunebench.selection.catalogue import CATALOGUE
-from attunebench.selection.conditions import EVERYTHING, Between, Compared, Contains, Is, Known
+from attunebench.selection import EVERYTHING, Fields, choose, fields_of, parse_where
+from attunebench.selection.conditions import Condition, Joined
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 FEW = settings(max_examples=40)
-BY_NAME = {field.name: field for field in CATALOGUE}
-WHO, GENDER, DIAGNOSIS, Q1 = (BY_NAME[name] for name in ("who_5", "gender", "diagnosis", "q1"))
+TESTS = (
+    *(f"who_5 {sign} {bound}" for sign in ("<", "<=", "=", ">=", ">") for bound in (0, 12, 13)),
+    "who_5 between 5 and 13",
+    "gender = Man",
+    "gender in (Woman, male)",
+    "diagnosis contains anx",
+    "diagnosis = ADHD",
+    "q1 = Other",
+    "who_5 is known",
+    "gender is missing",
+)
+ANYTHING = [
+    a_fact("a", gender="Man", diagnoses=["ADHD", "Anxiety x"], who_5=0, q1=["Other"]),
+    a_fact("b", gender="Woman"),
+    a_fact("c", gender="male"),
+]
+"""Has every value that the tests name."""
 
 
-def single() -> SearchStrategy[Condition]:
-    bound = st.integers(0, 25).map(float)
-    return st.one_of(
-        st.builds(Compared, st.just(WHO), st.sampled_from(("<", "<=", "=", ">=", ">")), bound),
-        st.builds(lambda a, b: Between(WHO, min(a, b), max(a, b)), bound, bound),
-        st.builds(Is, st.just(GENDER), st.sampled_from((("Man",), ("Woman", "male")))),
-        st.builds(Contains, st.just(DIAGNOSIS), st.sampled_from(("anx", "ADHD", "x"))),
-        st.builds(Is, st.just(Q1), st.just(("Other",))),
-        st.builds(Known, st.sampled_from((WHO, GENDER, DIAGNOSIS))),
-    )
+def expressions() -> SearchStrategy[str]:
+    def wider(inner: SearchStrategy[str]) -> SearchStrategy[str]:
+        lists = st.lists(inner, min_size=2, max_size=3)
+        return inner.map("not ({})".format) | lists.map(") and (".join).map("({})".format) | lists.map(" or ".join)
+
+    return st.recursive(st.sampled_from(TESTS), wider, max_leaves=6)
 
 
-def conditions() -> SearchStrategy[Condition]:
-    return st.recursive(
-        single(),
-        lambda inner: st.one_of(
-            st.builds(Not, inner),
-            st.lists(inner, min_size=2, max_size=3).map(all_of),
-            st.lists(inner, min_size=2, max_size=3).map(any_of),
-        ),
-        max_leaves=6,
-    )
-
-
-@FEW
-@given(facts(), conditions())
-def test_every_conversation_is_on_one_side_or_left_out(entries: list[GroundTruthEntry], condition: Condition) -> None:
-    found = choose(entries, condition)
-    sides = [*found.chosen, *found.others, *found.unknown]
-    assert sorted(entry["conversationId"] for entry in entries) == sorted(sides)
+def read(text: str, entries: list[GroundTruthEntry]) -> tuple[Fields, Condition]:
+    """The fields of the entries and of those that have every value, and what the expression says of them."""
+    fields = fields_of([*entries, *ANYTHING])
+    return fields, parse_where(text, fields)
 
 
 @FEW
-@given(facts(), conditions())
-def test_negation_swaps_the_sides_and_leaves_out_the_same(
-    entries: list[GroundTruthEntry], condition: Condition
+@given(facts(), expressions())
+def test_every_conversation_is_on_one_side_or_left_out(entries: list[GroundTruthEntry], text: str) -> None:
+    fields, condition = read(text, entries)
+    selection = choose(fields, condition)
+    sides = [*selection.chosen, *selection.others, *selection.unknown]
+    assert sorted(entry["conversationId"] for entry in fields.entries) == sorted(sides)
+
+
+@FEW
+@given(facts(), expressions())
+def test_negation_swaps_the_sides_and_leaves_out_the_same(entries: list[GroundTruthEntry], text: str) -> None:
+    fields, condition = read(text, entries)
+    selection, negated = choose(fields, condition), choose(fields, Joined("not", (condition,)))
+    assert (selection.others, selection.chosen, selection.unknown) == (negated.chosen, negated.others, negated.unknown)
+
+
+@FEW
+@given(facts(), expressions(), expressions())
+def test_de_morgan(entries: list[GroundTruthEntry], a: str, b: str) -> None:
+    for one, other in (("and", "or"), ("or", "and")):
+        fields, condition = read(f"not (({a}) {one} ({b}))", entries)
+        same = parse_where(f"(not ({a})) {other} (not ({b}))", fields)
+        assert all(condition.holds(place) == same.holds(place) for place in range(len(fields.entries)))
+
+
+@FEW
+@given(facts(), expressions())
+def test_who_is_left_out_lacks_a_field_and_nobody_else_does(entries: list[GroundTruthEntry], text: str) -> None:
+    fields, condition = read(text, entries)
+    for place in range(len(fields.entries)):
+        if isinstance(missing := condition.holds(place), frozenset):
+            assert missing
+            assert all(fields.named(name).values[place] is None for name in missing)
+
+
+@FEW
+@given(facts(most=5), expressions().filter(lambda text: "who_5 is" not in text), st.integers(0, 25))
+def test_what_holds_with_a_value_missing_holds_whatever_it_is(
+    entries: list[GroundTruthEntry], text: str, value: int
 ) -> None:
-    found, negated = choose(entries, condition), choose(entries, Not(condition))
-    assert (found.others, found.chosen, found.unknown) == (negated.chosen, negated.others, negated.unknown)
-
-
-@FEW
-@given(facts(), conditions(), conditions())
-def test_de_morgan(entries: list[GroundTruthEntry], a: Condition, b: Condition) -> None:
-    for entry in entries:
-        assert Or((Not(a), Not(b))).holds(entry) is Not(And((a, b))).holds(entry)
-        assert And((Not(a), Not(b))).holds(entry) is Not(Or((a, b))).holds(entry)
-
-
-@FEW
-@given(facts(), conditions())
-def test_who_is_left_out_lacks_a_field_and_nobody_else_does(
-    entries: list[GroundTruthEntry], condition: Condition
-) -> None:
-    for entry in entries:
-        lacking = condition.lacking(entry)
-        assert (condition.holds(entry) is None) == bool(lacking)
-        assert all(field.read(entry) is None for field in lacking)
-
-
-@FEW
-@given(facts(most=5), conditions(), st.data())
-def test_no_value_that_is_filled_in_changes_what_was_told(
-    entries: list[GroundTruthEntry], condition: Condition, data: st.DataObject
-) -> None:
-    """What holds with a value missing holds whatever the value is."""
-    for entry in entries:
-        if (found := condition.holds(entry)) is None or "who_5" in entry["computed_scores"]:
-            continue
-        filled = {**entry, "computed_scores": {"who_5": data.draw(st.integers(0, 25))}}
-        if "who_5 is" not in condition.text():
-            assert found is condition.holds(filled)  # type: ignore[arg-type]
-
-
-@FEW
-@given(conditions())
-def test_what_a_condition_is_written_as_is_read_as_the_same(condition: Condition) -> None:
-    everything = [
-        a_fact("a", gender="Man", diagnoses=["ADHD", "Anxiety x"], who_5=0, q1=["Other"]),
-        a_fact("b", gender="Woman"),
-        a_fact("c", gender="male"),
+    filled = [
+        entry if "who_5" in entry["computed_scores"] else {**entry, "computed_scores": {"who_5": value}}
+        for entry in entries
     ]
-    assert condition.text() == parse_where(condition.text(), fields_of(everything)).text()
+    before, after = read(text, entries)[1], read(text, filled)[1]  # type: ignore[arg-type]
+    for place in range(len(entries)):
+        if isinstance(holds := before.holds(place), bool):
+            assert holds is after.holds(place)
 
 
 @FEW
-@given(conditions())
-def test_words_say_not_no_other_way_than_the_negation_does(condition: Condition) -> None:
-    assert condition.words(negated=True) == Not(condition).words()
-    assert condition.words() == Not(Not(condition)).words()
+@given(expressions())
+def test_what_a_condition_is_written_as_is_read_as_the_same(text: str) -> None:
+    fields, condition = read(text, [])
+    assert condition == parse_where(condition.text(), fields)
 
 
 @pytest.mark.parametrize(
@@ -126,97 +120,44 @@ def test_words_say_not_no_other_way_than_the_negation_does(condition: Condition)
 )
 def test_truth_table(a: bool | None, b: bool | None, both: bool | None, either: bool | None) -> None:
     entry = a_fact(**({} if a is None else {"gender": "Man"}), **({} if b is None else {"who_5": 10}))
-    first = Is(GENDER, ("Man",)) if a is not False else Is(GENDER, ("Woman",))
-    second = Compared(WHO, "<", 13) if b is not False else Compared(WHO, ">", 13)
-    assert (a, b) == (first.holds(entry), second.holds(entry))
-    assert (both, both) == (And((first, second)).holds(entry), And((second, first)).holds(entry))
-    assert (either, either) == (Or((first, second)).holds(entry), Or((second, first)).holds(entry))
+    fields = fields_of([entry, *ANYTHING])
+    first, second = f"gender = {'Woman' if a is False else 'Man'}", f"who_5 {'>' if b is False else '<'} 13"
+    parts = {first: a, second: b, f"{first} and {second}": both, f"{second} and {first}": both}
+    for text, expected in (parts | {f"{first} or {second}": either, f"{second} or {first}": either}).items():
+        holds = parse_where(text, fields).holds(0)
+        assert expected is (None if isinstance(holds, frozenset) else holds)
 
 
 def test_a_false_part_settles_what_a_missing_one_would_leave_open() -> None:
     entries = [a_fact("old", gender="Man"), a_fact("open", gender="Woman"), a_fact("in", gender="Woman", who_5=9)]
-    found = choose(entries, all_of([Is(GENDER, ("Woman",)), Compared(WHO, "<", 13)]))
-    assert (("in",), ("old",), {"open": ("who_5",)}) == (found.chosen, found.others, found.unknown)
-    assert {"who_5": 1} == found.lacking
-
-
-def test_known_and_missing_are_told_of_every_conversation() -> None:
-    entries = [a_fact("a", who_5=9), a_fact("b")]
-    assert (("a",), ("b",), {}) == (lambda s: (s.chosen, s.others, s.unknown))(choose(entries, Known(WHO)))
-    assert ("b",) == choose(entries, Not(Known(WHO))).chosen
+    fields = fields_of(entries)
+    selection = choose(fields, parse_where("gender = Woman and who_5 < 13", fields))
+    assert (("in",), ("old",), {"open": {"who_5"}}) == (selection.chosen, selection.others, selection.unknown)
+    assert {"who_5": 1} == selection.lacking
 
 
 def test_below_is_strict_and_at_least_includes() -> None:
-    entry = a_fact(who_5=13)
-    assert [False, True, True, True, False] == [Compared(WHO, o, 13).holds(entry) for o in ("<", "<=", "=", ">=", ">")]  # type: ignore[arg-type]
-    assert Between(WHO, 13, 20).holds(entry)
-    assert Between(WHO, 5, 13).holds(entry)
+    fields = fields_of([a_fact(who_5=13)])
+    tests = {"< 13": False, "<= 13": True, "= 13": True, ">= 13": True, "> 13": False, "between 13 and 20": True}
+    assert tests == {test: parse_where(f"who_5 {test}", fields).holds(0) for test in tests}
 
 
 def test_male_is_no_part_of_female() -> None:
-    entries = [a_fact("m", gender="Male"), a_fact("f", gender="Female")]
-    assert ("m",) == choose(entries, Is(GENDER, ("male",))).chosen
-
-
-def test_no_answer_to_q1_is_missing_and_an_empty_one_is_not() -> None:
-    entries = [a_fact("asked", q1=[]), a_fact("never")]
-    found = choose(entries, Is(Q1, ("Other",)))
-    assert (("asked",), {"never": ("q1",)}) == (found.others, found.unknown)
-
-
-@pytest.mark.parametrize("answer", ["Prefer not to say", "n/a", "  ", "prefer  NOT to answer"])
-def test_who_would_not_tell_is_on_neither_side(answer: str) -> None:
-    found = choose([a_fact(gender=answer, diagnoses=[answer])], Not(Is(GENDER, ("Man",))))
-    assert {"c1": ("gender",)} == found.unknown
-    assert {"c1": ("diagnosis",)} == choose([a_fact(diagnoses=[answer])], Contains(DIAGNOSIS, "x")).unknown
-
-
-def test_a_change_is_after_minus_before_and_missing_where_either_is() -> None:
-    change = BY_NAME["panas_positive_change"]
-    assert -5.0 == change.read(a_fact(positive=30, positive_after=25))
-    assert change.read(a_fact(positive=30)) is None
-    assert change.read(a_fact(positive_after=30)) is None
+    fields = fields_of([a_fact("m", gender="Male"), a_fact("f", gender="Female")])
+    assert ("m",) == choose(fields, parse_where("gender = male", fields)).chosen
 
 
 def test_everything_holds_of_every_conversation() -> None:
-    assert ("c1",) == choose([a_fact()], EVERYTHING).chosen
-    assert EVERYTHING == all_of([])
-    assert "all conversations" == EVERYTHING.words()
+    selection = choose(fields_of([a_fact()]), EVERYTHING)
+    assert (("c1",), "") == (selection.chosen, selection.condition.text())
 
 
 @FEW
-@given(facts(), conditions())
-def test_participants_on_a_side_are_never_more_than_its_conversations(
-    entries: list[GroundTruthEntry], condition: Condition
-) -> None:
-    found = choose(entries, condition)
-    persons = {entry["conversationId"]: entry["participant_id"] or entry["conversationId"] for entry in entries}
-    assert len({persons[name] for name in found.chosen}) == found.participants_chosen
-    assert len({persons[name] for name in found.others}) == found.participants_others
-    assert len({persons[name] for name in found.unknown}) == found.participants_unknown
-    both = {persons[name] for name in found.chosen} & {persons[name] for name in found.others}
-    assert len(both) == found.participants_both
-
-
-TRIP = Is(BY_NAME["topic"], ("Work", "Money", "A \x1b[31mtrip"))
-KNOWN_OR = all_of([Known(WHO), any_of([Between(WHO, 1, 2.5), Not(Known(GENDER))])])
-
-
-@pytest.mark.parametrize(
-    ("words", "condition"),
-    [
-        (
-            "diagnosis contains “ADHD” and age is “25-34”",
-            all_of([Contains(DIAGNOSIS, "ADHD"), Is(BY_NAME["age"], ("25-34",))]),
-        ),
-        (
-            "gender is not “Man” and WHO-5 not below 13",
-            Not(any_of([Is(GENDER, ("Man",)), Compared(WHO, "<", 13)])),
-        ),
-        ("topic does not include “Work”, “Money” or “A trip”", Not(TRIP)),
-        ("WHO-5 is known and (WHO-5 from 1 to 2.5 or gender is missing)", KNOWN_OR),
-        ("PROMIS sleep band is “severe” (70 and above)", Is(BY_NAME["promis_sleep_band"], ("severe",))),
-    ],
-)
-def test_words_are_for_a_paper(words: str, condition: Condition) -> None:
-    assert words == condition.words()
+@given(facts(), expressions())
+def test_participants_are_counted_on_each_side(entries: list[GroundTruthEntry], text: str) -> None:
+    fields, condition = read(text, entries)
+    selection = choose(fields, condition)
+    persons = {entry["conversationId"]: entry["participant_id"] or entry["conversationId"] for entry in fields.entries}
+    sides = {side: {persons[name] for name in getattr(selection, side)} for side in ("chosen", "others", "unknown")}
+    sides["both"] = sides["chosen"] & sides["others"]
+    assert {side: len(them) for side, them in sides.items()} == selection.participants

@@ -21,5 +21,5 @@ def test_the_example_for_programs_runs(
     monkeypatch.chdir(tmp_path)
     exec(compile(code, PAGE.name, "exec"), {})
     said = capsys.readouterr().out
-    assert said.startswith("WHO-5 below 13 7 5 {}\n")
+    assert said.startswith("who_5 < 13 7 5 {}\n")
     assert "Composite, subset and rest" in said

@@ -26,8 +26,9 @@ SURE = Settings(resamples=2000, metrics=("pairwise_accuracy",))
 
 def reported(study: ScoreTable, where: str, settings: Settings = QUICK, **more: Any) -> tuple[Analysis, ...]:
     entries = [study.ground_truth[one] for one in study.ids]
-    condition = parse_where(where, fields_of(entries)) if where else EVERYTHING
-    return subset_report(study, choose(entries, condition), settings, **more)
+    fields = fields_of(entries)
+    condition = parse_where(where, fields) if where else EVERYTHING
+    return subset_report(study, choose(fields, condition), settings, **more)
 
 
 @cache
@@ -131,10 +132,10 @@ def test_splits_at_random_are_claimed_no_more_often_than_promised() -> None:
     """25 splits of four equal models: a family of tests claims anything in about one of twenty."""
     study, rng = level(), np.random.default_rng(7)
     settings = replace(QUICK, mode="default", metrics=("pairwise_accuracy",), resamples=199, small=10)
-    entries = [study.ground_truth[one] for one in study.ids]
+    fields = fields_of(study.ground_truth[one] for one in study.ids)
     claims = 0
     for _ in range(25):
-        chosen = choose(entries, EVERYTHING)
+        chosen = choose(fields, EVERYTHING)
         order = rng.permutation(study.ids).tolist()
         split = replace(chosen, chosen=tuple(order[:15]), others=tuple(order[15:]))
         table = beside(subset_report(study, split, settings, compare=True))
@@ -184,9 +185,18 @@ def test_people_on_both_sides_move_as_a_whole() -> None:
 
 
 def test_a_report_says_by_which_expression_it_can_be_made_again() -> None:
-    (note,) = reported(people_study(), f"topic = {WORRY} and turns >= 1")[0].notes
-    again = reported(people_study(), shlex.split(note)[-1])
-    assert reported(people_study(), f"topic = {WORRY} and turns >= 1") == again
+    made = reported(people_study(), f"topic = {WORRY} and turns >= 1")
+    assert made == reported(people_study(), shlex.split(made[0].notes[0])[-1])
+
+
+def test_a_report_says_how_the_fields_are_read_that_it_was_chosen_by() -> None:
+    def screened(scores: Any) -> None:
+        for index, truth in enumerate(scores["ground_truth"]):
+            truth["computed_scores"] = {"asrs_6": index % 7}
+
+    study = changed(people_scores(), screened)
+    assert any("a count of 0–6" in note for note in reported(study, "asrs_6 >= 4")[0].notes)
+    assert any("screen-positive (4 and above)" in n for n in reported(study, "asrs_6_band = screen-positive")[0].notes)
 
 
 def test_a_long_description_is_cut_in_the_title_and_whole_in_the_notes() -> None:
