@@ -37,7 +37,8 @@ from attunebench.cli.filtering import FilterCommand, condition_of, with_filters
 from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from attunebench.analyses.model import Analysis, Settings
+    from attunebench.analyses.base import Settings
+    from attunebench.analyses.table import Analysis
     from attunebench.scores.table import ScoreTable
     from attunebench.selection import Fields, Selection
     from attunebench.selection.facts import Facts
@@ -120,7 +121,7 @@ def subset_report(
 
     Needs no network and asks no model.
     """
-    from attunebench.analyses.model import Settings
+    from attunebench.analyses.base import Settings
     from attunebench.comparison.choosing import chosen_groups
     from attunebench.metrics.registry import metric as card_of
     from attunebench.scores.loading import load_scores

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attunebench.analyses.common import counted, listed
+from attunebench.analyses.verdicts import counted, listed
 from attunebench.errors import DataError, UsageError
 from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable

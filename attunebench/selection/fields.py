@@ -52,17 +52,15 @@ _FACTS: tuple[tuple[str, str, str], ...] = (
 """Name, where it stands in an entry of the ground truth, meaning."""
 _SCREEN = ("screen-negative", "screen-positive")
 _SEVERITY = (("normal", "mild", "moderate", "severe"), (55.0, 60.0, 70.0))
-_RAW = "Raw score, 4–20, high is worse; norms are for T."
+_PROMIS = ("anxiety", "depression", "sleep")
 _T = "T score, mean 50, sd 10, high is worse; mild from 55, moderate from 60, severe from 70."
 _SCALES: Mapping[str, tuple[str, Division | None]] = {
     "who_5": ("Well-being, 0–25, high is well; below 13 is poor.", (("poor", "not poor"), (13.0,))),
     "aq_10": ("Autistic traits, 0–10; 6 and above is screen-positive.", (_SCREEN, (6.0,))),
-    **{f"promis_{what}": (_RAW, None) for what in ("anxiety", "depression", "sleep")},
-    **{f"promis_{what}_t": (_T, _SEVERITY) for what in ("anxiety", "depression", "sleep")},
+    **{f"promis_{what}": ("Raw score, 4–20, high is worse; norms are for T.", None) for what in _PROMIS},
+    **{f"promis_{what}_t": (_T, _SEVERITY) for what in _PROMIS},
 }
-_TIPI = tuple(
-    f"tipi_{trait}" for trait in ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")
-)
+_TIPI = [f"tipi_{trait}" for trait in ("extraversion", "agreeableness", "conscientiousness", "stability", "openness")]
 _RESERVED = ("and", "or", "not", "in", "contains", "between", "is", "known", "missing")
 
 
@@ -255,9 +253,7 @@ def _moods(entries: Sequence[GroundTruthEntry]) -> Iterator[Field]:
         else:
             gain, loss = positive > 0 or negative < 0, positive < 0 or negative > 0
             moods.append(("mixed" if gain and loss else "better" if gain else "worse" if loss else "unchanged",))
-    meaning = (
-        "better (more positive or less negative affect, none the other way), worse, mixed (both rose or both fell)"
-    )
+    meaning = "better (positive affect up or negative down, neither reversed), worse, mixed (both up or both down)"
     yield Field("mood_change", f"How PANAS moved: {meaning} or unchanged.", moods)
 
 

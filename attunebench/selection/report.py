@@ -11,14 +11,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling, counted, listed
-from attunebench.analyses.model import Analysis, Cell, Column, Settings, Table, legend, text
-from attunebench.analyses.units import shared_people_text
+from attunebench.analyses.base import Settings, better, by_value, digits_of, label_of, metric_column, unit_of, value_of
+from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.table import Analysis, Table, counts, legend, table, words
+from attunebench.analyses.verdicts import (
+    comparability,
+    counted,
+    intervals_text,
+    listed,
+    sample_text,
+    shared_people_text,
+    small_text,
+    with_interval,
+)
 from attunebench.metrics.registry import REGISTRY, metric
 from attunebench.scores.table import ScoreTable
-from attunebench.selection.comparing import Family, Sides, beside
+from attunebench.selection.comparing import beside
 from attunebench.selection.conditions import Selection, fields_in
+from attunebench.selection.contrasts import Family, Sides
 from attunebench.text import printable
 
 FAMILIES = (
@@ -64,27 +74,15 @@ def _families(settings: Settings) -> tuple[Family, ...]:
         return FAMILIES
     wanted = tuple(dict.fromkeys(metric(metric_id).id for metric_id in settings.metrics))
     # Points and shares cannot stand in one column.
-    points = tuple(name for name in wanted if common.unit_of(name) == "points")
+    points = tuple(name for name in wanted if unit_of(name) == "points")
     parts = (("points", points), ("metrics", tuple(name for name in wanted if name not in points)))
-    return tuple(Family(name, listed([common.label_of(one) for one in ids]), ids) for name, ids in parts if ids)
+    return tuple(Family(name, listed([label_of(one) for one in ids]), ids) for name, ids in parts if ids)
 
 
 def _head(
     study: ScoreTable, selection: Selection, families: Sequence[Family], settings: Settings, *, compare: bool
 ) -> Analysis:
     """What was chosen, who is in, and what stands against reading the numbers."""
-    sides = {"chosen": "in the subset", "others": "rest", "unknown": "not known"}
-    counts = {side: len(getattr(selection, side)) for side in sides}
-    rows = [
-        (text(label), Cell(counts[side]), Cell(selection.participants[side]))
-        for side, label in sides.items()
-        if counts[side] or side != "unknown"
-    ]
-    columns = (
-        Column("side", "", "text"),
-        Column("n", "conversations", "count"),
-        Column("participants", "participants", "count"),
-    )
     compared = compare and bool(selection.others)
     shown = study.with_conversations((*selection.chosen, *selection.others) if compared else selection.chosen)
     shared = shared_people_text(shown, settings)
@@ -93,20 +91,38 @@ def _head(
             "Participants with several conversations: intervals of means take these as independent; differences and "
             "their p move participants as a whole. `--cluster participant` has means do so too."
         )
-    expression, fields = selection.condition.text(), {one.name: one for one in fields_in(selection.condition)}
+    expression, fields = selection.condition.text(), dict.fromkeys(fields_in(selection.condition))
     metrics = [metric_id for family in families for metric_id in family.metrics]
     return Analysis(
         "subset",
         f"Subset: {printable(expression, 200) or 'all conversations'}",
-        f"How do models do on these conversations{', and otherwise than on the rest' * compared}?",
+        f"How do models score on these conversations{', and differently on the rest' * compared}?",
         _counts_text(study, selection, nothing_beside=compare and not compared),
         f"A cause: those in a subset differ from others in more than what they were chosen by. {_SELF_REPORTED}",
-        (Table("sides", "Who is in", columns, tuple(rows), caption=_unknown_text(selection)),),
-        warnings=(*common.comparability(shown, metrics), *((shared,) if shared else ())),
+        (_sides_table(selection),),
+        warnings=(*comparability(shown, metrics), *((shared,) if shared else ())),
         notes=(
             *((f"To select the same: --where {shlex.quote(expression)}",) if expression else ()),
-            *(f"{field.name}: {field.meaning}" for field in fields.values()),
+            *(f"{field.name}: {field.meaning}" for field in fields),
         ),
+    )
+
+
+def _sides_table(selection: Selection) -> Table:
+    """Who is on which side; its caption says which values are missing, and who is on both sides."""
+    labels = {"chosen": "in the subset", "others": "rest", "unknown": "not known"}
+    sides = [side for side in labels if side != "unknown" or selection.unknown]
+    parts = [f"{name} in {count}" for name, count in selection.lacking.items()]
+    said = [f"Not known, and so on neither side, as a value is missing: {listed(parts, most=8)}."] if parts else []
+    if both := selection.participants["both"]:
+        said.append(f"{counted(both, 'participant')} {'has' if both == 1 else 'have'} conversations on both sides.")
+    return table(
+        "sides",
+        "Conversations and participants",
+        words("side", [labels[side] for side in sides]),
+        counts("n", [len(getattr(selection, side)) for side in sides], "conversations"),
+        counts("participants", [selection.participants[side] for side in sides]),
+        caption=" ".join(said),
     )
 
 
@@ -123,29 +139,18 @@ def _counts_text(study: ScoreTable, selection: Selection, *, nothing_beside: boo
     return said
 
 
-def _unknown_text(selection: Selection) -> str:
-    """Which values are missing, and who is on both sides."""
-    parts = [f"{name} in {count}" for name, count in selection.lacking.items()]
-    said = [f"Not known, and so on neither side, as a value is missing: {listed(parts, most=8)}."] if parts else []
-    if both := selection.participants["both"]:
-        said.append(f"{counted(both, 'participant')} {'has' if both == 1 else 'have'} conversations on both sides.")
-    return " ".join(said)
-
-
 def _alone(sides: Sides, families: Sequence[Family], settings: Settings) -> Analysis:
     title = f"Scores on the subset, mode {sides.mode}"
-    begun = Analysis(f"subset-{sides.mode}", title, "How does each model do on the subset?")
+    begun = Analysis(f"subset-{sides.mode}", title, "How does each model score on the subset?")
     if not sides.study.ids:
         return replace(begun, missing=f"no conversation of the subset was scored in mode {sides.mode}.")
     sampling = Sampling.of(sides.study, settings)
-    tables = [table for family in families if (table := _table(sides, family, sampling)) is not None]
+    tables = [made for family in families if (made := _table(sides, family, sampling))]
     if not tables:
         return replace(begun, missing="none of the metrics asked for is defined for any conversation here.")
-    notes = [common.small_text(settings)]
+    notes = [small_text(settings)]
     if sides.references:
         notes.append("References are made from the labels alone, to hold the models against; they are in no ranking.")
-    if any(cell.mark == common.ZERO_INFLATED for table in tables for row in table.rows for cell in row):
-        notes.append(common.ZERO_INFLATED_NOTE)
     return replace(begun, tables=tuple(tables), shows=_shows(tables[0]), notes=(*notes, *legend(tables)))
 
 
@@ -153,34 +158,41 @@ def _table(sides: Sides, family: Family, sampling: Sampling) -> Table | None:
     values = np.stack([sides.values(metric_id) for metric_id in family.metrics], axis=2)
     metrics = [name for m, name in enumerate(family.metrics) if not np.isnan(values[:, :, m]).all()]
     kept = [family.metrics.index(name) for name in metrics]
-    rows = []
+    names, sizes, people, cells = [], [], [], []
     for i, name in enumerate(sides.lines):
         of_line = values[:, i, kept]
         if not np.isnan(of_line).all():
             # What counts for a row as a whole is a conversation in which any of its metrics is defined.
             defined = np.where(np.isnan(of_line).all(axis=1), np.nan, 1.0)
-            people = sides.people(sides.inside, defined)
-            rows.append((name, Cell(int(np.nansum(defined))), Cell(people), *sampling.cells(of_line, of=metrics)))
-    cards = [REGISTRY[name] for name in metrics]
-    columns = (
-        Column("model", "model", "text"),
-        Column("n", "n", "count", "Conversations."),
-        Column("participants", "people", "count", "Participants that they are of."),
-        *(Column(c.id, c.label, common.unit_of(c.id), c.meaning, c.higher_is_better) for c in cards),
+            names.append(name)
+            sizes.append(int(np.nansum(defined)))
+            people.append(sides.people(sides.inside, defined))
+            cells.append(sampling.cells(of_line, of=metrics))
+    if not names:
+        return None
+    return table(
+        family.id,
+        family.title,
+        words("model", names),
+        counts("n", sizes, "n", "Conversations."),
+        counts("participants", people, "people", "Participants that they are of."),
+        *(
+            metric_column(metric_id, column)
+            for metric_id, column in zip(metrics, zip(*cells, strict=True), strict=True)
+        ),
+        caption=f"{sample_text(sides.study)}. {intervals_text(sampling.settings)}.",
     )
-    caption = f"{common.sample_text(sides.study)}. {common.intervals_text(sampling.settings)}."
-    return Table(family.id, family.title, columns, tuple(rows), caption) if rows else None
 
 
-def _shows(table: Table) -> str:
+def _shows(first: Table) -> str:
     """The first metric of the first table, the best model first."""
-    card = REGISTRY[table.columns[3].id]
-    rows = [row for row in table.rows if row[0].mark == "" and row[3].value is not None]
+    card = REGISTRY[first.columns[3].id]
+    rows = [row for row in first.rows if row[0].mark == "" and row[3].value is not None]
     if not rows:
         return ""
-    values = np.array([common.value_of(row[3]) for row in rows])
-    order = common.by_value(values, higher_is_better=common.better(card.id))
-    digits = common.digits_of(card.id)
-    said = listed([f"{rows[i][0].value} {common.with_interval(rows[i][3], digits)}" for i in order], most=4)
+    values = np.array([value_of(row[3]) for row in rows])
+    order = by_value(values, higher_is_better=better(card.id))
+    digits = digits_of(card.id)
+    said = listed([f"{rows[i][0].value} {with_interval(rows[i][3], digits)}" for i in order], most=4)
     few = " These are too few conversations for a claim." if all(row[3].small for row in rows) else ""
     return f"{card.label}: {said}.{few}"

@@ -12,7 +12,8 @@ import pytest
 from planted_studies import cell_of, covers, level, ranked_scores, table_of
 from planted_within import TOPIC_LOSS, WORRY, changed, people_scores, people_study
 
-from attunebench.analyses import Analysis, Settings, Table
+from attunebench.analyses.base import Settings
+from attunebench.analyses.table import Analysis, Table
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scores.loading import score_table
@@ -98,7 +99,7 @@ def test_a_planted_loss_is_found_with_its_size() -> None:
         cell = cell_of(beside(worries()), model, "difference")
         assert covers(cell, -loss)
         assert "differs" == cell.mark
-    assert "Pairwise: lower in the subset for calm (-" in worries()[1].shows
+    assert "calm -" in worries()[1].shows
 
 
 def test_a_model_that_loses_more_is_told_from_the_others() -> None:
@@ -124,8 +125,7 @@ def test_what_was_not_planted_is_not_claimed() -> None:
     settings = replace(SURE, metrics=("binary_om_accuracy", "binary_hp_accuracy"))
     made = reported(people_study(), f"topic = {WORRY}", settings, compare=True)
     assert {""} == {cell.mark for table in made[1].tables for row in table.rows for cell in row[1:]} - {"reference"}
-    assert "Binary OM: no model is shown to differ" in made[1].shows
-    assert "none of them" not in made[1].shows
+    assert "Binary OM: None of 3 differences" in made[1].shows
 
 
 def test_splits_at_random_are_claimed_no_more_often_than_promised() -> None:
