@@ -16,7 +16,7 @@ from attunebench.selection.conditions import Condition, Joined
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=25)
 TESTS = (
     *(f"who_5 {sign} {bound}" for sign in ("<", "<=", "=", ">=", ">") for bound in (0, 12, 13)),
     "who_5 between 5 and 13",

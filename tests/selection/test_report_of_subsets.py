@@ -129,18 +129,18 @@ def test_what_was_not_planted_is_not_claimed() -> None:
 
 
 def test_splits_at_random_are_claimed_no_more_often_than_promised() -> None:
-    """25 splits of four equal models: a family of tests claims anything in about one of twenty."""
+    """12 splits of four equal models: a family of tests claims anything in about one of twenty."""
     study, rng = level(), np.random.default_rng(7)
     settings = replace(QUICK, mode="default", metrics=("pairwise_accuracy",), resamples=199, small=10)
     fields = fields_of(study.ground_truth[one] for one in study.ids)
     claims = 0
-    for _ in range(25):
+    for _ in range(12):
         chosen = choose(fields, EVERYTHING)
         order = rng.permutation(study.ids).tolist()
         split = replace(chosen, chosen=tuple(order[:15]), others=tuple(order[15:]))
         table = beside(subset_report(study, split, settings, compare=True))
         claims += any(cell.mark == "differs" for row in table.rows for cell in row)
-    assert claims <= 3
+    assert claims <= 2
 
 
 def test_under_twenty_conversations_are_shown_and_neither_tested_nor_claimed() -> None:
