@@ -6,10 +6,8 @@ nothing.
 """
 
 from attunebench.comparison.comparing import DEFAULT_METRICS, Comparison, compare
-from attunebench.comparison.modes import ModeEffects, mode_effects
-from attunebench.comparison.pairing import PairTable, pairs
-from attunebench.comparison.ranking import Ranking, tiers_of
-from attunebench.comparison.weights import weight_effects
+from attunebench.comparison.pairing import ModeEffects, PairTable, mode_effects, pairs
+from attunebench.comparison.ranking import Ranking, tiers_of, weight_effects
 
 __all__ = [
     "DEFAULT_METRICS",

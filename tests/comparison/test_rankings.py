@@ -8,7 +8,7 @@ from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses.model import Settings
-from attunebench.comparison import Ranking, mode_effects, pairs, tiers_of, weight_effects
+from attunebench.comparison import Ranking, mode_effects, tiers_of, weight_effects
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -87,12 +87,6 @@ def test_under_twenty_conversations_nothing_is_claimed() -> None:
     ranking = tiers_of(graded({"a": 0.9, "b": 0.1}, count=12), METRIC, QUICK)
     assert ranking.small
     assert 1 == len(ranking.tiers)
-
-
-def test_a_table_at_hand_is_used() -> None:
-    study = graded({"a": 0.9, "b": 0.1})
-    table = pairs(study, METRIC, QUICK)
-    assert table is tiers_of(study, METRIC, QUICK, table=table).pairs
 
 
 def test_chances_of_places_sum_to_one() -> None:
