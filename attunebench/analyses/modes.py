@@ -63,7 +63,7 @@ def analyse(subject: Subject) -> Analysis:
         ranked = [metric_id for metric_id in RANKED if metric_id in metrics]
         moves = {metric_id: _ranks(pair, metric_id, settings, len(ranked)) for metric_id in ranked}
         tables.append(_difference_table(pair, cells, settings))
-        tables += [_rank_table(pair, moves, settings)] if len(pair.first.groups) > 1 else []
+        tables += [_rank_table(pair, moves, settings)] if moves and len(pair.first.groups) > 1 else []
         shows.append(_shows(pair, cells, moves, settings))
         least = np.full(len(metrics) * len(pair.first.groups), Sampling.of(pair.first, settings).least)
         beyond += verdicts.reach_text(least, settings)
@@ -164,7 +164,7 @@ def _rank_table(pair: _Pair, moves: Mapping[str, _Ranks], settings: Settings) ->
             ranks(f"{m}_after", found.other, f"{label}, {pair.mode}"),
             column(f"{m}_shift", found.shift, f"{label}, shift", meaning=gained, better=True, digits=0),
         ]
-    title, first = f"Ranks under {pair.first_mode} and {pair.mode}", next(iter(moves), "")
+    title, first = f"Ranks under {pair.first_mode} and {pair.mode}", next(iter(moves))
     return table(
         f"{pair.mode}_ranks",
         title,
@@ -173,7 +173,7 @@ def _rank_table(pair: _Pair, moves: Mapping[str, _Ranks], settings: Settings) ->
         caption="Over the conversations that every model has in both modes; equal means share the better rank. "
         f"{verdicts.intervals_text(settings)}, which say how far ranks vary and not whether modes differ; p of a shift "
         "by exchanging the modes of conversations, corrected over all models and both rankings.",
-        chart=Chart("dumbbells", "model", (f"{first}_before", f"{first}_after"), title, "rank") if first else None,
+        chart=Chart("dumbbells", "model", (f"{first}_before", f"{first}_after"), title, "rank"),
     )
 
 

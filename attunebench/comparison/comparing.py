@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, digits_of, label_of
+from attunebench.analyses.base import Settings, Subject, digits_of, label_of
+from attunebench.analyses.catalogue import analyse
 from attunebench.analyses.sampling import Sampling
 from attunebench.analyses.table import Analysis, Cell, counts, legend, table, words
-from attunebench.analyses.verdicts import counted, judges_note, listed, number, shared_people_text
+from attunebench.analyses.verdicts import judges_note, listed, number, shared_people_text
 from attunebench.comparison.choosing import chosen_groups, refuse_too_little
-from attunebench.comparison.pairing import ModeEffects, mode_effects, reach_warnings
+from attunebench.comparison.pairing import reach_warnings
 from attunebench.comparison.ranking import Ranking, ranking_sentence, tiers_of, weight_effects
-from attunebench.comparison.tables import modes_table, pairs_table, tiers_table, weights_table
+from attunebench.comparison.tables import pairs_table, tiers_table, weights_table
 from attunebench.metrics.registry import cards_of, metric
 from attunebench.scores.compatibility import warnings_or_refusal
 from attunebench.scores.references import standing
@@ -34,13 +35,12 @@ Rankings = Mapping[tuple[str, str], Ranking]
 class Comparison:
     """What was compared. `analyses` is all of it as tables and sentences, the answer first.
 
-    The rest are the arrays behind them: `rankings` (with their `pairs`) by metric and mode, `modes` against the primary
-    one, `weights` (how the Composite's ranking moves with the weights of its pillars) by mode.
+    The rest are the arrays behind them: `rankings` (with their `pairs`) by metric and mode, and `weights` (how the
+    Composite's ranking moves with the weights of its pillars) by mode.
     """
 
     analyses: tuple[Analysis, ...]
     rankings: Rankings
-    modes: tuple[ModeEffects, ...]
     weights: Mapping[str, WeightSensitivity]
     warnings: tuple[str, ...]
 
@@ -50,8 +50,8 @@ def compare(
 ) -> Comparison:
     """Compare all models of a study, pair by pair, in `settings.metrics` (Composite and Pairwise where it is empty).
 
-    Each mode is compared for itself, or `settings.mode` alone; where there are several, each model is also compared
-    with itself in the primary mode. `models` takes these alone. Pure: the same study and settings give the same.
+    Each mode is compared for itself, or `settings.mode` alone; where there are several, `analyze modes` compares each
+    model with itself in the primary mode. `models` takes these alone. Pure: the same study and settings give the same.
 
     UsageError: unknown metric, mode or model, or a single model. DataError: no two have two conversations in common, or
     they differ in labels, definitions or judges, which `force` turns into warnings.
@@ -63,7 +63,7 @@ def compare(
     incompatible = warnings_or_refusal(chosen, metric_ids, force=force)
     parts = {mode: part for mode in chosen.modes if len((part := chosen.of_mode(mode)).groups) > 1}
     rankings = {(m, mode): tiers_of(part, m, settings) for m in metric_ids for mode, part in parts.items()}
-    effects = tuple(effect for metric_id in metric_ids for effect in mode_effects(chosen, metric_id, settings))
+    modes = analyse("modes", Subject(chosen, replace(settings, mode=None, metrics=metric_ids, baselines=True)))
     weighted = [mode for name, mode in rankings if name == "composite" and rankings[name, mode].conversations]
     weights = {mode: weight_effects(parts[mode], settings) for mode in weighted}
     warnings = (
@@ -74,12 +74,13 @@ def compare(
     first, *analyses = (
         *([_overview(rankings, chosen, settings)] if rankings else []),
         *(_between_models(parts[mode], ranking, settings) for (_, mode), ranking in rankings.items()),
-        *([_between_modes(effects, settings)] if effects else []),
+        *([] if modes.missing and rankings else [replace(modes, name="compare-modes", warnings=())]),
         *([_under_weights(parts, weights, settings)] if weights else []),
     )
     first = replace(first, warnings=warnings, notes=(*first.notes, *judges_note(chosen, metric_ids)))
-    marked = tuple(replace(one, notes=(*one.notes, *legend(one.tables))) for one in (first, *analyses))
-    return Comparison(marked, rankings, effects, weights, warnings)
+    notes = [tuple(dict.fromkeys((*one.notes, *legend(one.tables)))) for one in (first, *analyses)]
+    marked = tuple(replace(one, notes=kept) for one, kept in zip((first, *analyses), notes, strict=True))
+    return Comparison(marked, rankings, weights, warnings)
 
 
 def _too_few(rankings: Rankings, settings: Settings) -> Iterable[str]:
@@ -156,28 +157,6 @@ def _between_models(study: ScoreTable, ranking: Ranking, settings: Settings) -> 
     chance = cards_of(study.rules)[ranking.metric_id].chance
     shown.insert(0, tiers_table(ranking, references, settings, chance))
     return replace(analysis, shows=" ".join(shows), tables=tuple(shown))
-
-
-def _between_modes(effects: Sequence[ModeEffects], settings: Settings) -> Analysis:
-    shows = []
-    for effect in effects:
-        head = f"{label_of(effect.metric_id)}, {effect.mode} − {effect.base}:"
-        up, down = (int((effect.told_apart & (sign * effect.difference > 0)).sum()) for sign in (1, -1))
-        moved = [f"{g.label} {int(s):+d}" for g, s in zip(effect.groups, effect.shift, strict=True) if abs(s) >= 2]
-        shifts = (
-            f"Ranks change by two or more, which chance alone can bring about, for {listed(moved)}." if moved else ""
-        )
-        found = f"{up} of {counted(len(effect.groups), 'model')} significantly higher, {down} lower."
-        shows.append(f"{head} {'too few conversations for a claim.' if effect.small.all() else f'{found} {shifts}'}")
-    return Analysis(
-        "compare-modes",
-        "Modes against each other",
-        "Do reasons or knowledge of the person change what a model scores?",
-        " ".join(map(str.strip, shows)),
-        "What in a mode makes the difference. A model without a significant change may still change by less than was "
-        "detectable (its MDE).",
-        tuple(modes_table(effect, settings) for effect in effects),
-    )
 
 
 def _under_weights(

@@ -1,4 +1,4 @@
-"""Rankings, pairs, modes and weights as tables with captions. Computes nothing but the order of rows."""
+"""Rankings, pairs and weights as tables with captions. Computes nothing but the order of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from attunebench.analyses.base import Settings, better, digits_of, metric_column
 from attunebench.analyses.sampling import CORRECTIONS
 from attunebench.analyses.table import Cell, Chart, Drill, Filled, Table, column, counts, ranks, table, words
 from attunebench.analyses.verdicts import counted, intervals_text
-from attunebench.comparison.pairing import Differences, ModeEffects
 from attunebench.comparison.ranking import Ranking
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
@@ -19,7 +18,6 @@ from attunebench.scores.table import Group
 from attunebench.statistics.ranks import WeightSensitivity
 
 _UNDEFINED = "–"
-_MDE = "the smallest true difference that the test finds with the asked power"
 
 
 def tiers_table(ranking: Ranking, references: Mapping[str, Cell], settings: Settings, chance: float | None) -> Table:
@@ -32,10 +30,11 @@ def tiers_table(ranking: Ranking, references: Mapping[str, Cell], settings: Sett
         for cell, group in zip(ranking.score_cells(), groups, strict=True)
     ]
     from_best = [replace(_effect(cell), small=False) for cell in pairs.cells()[best::size]]
-    p_best, p = ranking.stability.p_best, pairs.p_corrected[:, best]
-    counted_n = [*ranking.n, *(cell.n for cell in references.values())]
+    p_best, p = [*ranking.stability.p_best, *nothing], [*pairs.p_corrected[:, best], *nothing]
+    n = [*ranking.n, *(cell.n for cell in references.values())]
     notes = ["No tiers: there are too few conversations or participants for a claim."] if ranking.small else []
     notes += ["ref.: made from the labels alone and not ranked, for orientation."] if references else []
+    lines = {} if chance is None else {"chance": chance}
     return table(
         "tiers",
         "Tiers",
@@ -43,34 +42,24 @@ def tiers_table(ranking: Ranking, references: Mapping[str, Cell], settings: Sett
         words("model", [*(group.label for group in groups), *references], "Model"),
         metric_column(card.id, [*scores, *(replace(cell, n=None) for cell in references.values())], id="score"),
         ranks("place", [*ranking.rank_cells(), *nothing], "Rank", "By the mean; in brackets over resamples."),
-        column(
-            "p_best",
-            [*p_best, *nothing],
-            "P(best)",
-            "share",
-            "Share of resamples in which it is first.",
-            better=True,
-            digits=2,
-        ),
-        _difference("from_best", [*from_best, *nothing], "From the best", "Difference from the first.", card.id),
-        column("p_corrected", [*p, *nothing], "p corr.", "p", "Of that difference."),
-        counts("n", counted_n, "n", "Conversations with a value, of those that all models have."),
+        column("p_best", p_best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        _in_unit("from_best", [*from_best, *nothing], "From the best", "Difference from the first.", card.id),
+        column("p_corrected", p, "p corr.", "p", "Of that difference."),
+        counts("n", n, "n", "Conversations with a value, of those that all models have."),
         order=(*ranking.order, *range(size, size + len(references))),
         caption=f"Over the {ranking.sample} that all {size} have. {intervals_text(settings)}. A tier is its first "
         f"model and all that the corrected test ({CORRECTIONS[settings.correction]}, α {settings.alpha:g}, over "
         f"{counted(pairs.tests, 'pair')}) cannot distinguish from it. From the best: over the conversations of that "
         "pair.",
         notes=tuple(notes),
-        chart=Chart(
-            "intervals", "model", ("score",), card.label, card.label, {} if chance is None else {"chance": chance}
-        ),
+        chart=Chart("intervals", "model", ("score",), card.label, card.label, lines),
     )
 
 
 def pairs_table(ranking: Ranking, settings: Settings) -> Table:
     """A row for each pair, the better one first; significant ones come first, then by the size of the difference."""
     pairs, labels, order = ranking.pairs, [group.label for group in ranking.groups], ranking.order
-    sign = 1.0 if better(ranking.metric_id) else -1.0
+    metric_id, sign, level = ranking.metric_id, 1.0 if better(ranking.metric_id) else -1.0, max(1, pairs.tests)
     places = [(a, b) for place, a in enumerate(order) for b in order[place + 1 :]]
     places = [(b, a) if sign * pairs.difference[b, a] > 0 else (a, b) for a, b in places]
     sizes = {place: np.nan_to_num(abs(pairs.difference[place]), nan=-1.0) for place in places}
@@ -78,47 +67,29 @@ def pairs_table(ranking: Ranking, settings: Settings) -> Table:
     at = tuple(np.array(places, dtype=np.intp).reshape(-1, 2).T)
     cells = pairs.cells()
     effects = [_effect(cells[a * len(labels) + b]) for a, b in places]
-    family = f"{counted(pairs.tests, 'pair')} of this metric and mode"
-    test, mde, units = _test_columns(pairs, at, effects, ranking.metric_id, "Ahead − behind, over their conversations.")
+    verdicts = [
+        _UNDEFINED if np.isnan(p) else "too few" if small else "yes" if apart else "no"
+        for p, small, apart in zip(pairs.p[at], pairs.small[at], pairs.told_apart[at], strict=True)
+    ]
     above = column("p_above", ranking.stability.p_above[at], "P above", "share", "Over resamples.", digits=2)
     return table(
         "pairs",
         "The pair" if pairs.of == 1 else f"All {pairs.of} pairs",
         words("ahead", [labels[a] for a, _ in places], "Ahead"),
         words("behind", [labels[b] for _, b in places], "Behind"),
-        *test,
-        *mde,
+        _in_unit("difference", effects, "Difference", "Ahead − behind, over their conversations.", metric_id),
+        column("p_corrected", pairs.p_corrected[at], "p corr.", "p", f"Corrected over {pairs.tests} tests."),
+        words("told_apart", verdicts, "Significant"),
+        _in_unit("mde_corrected", pairs.mde_corrected[at], f"MDE at α/{level}", "At the corrected level.", metric_id),
+        counts("n", pairs.n[at], "n", "Conversations that both have."),
+        column("p", pairs.p[at], "p", "p", "Of the sign-flip test of this pair alone."),
+        _in_unit("mde", pairs.mde[at], "MDE", "Minimum detectable effect.", metric_id),
         above,
-        units,
-        caption=f"Ahead − behind over the n conversations that both have; {_test_text(settings, family)} "
-        f"{_mde_text(settings, pairs.tests)}",
-    )
-
-
-def modes_table(effects: ModeEffects, settings: Settings) -> Table:
-    """A row for each model: what the mode changes, and the ranks in both."""
-    card, name = metric(effects.metric_id), f"{effects.mode} − {effects.base}"
-    at = (np.argsort(-np.nan_to_num(np.abs(effects.difference), nan=-1.0), kind="stable"),)
-    cells = [
-        replace(_effect(cell), drill=Drill(group=group.key, metric=card.id))
-        for cell, group in zip(effects.cells(), effects.groups, strict=True)
-    ]
-    test, mde, units = _test_columns(effects, at, [cells[i] for i in at[0]], card.id, f"{name}.")
-    return table(
-        f"{card.id}-{effects.mode}",
-        f"{card.label}: {name}",
-        words("model", [effects.groups[i].label for i in at[0]], "Model"),
-        *test,
-        column("place_base", effects.rank_base[at], f"Rank, {effects.base}", "rank"),
-        column("place_mode", effects.rank_mode[at], f"Rank, {effects.mode}", "rank"),
-        column("shift", effects.shift[at], "Ranks gained", meaning="Positive is up.", digits=0),
-        *mde,
-        units,
-        caption=f"{name} over the n conversations that a model has in both; "
-        f"{_test_text(settings, counted(effects.tests, 'model'))} Ranks are over the "
-        f"{counted(effects.ranked_on, 'conversation')} that all {len(effects.groups)} have in both modes. "
-        f"{_mde_text(settings, effects.tests)}",
-        chart=Chart("intervals", "model", ("difference",), f"{card.label}: {name}", card.label, {"no change": 0.0}),
+        counts("participants", pairs.participants[at], "People", "Participants that these conversations are of."),
+        caption=f"Ahead − behind over the n conversations that both have; {intervals_text(settings)}; p by sign flips "
+        f"of {settings.units}, corrected ({CORRECTIONS[settings.correction]}) over {counted(pairs.tests, 'pair')} of "
+        "this metric and mode. MDE, the minimum detectable effect, is the smallest true difference that the test finds "
+        f"with {100 * settings.power:g} % power, alone at α {settings.alpha:g} or at α/{level}.",
     )
 
 
@@ -155,42 +126,5 @@ def _effect(cell: Cell) -> Cell:
     return replace(cell, n=None, p=None, p_corrected=None)
 
 
-def _difference(id: str, values: Sequence[Cell] | np.ndarray, label: str, meaning: str, metric_id: str) -> Filled:
+def _in_unit(id: str, values: Sequence[Cell] | np.ndarray, label: str, meaning: str, metric_id: str) -> Filled:
     return column(id, values, label, unit_of(metric_id), meaning, digits=digits_of(metric_id))
-
-
-def _test_columns(
-    found: Differences, at: tuple[np.ndarray, ...], effects: list[Cell], metric_id: str, meaning: str
-) -> tuple[list[Filled], list[Filled], Filled]:
-    """Of the differences at these places: effect and corrected test; the test alone; the people behind it."""
-    verdicts = [
-        _UNDEFINED if np.isnan(p) else "too few" if small else "yes" if apart else "no"
-        for p, small, apart in zip(found.p[at], found.small[at], found.told_apart[at], strict=True)
-    ]
-    meaning_of_mde = f"Minimum detectable effect: {_MDE}."
-    at_level = f"MDE at α/{max(1, found.tests)}"
-    corrected = _difference("mde_corrected", found.mde_corrected[at], at_level, meaning_of_mde, metric_id)
-    alone = _difference("mde", found.mde[at], "MDE", meaning_of_mde, metric_id)
-    tested = [
-        _difference("difference", effects, "Difference", meaning, metric_id),
-        column("p_corrected", found.p_corrected[at], "p corr.", "p", f"Corrected over {found.tests} tests."),
-        words("told_apart", verdicts, "Significant"),
-        corrected,
-        counts("n", found.n[at], "n", "Conversations on both sides."),
-    ]
-    own = [column("p", found.p[at], "p", "p", "Of this sign-flip test alone."), alone]
-    return tested, own, counts("participants", found.participants[at], "People")
-
-
-def _test_text(settings: Settings, over: str) -> str:
-    return (
-        f"{intervals_text(settings)}; p by sign flips of {settings.units}, corrected "
-        f"({CORRECTIONS[settings.correction]}) over {over}."
-    )
-
-
-def _mde_text(settings: Settings, tests: int) -> str:
-    return (
-        f"MDE, the minimum detectable effect, is {_MDE} ({100 * settings.power:g} %), alone at α {settings.alpha:g} "
-        f"or at α/{max(1, tests)}."
-    )

@@ -114,7 +114,7 @@ def test_one_mode_alone_is_not_held_against_others(study: ScoreTable) -> None:
 def test_a_single_model_in_two_modes_is_compared_with_itself(study: ScoreTable) -> None:
     found = compare(study, QUICK, models=("best",))
     assert ["compare-modes"] == [analysis.name for analysis in found.analyses]
-    assert 2 == len(found.modes)
+    assert ["verbose_minus_default"] == [table.id for table in found.analyses[0].tables]
 
 
 def test_a_single_model_is_not_enough(study: ScoreTable) -> None:
