@@ -6,7 +6,7 @@ import numpy as np
 
 from attunebench.analyses.base import Subject, by_value, models_of
 from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
-from attunebench.analyses.table import Analysis, Chart, Missing, Table, column, counts, table, text, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
 from attunebench.analyses.verdicts import correlation_sentence, counted, intervals_text, sample_text
 from attunebench.analyses.within import estimate_rates
 from attunebench.scores.table import ScoreTable
@@ -57,7 +57,7 @@ def _money(study: ScoreTable, cost: Floats, sampling: Sampling) -> Table:
     per_point = cells_of(ratio.value, ratio.low, ratio.high, both.sum(axis=0))
     means = [sampling.estimate(values).value for values in (cost, composite)]
     marks = [FRONTIER if on else "" for on in _frontier(*means)]
-    named = [text(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]
+    named = [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]
     return table(
         "money",
         "Cost in US dollars",

@@ -9,7 +9,7 @@ import numpy as np
 
 from attunebench.analyses.base import Subject, comparable_metrics, label_of, metrics_of, models_of
 from attunebench.analyses.sampling import mean_over_models
-from attunebench.analyses.table import ZERO_INFLATED, Analysis, Cell, Chart, Missing, column, counts, table, text, words
+from attunebench.analyses.table import ZERO_INFLATED, Analysis, Cell, Chart, Missing, column, counts, table, words
 from attunebench.analyses.verdicts import comparability, correction_text, judges_note, listed, sample_text
 from attunebench.comparison.pairing import PairTable, pair_columns, pairs, reach_warnings
 from attunebench.metrics.registry import REGISTRY
@@ -42,7 +42,7 @@ def analyse(subject: Subject) -> Analysis:
     shown = table(
         "pairs",
         "Pairs of models that differ, metric by metric",
-        words("metric", [text(label_of(one.metric_id), mark=mark) for one, mark in zip(tests, marks, strict=True)]),
+        words("metric", [Cell(label_of(one.metric_id), mark=mark) for one, mark in zip(tests, marks, strict=True)]),
         counts("n", [one.above("n").min() for one in tests], "conversations", "The fewest that a pair has in common."),
         *pair_columns(tests, settings, better=True),
         column("share", shares, "", "share", "Share of the pairs that differ, corrected.", better=True, digits=2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attunebench.analyses.base import Subject, defined_metrics, models_of
-from attunebench.analyses.table import Analysis, Chart, Filled, Missing, column, counts, ranks, table, text, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Missing, column, counts, ranks, table, words
 from attunebench.analyses.verdicts import comparability, counted, listed
 from attunebench.comparison.ranking import Ranking, tiers_of
 from attunebench.metrics.registry import REGISTRY
@@ -22,7 +22,7 @@ def analyse(subject: Subject) -> Analysis:
     shown = table(
         "tiers",
         "Tiers turn by turn and conversation-wide",
-        words("model", [text(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]),
+        words("model", [Cell(label, mark=mark) for label, mark in zip(study.labels, marks, strict=True)]),
         counts("n", turn.n, "conversations"),
         *_columns("turn", "turn by turn", turn),
         *_columns("wide", "conversation-wide", wide),

@@ -11,7 +11,7 @@ import numpy as np
 from attunebench.analyses import base, verdicts
 from attunebench.analyses.base import Subject, label_of, value_of
 from attunebench.analyses.sampling import CORRECTIONS, Sampling, mean_over_models, plain_correction
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, text
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table
 from attunebench.comparison.pairing import Marks
 from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
@@ -70,32 +70,38 @@ def _best(models: ScoreTable, metric_id: str) -> Floats:
     return np.asarray(np.where(np.isinf(best), np.nan, sign * best))
 
 
+def _against(persons: ScoreTable, models: ScoreTable, metric_id: str, sampling: Sampling) -> list[list[Cell]]:
+    """A cell per person: their mean, the best and the average model's, and the person minus each of them."""
+    values = persons.values(metric_id)
+    opponents = {"best": _best(models, metric_id), "average": mean_over_models(models.values(metric_id))}
+    sides = {name: np.where(np.isnan(values), np.nan, other[:, None]) for name, other in opponents.items()}
+    tests = [
+        sampling.tests(f"human-answers {metric_id} {name}", values, side, family=2 * values.shape[1])
+        for name, side in sides.items()
+    ]
+    corrected = adjust(np.stack([one.p for one in tests]), plain_correction(sampling.settings))
+    return [
+        sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id),
+        *(sampling.cells(side, flag=False) for side in sides.values()),
+        *(
+            sampling.difference_cells(one, p, values, side)
+            for one, p, side in zip(tests, corrected, sides.values(), strict=True)
+        ),
+    ]
+
+
 def _by_person(
     persons: ScoreTable, models: ScoreTable, metrics: list[str], retests: Marks, sampling: Sampling
 ) -> Table:
-    correction, rows = plain_correction(sampling.settings), list[tuple[Cell | str, ...]]()
-    family = 2 * len(persons.groups)
+    rows = list[tuple[Cell | str, ...]]()
     for metric_id in metrics:
-        values = persons.values(metric_id)
-        opponents = {"best": _best(models, metric_id), "average": mean_over_models(models.values(metric_id))}
-        sides = {name: np.where(np.isnan(values), np.nan, other[:, None]) for name, other in opponents.items()}
-        tests = [
-            sampling.tests(f"human-answers {metric_id} {name}", values, side, family=family)
-            for name, side in sides.items()
-        ]
-        corrected = adjust(np.stack([one.p for one in tests]), correction)
-        differences = [
-            sampling.difference_cells(one, p, values, side)
-            for one, p, side in zip(tests, corrected, sides.values(), strict=True)
-        ]
-        own = sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id)
-        names = [
-            text(label, mark=_mark(retest[~np.isnan(column)]))
-            for label, retest, column in zip(persons.labels, retests.T, values.T, strict=True)
-        ]
-        others = [sampling.cells(side, flag=False) for side in sides.values()]
-        rows += zip(names, [label_of(metric_id)] * len(own), own, *others, *differences, strict=True)
+        answered = ~np.isnan(persons.values(metric_id)).T
+        marks = [_mark(retest[row]) for retest, row in zip(retests.T, answered, strict=True)]
+        names = [Cell(label, mark=mark) for label, mark in zip(persons.labels, marks, strict=True)]
+        columns = _against(persons, models, metric_id, sampling)
+        rows += zip(names, [label_of(metric_id)] * len(names), *columns, strict=True)
     annotators, labels, person, best, average, minus_best, minus_average = zip(*rows, strict=True)
+    family = f"({CORRECTIONS[plain_correction(sampling.settings)]}) over the {2 * len(persons.groups)} differences"
     return table(
         "people",
         "People and models on the same conversations",
@@ -109,7 +115,7 @@ def _by_person(
         column("minus_average", minus_average, "person − average", meaning="Paired difference to that."),
         caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: about "
         f"the person's own conversation. {verdicts.intervals_text(sampling.settings)}; p by sign-flip permutation, "
-        f"corrected ({CORRECTIONS[correction]}) over the {family} differences of a metric.",
+        f"corrected {family} of a metric.",
         chart=Chart("dumbbells", "annotator", ("person", "best"), "People against the best model", "score"),
     )
 
@@ -125,8 +131,8 @@ def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, re
     for row, i in places:
         drill = Drill(persons.groups[i].key, metric_id, conversations=(persons.ids[row],))
         holders = [models.labels[j] for j in np.flatnonzero(others[row] == best[row])]
-        conversations.append(text(persons.ids[row], drill=drill))
-        annotators.append(text(persons.labels[i], mark=RETEST if retests[row, i] else ""))
+        conversations.append(Cell(persons.ids[row], drill=drill))
+        annotators.append(Cell(persons.labels[i], mark=RETEST if retests[row, i] else ""))
         own.append(Cell(float(values[row, i]), drill=drill))
         who.append(f"{len(holders)} models" if len(holders) > 1 else "".join(holders) or "–")
         gaps.append(Cell(known(values[row, i] - best[row]), small=True))

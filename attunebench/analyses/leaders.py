@@ -14,7 +14,7 @@ import numpy as np
 from attunebench.analyses import base
 from attunebench.analyses.base import Subject, better, drill_to, label_of, value_of
 from attunebench.analyses.sampling import Sampling, turned
-from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, text, words
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, table, words
 from attunebench.analyses.verdicts import (
     comparability,
     correction_text,
@@ -68,7 +68,7 @@ def _leaders(study: ScoreTable, rankings: Mapping[str, Ranking], marks: Marks, s
     def names(place: int) -> list[Cell]:
         found = {metric_id: ranking.ranked[place] for metric_id, ranking in rankings.items()}
         return [
-            text(study.labels[i], mark=marks[m].get(i, ""), drill=drill_to(study.groups[i], m))
+            Cell(study.labels[i], mark=marks[m].get(i, ""), drill=drill_to(study.groups[i], m))
             for m, i in found.items()
         ]
 
