@@ -207,20 +207,6 @@ class Sampling:
         return competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0)), low, high
 
 
-def difference_cell(tests: PairedTests, corrected: Floats, column: int, *, small: bool, mark: str = "") -> Cell:
-    """The mean difference of one column, with p and corrected p. `small`: too little for a claim, if there is any."""
-    return Cell(
-        known(tests.difference[column]),
-        known(tests.low[column]),
-        known(tests.high[column]),
-        n=int(tests.n[column]),
-        p=known(tests.p[column]),
-        p_corrected=known(corrected[column]),
-        small=small and bool(tests.n[column] > 0),
-        mark=mark_of(tests.difference[column], tests.low[column], int(tests.n[column]), mark),
-    )
-
-
 def cells_of(
     value: Floats,
     low: Floats | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from attunebench.comparison.choosing import chosen_groups, refuse_too_little
 from attunebench.comparison.pairing import reach_warnings
 from attunebench.comparison.ranking import Ranking, ranking_sentence, tiers_of, weight_effects
 from attunebench.comparison.tables import pairs_table, tiers_table, weights_table
+from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import cards_of, metric
 from attunebench.scores.compatibility import warnings_or_refusal
 from attunebench.scores.references import standing
@@ -168,11 +168,11 @@ def _under_weights(
         holds = found.near.holds[np.triu_indices(len(groups), 1)]
         holds = holds[~np.isnan(holds)]
         leaders = [
-            f"{group.label} is first in {_percent(share)}"
+            f"{group.label} is first in {percent(share)}"
             for group, share, rank in zip(groups, found.near.p_best, found.rank, strict=True)
             if rank == 1
         ]
-        firm = f"{int((holds >= _FIRM).sum())} of {len(holds)} orders of two hold in {_percent(_FIRM)} or more"
+        firm = f"{int((holds >= _FIRM).sum())} of {len(holds)} orders of two hold in {percent(_FIRM)} or more"
         shows.append(f"{mode}: under weights near the published ones {listed(leaders)} of the draws; {firm} of them.")
     return Analysis(
         "compare-weights",
@@ -182,8 +182,3 @@ def _under_weights(
         "Which weights are right; the published ones are a choice.",
         tuple(weights_table(parts[mode].groups, found, mode, settings) for mode, found in weights.items()),
     )
-
-
-def _percent(share: float) -> str:
-    """Rounded down, so that 100 % means all of it."""
-    return f"{math.floor(100 * share + 1e-9)} %"
