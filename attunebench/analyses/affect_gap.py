@@ -1,22 +1,33 @@
-"""The clinical affect gap: whether feelings are read less well in talks of people who told of a diagnosis, and why.
+"""The clinical affect gap: whether feelings are read less well in conversations of people with a diagnosis, and why.
 
-Diagnoses are what participants told of themselves, by the groups of `conversations.groups`; nothing here is a finding
-about anybody's health. An average of Emotion VA mixes turns with and without a feeling, so it is taken apart: how many
-turns are neutral, how often these get an emotion, and how well tagged turns are read.
+Diagnoses are self-reported, by the groups of `conversations.groups`; nothing here is a finding about anybody's health.
+An average of Emotion VA mixes turns with and without a feeling, so `affect_parts` takes it apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses import common, coverage, within
-from attunebench.analyses.affect_parts import ALL, Parts
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
+from attunebench.analyses import within
+from attunebench.analyses.affect_parts import parts_table, split_table
+from attunebench.analyses.base import (
+    Subject,
+    better,
+    defined_metrics,
+    drill_to,
+    label_of,
+    reference_of,
+    unit_of,
+    wanted_metrics,
+)
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, plain_correction
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
+from attunebench.analyses.verdicts import claims_sentence, counted, intervals_text, sample_text
 from attunebench.conversations.groups import ANY, GROUPS, NONE
+from attunebench.scores import BASE_RATE, EMPTY_TAGS
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.contrasts import GroupContrast, Mask
@@ -24,261 +35,167 @@ from attunebench.statistics.multiple import adjust
 
 METRICS = ("emotion_va", "binary_om_accuracy")
 _NAME = "affect-gap"
-_TOLD = "Diagnoses are self-reported, and no score of a screening scale is one"
-
-
-def analyse(subject: Subject) -> Analysis:
-    """Any diagnosis told against none, per model and metric; every group's means; the parts of Emotion VA."""
-    begun = common.begun(_NAME)
-    study, settings = common.models_of(subject), subject.settings
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
-    members = _members(study)
-    if not any(mask.any() for mask in members.values()):
-        return replace(
-            begun, missing="No participant told whether they have a diagnosis, or these scores do not keep it."
-        )
-    values = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
-    if not values:
-        return replace(begun, missing="None of the metrics asked for is defined for any conversation here.")
-    settings = replace(settings, by_participant=True)
-    sampling = Sampling.of(study, settings)
-    gaps = {metric_id: _Gap(study, metric_id, table, members, settings) for metric_id, table in values.items()}
-    _correct_over_metrics(tuple(gaps.values()), settings)
-    parts = Parts(study, members, (NONE, ANY), sampling)
-    tables = [table for gap in gaps.values() for table in gap.tables(sampling)]
-    said = []
-    for metric_id, gap in gaps.items():
-        said.append(gap.sentence())
-        if metric_id == "emotion_va" and common.claimed(gap.cells[0], settings):
-            said.append(parts.sentence())
-    return replace(
-        begun,
-        tables=(*tables, parts.of_groups(), *parts.of_models()),
-        shows=" ".join(filter(None, said)),
-        cannot="People with and without a diagnosis differ in much else: what they talk about, how they tag, with whom "
-        "they talked. A gap says how models do on their talks, not that a diagnosis is its cause, and few participants "
-        "carry each group.",
-        notes=(
-            f"{_TOLD}. {common.small_text(settings)}",
-            *filter(None, (coverage.coverage_text(next(iter(values.values()))),)),
-        ),
-    )
-
-
-def _correct_over_metrics(gaps: Sequence[_Gap], settings: Settings) -> None:
-    """The sentence names every metric whose difference over all models may be claimed, so these are one family."""
-    p = np.array([gap.contrast.p[0] for gap in gaps])
-    for gap, corrected in zip(gaps, adjust(p, common.plain_correction(settings)), strict=True):
-        gap.cells[0] = replace(gap.cells[0], p_corrected=known(corrected))
-        gap.metrics = len(gaps)
-
-
-def _members(study: ScoreTable) -> dict[str, Mask]:
-    """Group → which conversations are in it, in the order of reports."""
-    told = [() if truth is None else tuple(truth["diagnosis_groups"]) for truth in study.truths()]
-    return {group: np.array([group in groups for groups in told], dtype=bool) for group in GROUPS}
+_SELF_REPORTED = "Diagnoses are self-reported, and no score of a screening scale is one."
 
 
 @dataclass(frozen=True)
-class _Side:
-    """How a group of conversations is counted in words."""
+class _Groups:
+    """The study with the conversations of each group of diagnoses."""
 
-    conversations: int
-    people: int
+    study: ScoreTable
+    members: Mapping[str, Mask]
+    sampling: Sampling
 
-    @classmethod
-    def of(cls, study: ScoreTable, mask: Mask) -> _Side:
-        return cls(int(mask.sum()), len(np.unique(study.clusters[mask])))
+    def sample(self, group: str) -> str:
+        return sample_text(self.study.with_conversations(np.array(self.study.ids)[self.members[group]].tolist()))
 
 
-class _Gap:
-    """One metric: any diagnosis minus none, for each model, all models, and the reference that listens to nobody."""
+@dataclass(frozen=True)
+class _Metric:
+    """A metric's (conversations, columns): all models, each model, and a reference where there is one."""
 
-    def __init__(
-        self, study: ScoreTable, metric_id: str, values: Floats, members: Mapping[str, Mask], settings: Settings
-    ):
-        self.study, self.metric_id, self.values, self.members, self.settings = (
-            study,
-            metric_id,
-            values,
-            members,
-            settings,
-        )
-        self.reference = common.reference_of(
-            study, common.EMPTY_TAGS if metric_id.startswith("emotion") else common.BASE_RATE
-        )
-        columns = [coverage.level_over_models(values)[:, None], values]
-        if self.reference is not None and metric_id in self.reference.values:
-            columns.append(self.reference.values[metric_id][:, None])
-        self.columns = np.concatenate(columns, axis=1)
-        self.metrics = 1
-        inside, self.asked = members[ANY], members[ANY] | members[NONE]
-        self.contrast: GroupContrast = within.group_contrast(
-            study, self.columns, inside, self.asked, f"{_NAME}/{metric_id}", settings
-        )
-        corrected = np.full(len(self.contrast.p), np.nan)
+    id: str
+    columns: Floats
+    names: list[str | Cell]
+
+
+def analyse(subject: Subject) -> Analysis:
+    """Any diagnosis against none, per model and metric; every group's means; the parts of Emotion VA."""
+    subject = replace(subject, settings=replace(subject.settings, by_participant=True))
+    study, sampling = within.scored_models(subject)
+    settings = sampling.settings
+    reported = [() if truth is None else truth["diagnosis_groups"] for truth in study.truths()]
+    groups = _Groups(study, {g: np.array([g in of for of in reported], dtype=bool) for g in GROUPS}, sampling)
+    if not any(mask.any() for mask in groups.members.values()):
+        raise Missing("No participant reported whether they have a diagnosis, or these scores do not keep it.")
+    values = defined_metrics(study, wanted_metrics(settings, METRICS))
+    if not values:
+        raise Missing(within.NOT_DEFINED)
+    metrics = [_metric(study, metric_id, of) for metric_id, of in values.items()]
+    inside, asked = groups.members[ANY], groups.members[ANY] | groups.members[NONE]
+    contrasts = [
+        within.group_contrast(study, one.columns, inside, asked, f"{_NAME}/{one.id}", settings) for one in metrics
+    ]
+    # The sentence names every metric whose difference over all models is significant, so these are one family.
+    over_metrics = adjust(np.array([contrast.p[0] for contrast in contrasts]), plain_correction(settings))
+    tables, named = [], []
+    for metric, contrast, p in zip(metrics, contrasts, over_metrics, strict=True):
+        corrected = np.full(len(contrast.p), np.nan)
         models = slice(1, 1 + len(study.groups))
-        corrected[models] = adjust(self.contrast.p[models], common.plain_correction(settings))
-        drills = [Drill(metric=metric_id), *(common.drill_to(group, metric_id) for group in study.groups), None]
-        self.cells = within.contrast_cells(
-            study, self.contrast, self.columns, inside, self.asked, settings, corrected, drills
-        )
+        corrected[0], corrected[models] = p, adjust(contrast.p[models], plain_correction(settings))
+        drills = [Drill(metric=metric.id), *(drill_to(group, metric.id) for group in study.groups), None]
+        cells = within.contrast_cells(study, contrast, metric.columns, inside, asked, settings, corrected, drills)
+        tables += [
+            _gap(groups, metric, contrast, cells, len(metrics)),
+            _means(groups, metric),
+            _against_none(groups, metric),
+        ]
+        named.append((label_of(metric.id), cells[0]))
+    split = split_table(study, (groups.members[NONE], inside), sampling)
+    return Analysis(
+        tables=(*tables, parts_table(study, groups.members, sampling), *([split] if split is not None else [])),
+        shows=claims_sentence(named, settings, of="between any and no self-reported diagnosis, over all models,"),
+        cannot="People with and without a diagnosis differ in much else: what they talk about, how they tag, with whom "
+        "they talked. A gap says how models do on their conversations, not that a diagnosis is its cause, and few "
+        "participants are in each group.",
+        notes=(_SELF_REPORTED, *within.coverage_text(next(iter(values.values())))),
+    )
 
-    @property
-    def names(self) -> list[Cell]:
-        named = [text(ALL), *(text(group.label) for group in self.study.groups)]
-        if self.columns.shape[1] > len(named) and self.reference is not None:
-            named.append(text(self.reference.label, mark="reference"))
-        return named
 
-    def tables(self, sampling: Sampling) -> tuple[Table, ...]:
-        """Any against none for each model, the means of every group, and every group against none."""
-        against = self.against_none()
-        return (self.table(), self.groups(sampling), *([against] if against.rows else []))
+def _metric(study: ScoreTable, metric_id: str, values: Floats) -> _Metric:
+    columns, names = [within.level_over_models(values)[:, None], values], ["all models", *study.labels]
+    reference = reference_of(study, EMPTY_TAGS if metric_id.startswith("emotion") else BASE_RATE)
+    if reference is None or metric_id not in reference.values:
+        return _Metric(metric_id, np.concatenate(columns, axis=1), [*names])
+    columns.append(reference.values[metric_id][:, None])
+    return _Metric(metric_id, np.concatenate(columns, axis=1), [*names, Cell(reference.label, mark="reference")])
 
-    def table(self) -> Table:
-        contrast, metric_id = self.contrast, self.metric_id
-        unit, better = common.unit_of(metric_id), common.better(metric_id)
-        sides = [_Side.of(self.study, self.members[name]) for name in (NONE, ANY)]
-        rows = tuple(
-            (
+
+def _gap(groups: _Groups, metric: _Metric, contrast: GroupContrast, cells: list[Cell], metrics: int) -> Table:
+    """Any diagnosis minus none for all models, each model, and the reference."""
+    settings, label, unit, good = groups.sampling.settings, label_of(metric.id), unit_of(metric.id), better(metric.id)
+    relative = within.ratio(100 * contrast.estimate, contrast.outside)
+    none, any_ = (
+        [Cell(known(mean), n=int(n)) for mean, n in zip(means, number, strict=True)]
+        for means, number in ((contrast.outside, contrast.n_out), (contrast.inside, contrast.n_in))
+    )
+    return table(
+        f"gap-{metric.id}",
+        f"{label}: any diagnosis against none",
+        words("model", metric.names),
+        counts("n_none", contrast.n_out, "n none", "Conversations of people who reported that they have none."),
+        counts("n_any", contrast.n_in, "n any", "Conversations of people who reported at least one."),
+        column("none", none, "", unit, "Mean with no diagnosis.", better=good),
+        column("any", any_, "", unit, "Mean with any diagnosis.", better=good),
+        column("gap", cells, "any − none", unit, "Participants are the units of interval and test."),
+        column("relative", relative, "in % of none", "number", "The difference over the mean without.", digits=1),
+        column("mde", contrast.mde, "minimum detectable gap", unit, f"With {settings.power:.0%} power."),
+        caption=f"None: {groups.sample(NONE)}; any: {groups.sample(ANY)}. {_SELF_REPORTED} {intervals_text(settings)} "
+        f"and permutation p by participant, corrected ({CORRECTIONS[plain_correction(settings)]}) over "
+        f"{counted(len(groups.study.groups), 'model')}, and that of all models together over "
+        f"{counted(metrics, 'metric')}.",
+        chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label),
+    )
+
+
+def _means(groups: _Groups, metric: _Metric) -> Table:
+    """Means of every group; a conversation can be in several."""
+    label, members = label_of(metric.id), {name: mask for name, mask in groups.members.items() if mask.any()}
+    silent = len(groups.study.ids) - int((groups.members[ANY] | groups.members[NONE]).sum())
+    sizes = "; ".join(f"{name}: {groups.sample(name)}" for name in members)
+    return table(
+        f"groups-{metric.id}",
+        f"{label} by group",
+        words("model", metric.names),
+        *(
+            column(
                 name,
-                Cell(int(contrast.n_out[i])),
-                Cell(int(contrast.n_in[i])),
-                Cell(known(contrast.outside[i]), n=int(contrast.n_out[i])),
-                Cell(known(contrast.inside[i]), n=int(contrast.n_in[i])),
-                self.cells[i],
-                Cell(known(_relative(contrast, i))),
-                Cell(known(contrast.mde[i])),
+                groups.sampling.cells(np.where(mask[:, None], metric.columns, np.nan), of=metric.id),
+                name,
+                unit_of(metric.id),
+                "By what the participant reported.",
+                better=better(metric.id),
             )
-            for i, name in enumerate(self.names)
-        )
-        label = common.label_of(metric_id)
-        return Table(
-            f"gap-{metric_id}",
-            f"{label}: any diagnosis told against none",
-            (
-                Column("model", "model", "text"),
-                Column("n_none", "n none", "count", "Conversations of people who said that they have none."),
-                Column("n_any", "n any", "count", "Conversations of people who told of at least one."),
-                Column("none", "none", unit, "Mean where none was told.", better),
-                Column("any", "any", unit, "Mean where any was told.", better),
-                Column("gap", "any − none", unit, "Participants are the units of interval and test."),
-                Column("relative", "in % of none", "number", "The difference over the mean without.", digits=1),
-                Column("mde", "smallest gap to be found", unit, f"With {self.settings.power:.0%} power."),
-            ),
-            rows,
-            caption=f"None told: {_counted(sides[0])}; any told: {_counted(sides[1])}. {_TOLD}. "
-            f"{100 * self.settings.level:g} % percentile bootstrap intervals and permutation p, both by participant; "
-            f"p corrected ({common.CORRECTIONS[common.plain_correction(self.settings)]}) over "
-            f"{common.counted(len(self.study.groups), 'model')}, and that of all models together over "
-            f"{common.counted(self.metrics, 'metric')}.",
-            chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by told diagnosis", label),
-        )
-
-    def groups(self, sampling: Sampling) -> Table:
-        """Means of every group; a conversation can be in several."""
-        label, metric_id = common.label_of(self.metric_id), self.metric_id
-        by_group = {
-            name: sampling.cells(np.where(mask[:, None], self.columns, np.nan), of=metric_id)
-            for name, mask in self.members.items()
-            if mask.any()
-        }
-        rows = tuple((name, *(cells[i] for cells in by_group.values())) for i, name in enumerate(self.names))
-        return Table(
-            f"groups-{metric_id}",
-            f"{label} by group",
-            (
-                Column("model", "model", "text"),
-                *(
-                    Column(name, name, common.unit_of(metric_id), _group_meaning(name), common.better(metric_id))
-                    for name in by_group
-                ),
-            ),
-            rows,
-            caption=f"{_group_counts(self.study, self.members)}. A conversation can be in several groups. "
-            f"{common.intervals_text(self.settings)}.",
-            chart=Chart("bars", "model", tuple(by_group), f"{label} by told diagnosis", label),
-        )
-
-    def against_none(self) -> Table:
-        """Each group of told diagnoses against none, over all models."""
-        settings, unit = self.settings, common.unit_of(self.metric_id)
-        none, count = self.members[NONE], len(self.study.groups)
-        groups = {name: mask for name, mask in self.members.items() if name != NONE and mask.any() and none.any()}
-        found = {
-            name: within.group_contrast(
-                self.study, self.columns, mask, mask | none, f"{_NAME}/{self.metric_id}/{name}", settings
-            )
-            for name, mask in groups.items()
-        }
-        p = adjust(np.array([one.p[0] for one in found.values()]), common.plain_correction(settings))
-        rows = []
-        for (name, one), corrected in zip(found.items(), p, strict=True):
-            mask, lower = groups[name], one.estimate[1 : 1 + count] < 0
-            cell = within.contrast_cells(
-                self.study, one, self.columns[:, :1], mask, mask | none, settings, np.array([corrected])
-            )[0]
-            side = _Side.of(self.study, mask)
-            mean = Cell(known(one.inside[0]), n=int(one.n_in[0]))
-            lower_text = text(f"{int(lower.sum())} of {int((~np.isnan(one.estimate[1 : 1 + count])).sum())}")
-            rows.append((text(name), Cell(side.conversations), Cell(side.people), mean, cell, lower_text))
-        label = common.label_of(self.metric_id)
-        return Table(
-            f"against-none-{self.metric_id}",
-            f"{label}: each group against none",
-            (
-                Column("group", "group", "text"),
-                Column("n", "conversations", "count"),
-                Column("participants", "participants", "count"),
-                Column("mean", label, unit, "Mean over models.", common.better(self.metric_id)),
-                Column("difference", "against none", unit, "Participants are the units of interval and test."),
-                Column("lower", "models that are lower", "text", "Models with a lower mean in the group than in none."),
-            ),
-            tuple(rows),
-            caption=f"None told: {_counted(_Side.of(self.study, none))}. {_TOLD}. Permutation p, corrected "
-            f"({common.CORRECTIONS[common.plain_correction(settings)]}) over {common.counted(len(rows), 'group')}.",
-        )
-
-    def sentence(self) -> str:
-        """What can be said of all models, and of how many of them."""
-        label, cell, contrast = common.label_of(self.metric_id), self.cells[0], self.contrast
-        if cell.value is None:
-            return f"{label} cannot be compared: one side has no conversation."
-        means = f"{common.number(contrast.outside[0])} without and {common.number(contrast.inside[0])} with"
-        if cell.small:
-            return f"{label} is {means} a told diagnosis: too few conversations or participants for a claim."
-        shown = common.with_interval(cell, sign=True)
-        if not common.claimed(cell, self.settings):
-            return f"No difference on {label} is shown: {means} a told diagnosis ({shown})."
-        lower = common.value_of(cell) < 0
-        models = [c for c in self.cells[1 : 1 + len(self.study.groups)] if c.value is not None]
-        same = sum((common.value_of(c) < 0) == lower for c in models)
-        return (
-            f"{label} is {'lower' if lower else 'higher'} where any diagnosis was told: {means} ({shown}, "
-            f"{common.number(_relative(contrast, 0), 0, sign=True)} %), in {same} of "
-            f"{common.counted(len(models), 'model')}."
-        )
+            for name, mask in members.items()
+        ),
+        caption=f"{sizes}; not reported: {counted(silent, 'conversation')}. A conversation can be in several groups. "
+        f"{intervals_text(groups.sampling.settings)}.",
+        chart=Chart("bars", "model", tuple(members), f"{label} by self-reported diagnosis", label),
+    )
 
 
-def _relative(contrast: GroupContrast, column: int) -> float:
-    """The difference in percent of the mean without."""
-    outside = contrast.outside[column]
-    return float(100 * contrast.estimate[column] / outside) if outside > 0 else np.nan
-
-
-def _counted(side: _Side) -> str:
-    return f"{common.counted(side.conversations, 'conversation')} of {common.counted(side.people, 'participant')}"
-
-
-def _group_counts(study: ScoreTable, members: Mapping[str, Mask]) -> str:
-    parts = [f"{name}: {_counted(_Side.of(study, mask))}" for name, mask in members.items() if mask.any()]
-    untold = len(study.ids) - int((members[ANY] | members[NONE]).sum())
-    return "; ".join([*parts, *([f"not told: {common.counted(untold, 'conversation')}"] if untold else [])])
-
-
-def _group_meaning(name: str) -> str:
-    if name == NONE:
-        return "The participant said that they have none."
-    return "The participant told of at least one." if name == ANY else "Told by the participant."
+def _against_none(groups: _Groups, metric: _Metric) -> Table:
+    """Each group of diagnoses against none, over all models; without a row where nobody reported none."""
+    study, settings, none = groups.study, groups.sampling.settings, groups.members[NONE]
+    members = {name: mask for name, mask in groups.members.items() if name != NONE and mask.any() and none.any()}
+    found = [
+        within.group_contrast(study, metric.columns, mask, mask | none, f"{_NAME}/{metric.id}/{name}", settings)
+        for name, mask in members.items()
+    ]
+    corrected = adjust(np.array([one.p[0] for one in found]), plain_correction(settings))
+    pooled = metric.columns[:, :1]
+    cells = [
+        within.contrast_cells(study, one, pooled, mask, mask | none, settings, corrected[[i]])[0]
+        for i, (one, mask) in enumerate(zip(found, members.values(), strict=True))
+    ]
+    of_models = [one.estimate[1 : 1 + len(study.groups)] for one in found]
+    label, unit = label_of(metric.id), unit_of(metric.id)
+    return table(
+        f"against-none-{metric.id}",
+        f"{label}: each group against none",
+        words("group", members),
+        counts("n", [int(mask.sum()) for mask in members.values()], "conversations"),
+        counts("participants", [len(np.unique(study.clusters[mask])) for mask in members.values()]),
+        column(
+            "mean",
+            [Cell(known(one.inside[0]), n=int(one.n_in[0])) for one in found],
+            label,
+            unit,
+            "Over models.",
+            better=better(metric.id),
+        ),
+        column("difference", cells, "against none", unit, "Participants are the units of interval and test."),
+        words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models that are lower"),
+        caption=f"None: {groups.sample(NONE)}. {_SELF_REPORTED} Permutation p, corrected "
+        f"({CORRECTIONS[plain_correction(settings)]}) over {counted(len(cells), 'group')}.",
+    )

@@ -141,6 +141,11 @@ def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:
     return [int(position) for position in np.argsort(keys, kind="stable")]
 
 
+def best_first(cells: Iterable[Cell]) -> list[int]:
+    """Positions of the cells, the highest first, undefined ones last."""
+    return by_value(np.array([value_of(cell) for cell in cells]))
+
+
 def reference_of(study: ScoreTable, reference_id: str) -> ReferenceValues | None:
     """The reference of this id as far as it stands, or None where the scores hold none."""
     return next((standing(reference) for reference in study.references if reference.id == reference_id), None)

@@ -1,7 +1,7 @@
-"""For whom a model is good: topics, attitudes, what participants told of themselves, and bands of screening scales.
+"""For whom a model is good: topics, attitudes, self-reported facts about participants, and bands of screening scales.
 
-Each subgroup is held against the other conversations of which the same is known. People move as a whole in intervals
-and tests, since what is told of a person holds for all of their talks. Scales are screeners: a band is no diagnosis.
+Each subgroup is compared with the other conversations of which the same is known. People move as a whole in intervals
+and tests, since what is known of a person holds for all their conversations. Scales are screeners, not diagnoses.
 """
 
 from __future__ import annotations
@@ -11,10 +11,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses import common, coverage, within
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
-from attunebench.analyses.testing import reach_text
+from attunebench.analyses import within
+from attunebench.analyses.base import Subject, better, defined_metrics, digits_of, label_of, unit_of, wanted_metrics
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, beyond_reach, plain_correction
+from attunebench.analyses.table import (
+    Analysis,
+    Cell,
+    Chart,
+    Drill,
+    Filled,
+    Missing,
+    Table,
+    column,
+    counts,
+    known,
+    table,
+    words,
+)
+from attunebench.analyses.verdicts import claims_sentence, counted, intervals_text, reach_text, sample_text
 from attunebench.conversations.groups import GROUPS
 from attunebench.scores import GroundTruthEntry
 from attunebench.scores.table import ScoreTable
@@ -23,9 +37,6 @@ from attunebench.statistics.contrasts import Mask
 from attunebench.statistics.multiple import adjust
 
 METRICS = ("composite",)
-_NAME = "for-whom"
-_MOST = 3
-"""So many findings are named in the sentence; the tables have all."""
 _DEMOGRAPHICS = {
     "gender": "gender",
     "age_range": "age",
@@ -33,49 +44,21 @@ _DEMOGRAPHICS = {
     "education": "education",
     "english_proficiency": "English",
 }
+_DIAGNOSIS = "self-reported diagnosis"
 _ASRS_SUM_FROM = 6
 """ASRS values are counts of 0–6, or sums of 0–24: a larger value than this somewhere means sums."""
-_PROMIS = {
-    "promis_anxiety_t": "PROMIS anxiety T",
-    "promis_depression_t": "PROMIS depression T",
-    "promis_sleep_t": "PROMIS sleep T",
-}
-_T_BANDS = (
-    ("below 55", -np.inf, 55.0),
-    ("55 to < 60", 55.0, 60.0),
-    ("60 to < 70", 60.0, 70.0),
-    ("70 and above", 70.0, np.inf),
+_T_BANDS = (("below 55", -np.inf, 55), ("55 to < 60", 55, 60), ("60 to < 70", 60, 70), ("70 and above", 70, np.inf))
+_BANDS = (
+    ("WHO-5", "who_5", "below 13", -np.inf, 13),
+    ("AQ-10", "aq_10", "6 and above", 6, np.inf),
+    ("ASRS", "asrs_6", "4 and above of 6", 4, np.inf),
+    *(
+        (f"PROMIS {scale} T", f"promis_{scale}_t", *band)
+        for scale in ("anxiety", "depression", "sleep")
+        for band in _T_BANDS
+    ),
 )
-
-
-def analyse(subject: Subject) -> Analysis:
-    """Each subgroup against the rest: over all models, and model by model, also against the other models."""
-    begun = common.begun(_NAME)
-    study, settings = common.models_of(subject), replace(subject.settings, by_participant=True)
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
-    subgroups, scale = _subgroups(study)
-    if not subgroups:
-        return replace(begun, missing="These scores hold no topics, attitudes or facts about the participants.")
-    values = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
-    if not values:
-        return replace(begun, missing="None of the metrics asked for is defined for any conversation here.")
-    sampling = Sampling.of(study, settings)
-    looks = [_Look(study, metric_id, table, subgroups, sampling) for metric_id, table in values.items()]
-    return replace(
-        begun,
-        tables=tuple(table for look in looks for table in look.tables()),
-        shows=" ".join(look.sentence() for look in looks),
-        cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
-        "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
-        "survive the correction.",
-        warnings=tuple(dict.fromkeys(text for look in looks for text in look.beyond_reach())),
-        notes=(
-            common.small_text(settings),
-            *scale,
-            *filter(None, (coverage.coverage_text(next(iter(values.values()))),)),
-        ),
-    )
+"""Facet, key of the scale, and a band from (including) to (excluding) with its name. Source: spec 08."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +72,31 @@ class _Subgroup:
     screener: bool = False
 
 
+def analyse(subject: Subject) -> Analysis:
+    """Each subgroup against the rest: over all models, and model by model, also against the other models."""
+    subject = replace(subject, settings=replace(subject.settings, by_participant=True))
+    study, sampling = within.scored_models(subject)
+    settings = sampling.settings
+    subgroups, scale = _subgroups(study)
+    if not subgroups:
+        raise Missing("These scores hold no topics, attitudes or facts about the participants.")
+    values = defined_metrics(study, wanted_metrics(settings, METRICS))
+    if not values:
+        raise Missing(within.NOT_DEFINED)
+    looks = [_Look(study, metric_id, of, subgroups, sampling) for metric_id, of in values.items()]
+    models = slice(1, 1 + len(study.groups))
+    reach = [text for look in looks for text in reach_text(look.least[:, models], settings, together=False)]
+    return Analysis(
+        tables=tuple(table for look in looks for table in (look.overall(), look.by_model())),
+        shows=" ".join(look.sentence() for look in looks),
+        cannot="Subgroups differ in more than their name: a topic comes with other moods and other people. A band of a "
+        "screening scale is “screen-positive” and never a diagnosis. With many subgroups a real difference may not "
+        "survive the correction.",
+        warnings=tuple(dict.fromkeys(reach)),
+        notes=(*scale, *within.coverage_text(next(iter(values.values())))),
+    )
+
+
 def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     """All subgroups that somebody is in and somebody is not, and which ASRS scale was found (a note, or nothing)."""
     facts = study.truths()
@@ -96,23 +104,30 @@ def _subgroups(study: ScoreTable) -> tuple[list[_Subgroup], tuple[str, ...]]:
     found += _named("attitude", facts, lambda fact: _one(fact["attitude"]))
     for key, label in _DEMOGRAPHICS.items():
         found += _named(label, facts, lambda fact, key=key: _one(fact["demographics"].get(key)))  # type: ignore[misc]
-    diagnosed = {s.name: s for s in _named("told diagnosis", facts, lambda fact: fact["diagnosis_groups"])}
+    diagnosed = {one.name: one for one in _named(_DIAGNOSIS, facts, lambda fact: fact["diagnosis_groups"])}
     found += [diagnosed[name] for name in GROUPS if name in diagnosed]
-    bands, notes = _bands(study, facts)
-    return [s for s in found + bands if s.inside.any() and (s.asked & ~s.inside).any()], notes
+    summed = any(truth["computed_scores"].get("asrs_6", 0) > _ASRS_SUM_FROM for truth in study.ground_truth.values())
+    notes: tuple[str, ...] = ()
+    for facet, key, name, low, high in _BANDS:
+        scores = np.array([np.nan if fact is None else fact["computed_scores"].get(key, np.nan) for fact in facts])
+        if facet == "ASRS" and not np.isnan(scores).all():
+            notes = (f"ASRS is read as {'a sum of 0–24' if summed else 'a count of 0–6'} (by its largest value).",)
+        if facet == "ASRS" and summed:
+            name, low = "14 and above of 24", 14
+        found.append(_Subgroup(facet, name, (scores >= low) & (scores < high), ~np.isnan(scores), screener=True))
+    return [one for one in found if one.inside.any() and (one.asked & ~one.inside).any()], notes
 
 
-Facts = Sequence["GroundTruthEntry | None"]
-
-
-def _named(facet: str, facts: Facts, read: Callable[[GroundTruthEntry], Iterable[str]]) -> list[_Subgroup]:
+def _named(
+    facet: str, facts: Sequence[GroundTruthEntry | None], read: Callable[[GroundTruthEntry], Iterable[str]]
+) -> list[_Subgroup]:
     """A subgroup for each name that somebody has, in alphabetical order; letter case and outer blanks don't count."""
-    given = [() if fact is None else tuple(dict.fromkeys(_key(name) for name in read(fact))) for fact in facts]
-    shown = {_key(name): name.strip() for fact in reversed(facts) if fact is not None for name in read(fact)}
-    asked = np.array([bool(names) for names in given], dtype=bool)
+    names = [() if fact is None else tuple(read(fact)) for fact in facts]
+    keys = [{_key(name) for name in of} for of in names]
+    shown = {_key(name): name.strip() for of in reversed(names) for name in of}
+    asked = np.array([bool(of) for of in keys], dtype=bool)
     return [
-        _Subgroup(facet, shown[key], np.array([key in names for names in given], dtype=bool), asked)
-        for key in sorted(shown)
+        _Subgroup(facet, shown[key], np.array([key in of for of in keys], dtype=bool), asked) for key in sorted(shown)
     ]
 
 
@@ -124,82 +139,45 @@ def _one(value: object) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) and value.strip() else ()
 
 
-def _bands(study: ScoreTable, facts: Facts) -> tuple[list[_Subgroup], tuple[str, ...]]:
-    """Bands of the scales (spec 08), and in which form ASRS is given."""
-    largest = max((fact["computed_scores"].get("asrs_6", 0.0) for fact in study.ground_truth.values()), default=0.0)
-    summed = largest > _ASRS_SUM_FROM
-    asrs = ("14 and above of 24", 14.0) if summed else ("4 and above of 6", 4.0)
-    bands = [("WHO-5", "who_5", "below 13", -np.inf, 13.0), ("AQ-10", "aq_10", "6 and above", 6.0, np.inf)]
-    bands.append(("ASRS", "asrs_6", asrs[0], asrs[1], np.inf))
-    bands += [(label, key, name, low, high) for key, label in _PROMIS.items() for name, low, high in _T_BANDS]
-    found = []
-    for facet, key, name, low, high in bands:
-        scores = np.array([np.nan if fact is None else fact["computed_scores"].get(key, np.nan) for fact in facts])
-        asked = ~np.isnan(scores)
-        found.append(_Subgroup(facet, name, (scores >= low) & (scores < high), asked, screener=True))
-    if not any(s.facet == "ASRS" and s.asked.any() for s in found):
-        return found, ()
-    form = "a sum of 0–24 (a value above 6 occurs)" if summed else "a count of 0–6 (no value is above 6)"
-    return found, (f"ASRS is read as {form}.",)
-
-
 class _Look:
-    """One metric in all subgroups."""
+    """One metric in all subgroups; columns: all models, each model, and each beyond the mean of the others."""
 
     def __init__(
         self, study: ScoreTable, metric_id: str, values: Floats, subgroups: Sequence[_Subgroup], sampling: Sampling
     ):
-        self.study, self.metric_id, self.values, self.subgroups, self.sampling = (
-            study,
-            metric_id,
-            values,
-            subgroups,
-            sampling,
-        )
-        self.pooled = coverage.level_over_models(values)
-        count = len(study.groups)
-        others = [_others(values, i) for i in range(count)] if count > 1 else []
-        self.columns = np.column_stack([self.pooled, values, *(values[:, i] - o for i, o in enumerate(others))])
+        self.study, self.metric_id, self.subgroups, self.sampling = study, metric_id, subgroups, sampling
+        self.models = len(study.groups)
+        others = [within.level_over_models(np.delete(values, i, axis=1)) for i in range(self.models) if self.models > 1]
+        self.own = np.column_stack([within.level_over_models(values), values])
+        self.columns = np.column_stack([self.own, *(values[:, i] - mean for i, mean in enumerate(others))])
         self.least = np.full((len(subgroups), self.columns.shape[1]), np.nan)
         self.cells = self._corrected([self._differences(place) for place in range(len(subgroups))])
-        self.means = self._means()
-
-    @property
-    def tests(self) -> int:
-        """The largest number of tests that are corrected together."""
-        return sum(cell.p is not None for row in self.cells for cell in row[1 : 1 + len(self.study.groups)])
-
-    def beyond_reach(self) -> tuple[str, ...]:
-        """A warning where no difference of a model can be significant."""
-        return reach_text(self.least[:, 1 : 1 + len(self.study.groups)], self.sampling.settings, together=False)
 
     def _differences(self, place: int) -> list[Cell]:
         """Inside minus the rest, for each column; no test where either side is small."""
-        subgroup, family = self.subgroups[place], len(self.subgroups) * max(1, len(self.study.groups))
-        settings, inside, asked = self.sampling.settings, subgroup.inside, subgroup.asked
-        small = [
-            any(within.is_small(self.study, column, side & asked, settings) for side in (inside, ~inside))
-            for column in self.columns.T
-        ]
+        one, settings = self.subgroups[place], self.sampling.settings
+        sides = [one.inside, one.asked & ~one.inside]
+        small = [any(within.is_small(self.study, of, side, settings) for side in sides) for of in self.columns.T]
         if all(small):
-            means = [within.column_means(self.columns[side & asked]) for side in (inside, ~inside)]
-            return [Cell(known(value), small=True) for value in means[0] - means[1]]
-        name = f"{_NAME}/{self.metric_id}/{subgroup.facet}/{subgroup.name}"
-        contrast = within.group_contrast(self.study, self.columns, inside, asked, name, settings, family=family)
-        cells = within.contrast_cells(
-            self.study, contrast, self.columns, inside, asked, settings, np.full(len(small), np.nan)
-        )
+            inside, rest = (within.column_means(self.columns[side]) for side in sides)
+            return [Cell(known(value), small=True) for value in inside - rest]
+        # The name of the chance stays, so that numbers do.
+        facet = "told diagnosis" if one.facet == _DIAGNOSIS else one.facet
+        name, family = f"for-whom/{self.metric_id}/{facet}/{one.name}", len(self.subgroups) * max(1, self.models)
+        about = (self.study, self.columns, one.inside, one.asked)
+        contrast = within.group_contrast(*about, name, settings, family=family)
+        untested = np.full(len(small), np.nan)
+        cells = within.contrast_cells(self.study, contrast, *about[1:], settings, untested)
         self.least[place] = np.where(small, np.nan, contrast.least)
         return [replace(cell, p=None) if few else cell for cell, few in zip(cells, small, strict=True)]
 
     def _corrected(self, cells: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         """Three families: over all models, each model against the rest, each model against the other models."""
         p = np.array([[np.nan if cell.p is None else cell.p for cell in row] for row in cells])
-        count, settings = len(self.study.groups), self.sampling.settings
-        beyond = np.zeros(p.shape, dtype=bool)
-        for family in (slice(0, 1), slice(1, 1 + count), slice(1 + count, p.shape[1])):
-            p[:, family] = adjust(p[:, family], common.plain_correction(settings))
-            beyond[:, family] = common.beyond_reach(self.least[:, family], settings, together=False)
+        beyond, settings = np.zeros(p.shape, dtype=bool), self.sampling.settings
+        for family in (slice(0, 1), slice(1, 1 + self.models), slice(1 + self.models, p.shape[1])):
+            p[:, family] = adjust(p[:, family], plain_correction(settings))
+            beyond[:, family] = beyond_reach(self.least[:, family], settings, together=False)
         return [
             [
                 replace(cell, p_corrected=known(p[i, j]), small=cell.small or bool(beyond[i, j]))
@@ -208,113 +186,79 @@ class _Look:
             for i, row in enumerate(cells)
         ]
 
-    def tables(self) -> tuple[Table, ...]:
-        label, unit, digits = common.label_of(self.metric_id), common.unit_of(self.metric_id), None
-        better = common.better(self.metric_id)
-        mean = Column("mean", label, unit, "Mean inside the subgroup.", better, digits)
-        gap = Column("difference", "against the rest", unit, "Mean inside minus mean of the other conversations.")
-        count = Column("n", "conversations", "count")
-        people = Column("participants", "participants", "count")
-        keys = (Column("facet", "by", "text"), Column("subgroup", "subgroup", "text"))
-        corrected = common.CORRECTIONS[common.plain_correction(self.sampling.settings)]
-        how = f"{common.intervals_text(self.sampling.settings)}; permutation p, corrected ({corrected}) over"
+    def overall(self) -> Table:
+        """All models, a row for each subgroup."""
+        label, places = label_of(self.metric_id), [(place, 0) for place in range(len(self.subgroups))]
         tested = sum(row[0].p is not None for row in self.cells)
-        overall = Table(
+        return table(
             f"all-{self.metric_id}",
             f"{label} by subgroup, all models",
-            (*keys, count, people, mean, gap),
-            tuple(self._overall_rows()),
-            caption=f"{common.sample_text(self.study)}; mean over {common.counted(len(self.study.groups), 'model')}. "
-            f"The rest: conversations of which the same is known. {how} {common.counted(tested, 'subgroup')}.",
+            *self._front(places),
+            *self._numbers(places),
+            caption=f"{sample_text(self.study)}; mean over {counted(self.models, 'model')}. The rest: conversations of "
+            f"which the same is known. {self._how} {counted(tested, 'subgroup')}.",
             chart=Chart("intervals", "subgroup", ("difference",), f"{label} by subgroup", f"{label}, against the rest"),
         )
-        single = Table(
+
+    def by_model(self) -> Table:
+        """A row for each subgroup that is large enough for a claim and each model."""
+        models = range(1, 1 + self.models)
+        large = [place for place, row in enumerate(self.cells) if not all(row[i].small for i in models)]
+        places = [(place, i) for place in large for i in models]
+        beyond = [self.cells[place][self.models + i] if self.models > 1 else Cell(None) for place, i in places]
+        tested = sum(cell.p is not None for row in self.cells for cell in row[1 : 1 + self.models])
+        meaning = "Difference in differences: how much more this model gains or loses than the others' mean."
+        return table(
             f"models-{self.metric_id}",
-            f"{label} by subgroup and model",
-            (
-                *keys,
-                Column("model", "model", "text"),
-                count,
-                people,
-                mean,
-                gap,
-                Column(
-                    "others",
-                    "beyond the other models",
-                    unit,
-                    "Difference in differences: how much more this model gains or loses than the others' mean.",
-                ),
-            ),
-            tuple(self._model_rows()),
-            caption=f"Subgroups large enough for a claim. {how} {self.tests} cells of a column.",
+            f"{label_of(self.metric_id)} by subgroup and model",
+            *self._front(places),
+            words("model", [self.study.labels[i - 1] for _, i in places]),
+            *self._numbers(places),
+            column("others", beyond, "beyond the other models", unit_of(self.metric_id), meaning),
+            caption=f"Subgroups large enough for a claim. {self._how} {tested} cells of a column.",
         )
-        return (overall, single) if single.rows else (overall,)
 
-    def _overall_rows(self) -> Iterable[tuple[Cell, ...]]:
-        for subgroup, cells, means in zip(self.subgroups, self.cells, self.means, strict=True):
-            yield (*_words(subgroup), *self._counts(subgroup, self.pooled), means[0], cells[0])
+    def _front(self, places: list[tuple[int, int]]) -> list[Filled]:
+        chosen = [self.subgroups[place] for place, _ in places]
+        facets = [Cell(one.facet, mark="screener" if one.screener else "") for one in chosen]
+        return [words("facet", facets, "by"), words("subgroup", [one.name for one in chosen])]
 
-    def _model_rows(self) -> Iterable[tuple[Cell, ...]]:
-        count = len(self.study.groups)
-        for subgroup, cells, means in zip(self.subgroups, self.cells, self.means, strict=True):
-            if all(cell.small for cell in cells[1 : 1 + count]):
-                continue
-            for i, group in enumerate(self.study.groups):
-                others = cells[1 + count + i] if count > 1 else Cell(None)
-                counts = self._counts(subgroup, self.values[:, i])
-                yield (*_words(subgroup), text(group.label), *counts, means[1 + i], cells[1 + i], others)
-
-    def _counts(self, subgroup: _Subgroup, column: Floats) -> tuple[Cell, Cell]:
-        there = subgroup.inside & ~np.isnan(column)
-        return Cell(int(there.sum())), Cell(len(np.unique(self.study.clusters[there])))
-
-    def _means(self) -> list[list[Cell]]:
-        """For each subgroup the mean over all models, and that of each."""
-        columns = np.column_stack([self.pooled, self.values])
-        inside = np.stack([subgroup.inside for subgroup in self.subgroups], axis=1)
-        tables = np.where(inside[:, :, None], columns[:, None, :], np.nan)
+    def _numbers(self, places: list[tuple[int, int]]) -> list[Filled]:
+        """How many, the mean inside, and the difference from the rest, of (subgroup, column)."""
+        label, unit = label_of(self.metric_id), unit_of(self.metric_id)
         keys = (None, *(group.key for group in self.study.groups))
-        chosen = [tuple(self.study.ids[i] for i in np.flatnonzero(s.inside)) for s in self.subgroups]
-        drills = [Drill(group=key, metric=self.metric_id, conversations=ids) for ids in chosen for key in keys]
-        cells = self.sampling.cells(tables.reshape(len(columns), -1), drills, flag=False, of=self.metric_id)
-        return [cells[i * len(keys) : (i + 1) * len(keys)] for i in range(len(self.subgroups))]
+        values = np.full((len(self.study.ids), len(places)), np.nan)
+        drills = []
+        for at, (place, i) in enumerate(places):
+            inside = self.subgroups[place].inside
+            values[inside, at] = self.own[inside, i]
+            ids = tuple(np.array(self.study.ids)[inside].tolist())
+            drills.append(Drill(keys[i], self.metric_id, conversations=ids))
+        means = self.sampling.cells(values, drills, flag=False, of=self.metric_id) if places else []
+        people = [len(np.unique(self.study.clusters[~np.isnan(of)])) for of in values.T]
+        differences = [self.cells[place][i] for place, i in places]
+        return [
+            counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
+            counts("participants", people),
+            column("mean", means, label, unit, "Mean inside the subgroup.", better=better(self.metric_id)),
+            column("difference", differences, "against the rest", unit, "Mean inside minus mean of the others."),
+        ]
+
+    @property
+    def _how(self) -> str:
+        correction = CORRECTIONS[plain_correction(self.sampling.settings)]
+        return f"{intervals_text(self.sampling.settings)}; permutation p, corrected ({correction}) over"
 
     def sentence(self) -> str:
-        """The largest differences that may be claimed, over all models and of single ones."""
-        label, settings = common.label_of(self.metric_id), self.sampling.settings
-        digits, count = common.digits_of(self.metric_id), len(self.study.groups)
-        if all(row[0].small or row[0].value is None for row in self.cells):
-            return f"No subgroup is large enough for a claim on {label}."
-        overall = [(row[0], f"{s.facet}: {s.name}") for s, row in zip(self.subgroups, self.cells, strict=True)]
+        """The differences that are significant, over all models and of single ones beyond the others."""
+        label, digits = label_of(self.metric_id), digits_of(self.metric_id)
+        names = [f"{one.facet}: {one.name}" for one in self.subgroups]
+        overall = zip(names, (row[0] for row in self.cells), strict=True)
         single = [
-            (row[1 + count + i], f"{group.label} on {s.facet}: {s.name}")
-            for s, row in zip(self.subgroups, self.cells, strict=True)
-            for i, group in enumerate(self.study.groups)
-            if count > 1
+            (f"{group} on {name}", cell)
+            for name, row in zip(names, self.cells, strict=True)
+            for group, cell in zip(self.study.labels, row[1 + self.models :], strict=False)
         ]
-        said = []
-        if named := _largest(overall, digits, settings):
-            said.append(f"Over all models {label} differs from the rest for {named}.")
-        else:
-            said.append(f"Over all models no subgroup is shown to differ from the rest on {label}.")
-        if named := _largest(single, digits, settings):
-            said.append(f"Beyond what the other models gain or lose: {named}.")
-        elif count > 1:
-            said.append("No model is shown to do better or worse for a subgroup than the other models do.")
-        return " ".join(said)
-
-
-def _largest(cells: Iterable[tuple[Cell, str]], digits: int, settings: Settings) -> str:
-    found = [(cell, name) for cell, name in cells if common.claimed(cell, settings)]
-    found.sort(key=lambda item: (-abs(common.value_of(item[0])), item[1]))
-    named = [f"{name} ({common.with_interval(cell, digits, sign=True)})" for cell, name in found]
-    return common.listed(named, most=_MOST + 1)
-
-
-def _others(values: Floats, model: int) -> Floats:
-    """Each conversation's mean over the other models."""
-    return coverage.level_over_models(np.delete(values, model, axis=1))
-
-
-def _words(subgroup: _Subgroup) -> tuple[Cell, Cell]:
-    return text(subgroup.facet, mark="screener" if subgroup.screener else ""), text(subgroup.name)
+        of_all = claims_sentence(overall, self.sampling.settings, of=f"of {label} from the rest", digits=digits)
+        beyond = claims_sentence(single, self.sampling.settings, of="beyond the other models", digits=digits)
+        return f"{of_all} {beyond}" if single else of_all

@@ -1,121 +1,88 @@
-"""PANAS item by item: how far the state after the talk is foreseen wrong, in which direction, and against no change.
+"""PANAS item by item: how far the predicted state after the conversation is off, in which direction, against no change.
 
-Items are rated 1–7. Only items that a model answered count here, and how many lack is said beside; the scores count a
-lacking item as six points off.
+Items are rated 1–7. Only items that a model answered count here, and the share of missing ones is noted; the scores
+count a missing item as six points off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from attunebench.analyses import common, within
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
-from attunebench.analyses.testing import reach_text
+from attunebench.analyses import verdicts, within
+from attunebench.analyses.base import Subject, best_first, drill_to
+from attunebench.analyses.sampling import Sampling, mean_over_models
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
 from attunebench.constants import PANAS_ITEMS, PANAS_POSITIVE
-from attunebench.scores import ConversationEntry, PanasState
+from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
-from attunebench.statistics.paired import PairedTests
 
 _NAME = "panas-items"
 _METRIC = "panas_item_normalized"
-_MOST = 4
 
 
 def analyse(subject: Subject) -> Analysis:
     """Error, bias and direction per item over all models, then error and bias of each model."""
-    begun = common.begun(_NAME)
-    study, settings = common.models_of(subject), subject.settings
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
+    study, sampling = within.scored_models(subject)
+    settings = sampling.settings
     if not study.ground_truth:
-        return replace(begun, missing=within.NO_LABELS)
-    items = _Items.of(study)
-    if np.isnan(items.error).all():
-        return replace(
-            begun, missing="No result holds predicted PANAS items for a person who rated any after the talk."
-        )
-    sampling = Sampling.of(study, settings)
-    look = _Look(study, items, sampling)
-    return replace(
-        begun,
-        tables=(look.of_items(), look.by_model("error"), look.by_model("bias")),
-        shows=look.sentence(),
-        cannot="An item that hardly moves is easy to foresee by repeating it, and one that people use as a zero has "
-        "nowhere to go but up: a bias may come from the ends of the scale. A state has other causes than the talk.",
-        warnings=reach_text(np.full(len(PANAS_ITEMS), sampling.least), settings),
-        notes=(f"{items.lacking_text}{common.small_text(settings)}",),
+        raise Missing(within.NO_LABELS)
+    pre, post = _rated(study, "pre_panas"), _rated(study, "post_panas")
+    error, bias, direction = (_measured(study, pre, post, measure) for measure in (_error, _bias, _direction))
+    if np.isnan(error).all():
+        raise Missing("No result holds predicted PANAS items for a person who rated any after the conversation.")
+    items, shows = _items(study, pre, post, [mean_over_models(values) for values in (error, bias, direction)], sampling)
+    flat = (len(study.ids), -1)
+    biases = bias.reshape(flat)
+    bias_cells = within.paired_cells(sampling, f"{_NAME}/bias/models", biases, np.zeros_like(biases))
+    answering = ~np.isnan(study.entry_values(lambda entry: None if _predicted(entry) is None else 1.0))
+    asked = (~np.isnan(post)).sum(axis=1) @ answering.sum(axis=1)
+    missing = 1 - (~np.isnan(error)).sum() / asked
+    return Analysis(
+        tables=(
+            items,
+            _by_model(study, "error", sampling.cells(error.reshape(flat), flag=False), sampling),
+            _by_model(study, "bias", bias_cells, sampling),
+        ),
+        shows=shows,
+        cannot="An item that hardly moves is easy to predict by repeating it, and a rating at the end of the scale can "
+        "only be missed in one direction, so a bias may come from the ends of the scale. A state has other causes than "
+        "the conversation.",
+        warnings=verdicts.reach_text(np.full(len(PANAS_ITEMS), sampling.least), settings),
+        notes=(f"{100 * missing:.1f} % of the items asked for are missing from the answers.",) if missing else (),
     )
 
 
-@dataclass(frozen=True)
-class _Items:
-    """(items, conversations) before and after; (items, conversations, models) error, bias and direction; gaps NaN.
-
-    `direction`: 1 where a change of the item was foreseen in its direction, 0 where not, NaN where it did not change.
-    """
-
-    pre: Floats
-    post: Floats
-    error: Floats
-    bias: Floats
-    direction: Floats
-    answered: float
-    asked: float
-
-    @classmethod
-    def of(cls, study: ScoreTable) -> _Items:
-        truths = study.truths()
-        keys = [item.lower() for item in PANAS_ITEMS]
-        pre = np.array(
-            [[np.nan if t is None else t["pre_panas"]["items"].get(k, np.nan) for t in truths] for k in keys]
-        )
-        post = np.array(
-            [[np.nan if t is None else t["post_panas"]["items"].get(k, np.nan) for t in truths] for k in keys]
-        )
-        felt = {
-            conversation: {key: (pre[i, row], post[i, row]) for i, key in enumerate(keys)}
-            for row, conversation in enumerate(study.ids)
-        }
-        tables = {
-            name: np.stack([study.entry_values(_reader(key, felt, how)) for key in keys])
-            for name, how in {"error": _error, "bias": _bias, "direction": _direction}.items()
-        }
-        asked = study.entry_values(lambda entry: None if _predicted(entry) is None else 1.0)
-        known_items = (~np.isnan(post)).astype(np.float64)
-        return cls(
-            pre,
-            post,
-            **tables,
-            answered=float((~np.isnan(tables["error"])).sum()),
-            asked=float((known_items[:, :, None] * ~np.isnan(asked)[None]).sum()),
-        )
-
-    @property
-    def lacking_text(self) -> str:
-        lacking = 1 - self.answered / self.asked if self.asked else 0.0
-        return f"{100 * lacking:.1f} % of the items asked for are lacking in the answers. " if lacking else ""
+def _rated(study: ScoreTable, when: Literal["pre_panas", "post_panas"]) -> Floats:
+    """People's ratings: (conversations, items)."""
+    return np.array(
+        [
+            [np.nan if truth is None else truth[when]["items"].get(item.lower(), np.nan) for item in PANAS_ITEMS]
+            for truth in study.truths()
+        ]
+    )
 
 
-Reader = Callable[[ConversationEntry], "float | None"]
-How = Callable[[float, float, float], float]
+def _measured(study: ScoreTable, pre: Floats, post: Floats, measure: Callable[[float, float, float], float]) -> Floats:
+    """A measure of each predicted rating, mean over epochs: (conversations, items, models); NaN where not answered."""
+    rows = {conversation: row for row, conversation in enumerate(study.ids)}
+
+    def read(item: int, entry: ConversationEntry) -> float | None:
+        predicted = (_predicted(entry) or {}).get(PANAS_ITEMS[item].lower())
+        row = rows[entry["conversationId"]]
+        return None if predicted is None else known(measure(predicted, pre[row, item], post[row, item]))
+
+    return np.stack([study.entry_values(partial(read, item)) for item in range(len(PANAS_ITEMS))], axis=1)
 
 
-def _reader(key: str, felt: dict[str, dict[str, tuple[float, float]]], how: How) -> Reader:
-    def read(entry: ConversationEntry) -> float | None:
-        state = _predicted(entry)
-        value = None if state is None else state["items"].get(key)
-        return None if value is None else known(how(value, *felt[entry["conversationId"]][key]))
-
-    return read
-
-
-def _predicted(entry: ConversationEntry) -> PanasState | None:
-    return (entry.get("answers") or {}).get("post_panas")
+def _predicted(entry: ConversationEntry) -> Mapping[str, float] | None:
+    state = (entry.get("answers") or {}).get("post_panas")
+    return None if state is None else state["items"]
 
 
 def _error(predicted: float, _pre: float, post: float) -> float:
@@ -127,158 +94,93 @@ def _bias(predicted: float, _pre: float, post: float) -> float:
 
 
 def _direction(predicted: float, pre: float, post: float) -> float:
+    """1 where a change of the item was predicted in its direction, 0 where not, NaN where it did not change."""
     if np.isnan(pre) or np.isnan(post) or pre == post:
         return np.nan
     return float(np.sign(predicted - pre) == np.sign(post - pre))
 
 
-class _Look:
-    """The items with their tests: error against no change, and bias against none."""
-
-    def __init__(self, study: ScoreTable, items: _Items, sampling: Sampling):
-        self.study, self.items, self.sampling = study, items, sampling
-        self.unmoved = np.abs(items.post - items.pre).T
-        self.error = _over_models(items.error)
-        self.bias = _over_models(items.bias)
-        self.direction = _over_models(items.direction)
-        self.against = self._tested(self.error, self.unmoved, "no-change")
-        self.biased = self._tested(self.bias, np.zeros_like(self.bias), "bias")
-        count = len(study.groups)
-        columns = items.bias.transpose(1, 0, 2).reshape(len(study.ids), -1)
-        single = self._tested(columns, np.zeros_like(columns), "bias/models")
-        self.single_bias = [single[i * count : (i + 1) * count] for i in range(len(PANAS_ITEMS))]
-
-    def _tested(self, a: Floats, b: Floats, name: str) -> list[Cell]:
-        tests: PairedTests = self.sampling.tests(f"{_NAME}/{name}", a, b)
-        return self.sampling.difference_cells(tests, common.corrected_p(tests, self.sampling.settings), a, b)
-
-    def of_items(self) -> Table:
-        settings, items = self.sampling.settings, self.items
-        error, direction = self.sampling.cells(self.error, flag=False), self.sampling.cells(self.direction, flag=False)
-        unmoved = self.sampling.cells(self.unmoved, flag=False)
-        rose = np.where(items.post == items.pre, np.nan, (items.post > items.pre).astype(np.float64))
-        rose[np.isnan(items.post) | np.isnan(items.pre)] = np.nan
-        share = within.column_means(rose.T)
-        likely = np.maximum(share, 1 - share)
-        before, after = within.column_means(items.pre.T), within.column_means(items.post.T)
-        order = common.by_value(self.sampling.estimate(self.error).value)
-        rows = tuple(
-            (
-                text(PANAS_ITEMS[i]),
-                text("positive" if PANAS_ITEMS[i] in PANAS_POSITIVE else "negative"),
-                Cell(error[i].n),
-                Cell(known(before[i])),
-                Cell(known(after[i])),
-                replace(error[i], drill=Drill(metric=_METRIC)),
-                unmoved[i],
-                self.against[i],
-                self.biased[i],
-                direction[i],
-                Cell(known(likely[i])),
-            )
-            for i in order
-        )
-        return Table(
-            "items",
-            "Items over all models",
-            (
-                Column("item", "item", "text"),
-                Column("side", "side", "text"),
-                Column("n", "conversations", "count"),
-                Column("before", "before", "number", "People's mean rating before the talk.", digits=2),
-                Column("after", "after", "number", "People's mean rating after the talk.", digits=2),
-                Column("error", "error", "number", "Mean absolute error of the predicted rating.", False, 2),
-                Column("unmoved", "error of no change", "number", "Mean absolute change of people's rating.", False, 2),
-                Column(
-                    "against", "error − no change", "number", "Below 0: better than repeating the rating.", False, 2
-                ),
-                Column("bias", "bias", "number", "Predicted minus rated.", digits=2),
-                Column("direction", "direction right", "share", "Of ratings that changed.", True),
-                Column("likely", "more frequent direction", "share", "What foreseeing it always would score."),
-            ),
-            rows,
-            caption=f"{common.sample_text(self.study)}, mean over {common.counted(len(self.study.groups), 'model')}; "
-            f"points of the scale 1–7, worst first. {common.intervals_text(settings)}; "
-            f"{common.correction_text(settings, f'{len(PANAS_ITEMS)} items')}, for each column.",
-            chart=Chart(
-                "intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points of 1–7)"
-            ),
-        )
-
-    def by_model(self, what: str) -> Table:
-        """Items × models: error, or bias with its test."""
-        study, settings, error = self.study, self.sampling.settings, what == "error"
-        errors: Sequence[Sequence[Cell]] = [self.sampling.cells(table, flag=False) for table in self.items.error]
-        cells = errors if error else self.single_bias
-        rows = tuple(
-            (
-                text(item),
-                Cell(max(cell.n or 0 for cell in row)),
-                *(replace(c, drill=common.drill_to(g, _METRIC)) for c, g in zip(row, study.groups, strict=True)),
-            )
-            for item, row in zip(PANAS_ITEMS, cells, strict=True)
-        )
-        tested = f"; {common.correction_text(settings, f'{len(PANAS_ITEMS) * len(study.groups)} cells')}"
-        name = "Error" if error else "Bias"
-        return Table(
-            what,
-            f"{name} by item and model",
-            (
-                Column("item", "item", "text"),
-                Column("n", "conversations", "count"),
-                *(
-                    replace(column, unit="number")
-                    for column in within.model_columns(
-                        study,
-                        range(len(study.groups)),
-                        meaning="Mean absolute error." if error else "Predicted minus rated.",
-                        better=False if error else None,
-                        digits=2,
-                    )
-                ),
-            ),
-            rows,
-            caption=f"Points of the scale 1–7, over answered items. {common.intervals_text(settings)}"
-            f"{'' if error else tested}.",
-            chart=Chart(
-                "heatmap",
-                "item",
-                tuple(within.model_id(study, i) for i in range(len(study.groups))),
-                f"{name} by PANAS item",
-                "points of 1–7",
-            ),
-        )
-
-    def sentence(self) -> str:
-        """The worst item, how often models beat no change, and the largest biases that may be claimed."""
-        settings = self.sampling.settings
-        if all(cell.small or cell.value is None for cell in self.against):
-            return "There are too few conversations for a claim."
-        errors = self.sampling.cells(self.error, flag=False)
-        order = [i for i in common.by_value(self.sampling.estimate(self.error).value) if errors[i].value is not None]
-        ends = " and ".join(f"{PANAS_ITEMS[i]} {common.with_interval(errors[i], 2)}" for i in (order[0], order[-1]))
-        better, worse = (_named(self.against, sign, settings) for sign in (-1, 1))
-        said = [
-            f"The largest and smallest mean errors are {ends}.",
-            f"Models foresee {len(better)} of {len(PANAS_ITEMS)} items better than “no change”, {len(worse)} worse.",
-        ]
-        biased = sorted(
-            (i for i, cell in enumerate(self.biased) if common.claimed(cell, settings)),
-            key=lambda i: (-abs(common.value_of(self.biased[i])), i),
-        )
-        words = [f"{PANAS_ITEMS[i]} ({common.with_interval(self.biased[i], 2, sign=True)})" for i in biased]
-        said.append(f"Biased: {common.listed(words, most=_MOST + 1)}." if words else "No item is shown to be biased.")
-        return " ".join(said)
+def _items(
+    study: ScoreTable, pre: Floats, post: Floats, measures: list[Floats], sampling: Sampling
+) -> tuple[Table, str]:
+    """The items over all models, worst first, with the error against no change and the bias against none."""
+    settings = sampling.settings
+    error, bias, direction = measures
+    unmoved = np.abs(post - pre)
+    errors = [replace(cell, drill=Drill(metric=_METRIC)) for cell in sampling.cells(error, flag=False)]
+    against = within.paired_cells(sampling, f"{_NAME}/no-change", error, unmoved)
+    biases = within.paired_cells(sampling, f"{_NAME}/bias", bias, np.zeros_like(bias))
+    share = within.column_means(np.where(np.isnan(unmoved) | (unmoved == 0), np.nan, post > pre))
+    made = table(
+        "items",
+        "Items over all models",
+        words("item", PANAS_ITEMS),
+        words("side", ["positive" if item in PANAS_POSITIVE else "negative" for item in PANAS_ITEMS]),
+        counts("n", [cell.n for cell in errors], "conversations"),
+        column("before", within.column_means(pre), meaning="People's mean rating before the conversation.", digits=2),
+        column("after", within.column_means(post), meaning="People's mean rating after the conversation.", digits=2),
+        column("error", errors, meaning="Mean absolute error of the predicted rating.", better=False, digits=2),
+        column(
+            "unmoved",
+            sampling.cells(unmoved, flag=False),
+            "error of no change",
+            meaning="Mean absolute change of people's rating.",
+            better=False,
+            digits=2,
+        ),
+        column(
+            "against",
+            against,
+            "error − no change",
+            meaning="Below 0: better than repeating the rating.",
+            better=False,
+            digits=2,
+        ),
+        column("bias", biases, meaning="Predicted minus rated.", digits=2),
+        column(
+            "direction",
+            sampling.cells(direction, flag=False),
+            "direction right",
+            "share",
+            "Of ratings that changed.",
+            better=True,
+        ),
+        column(
+            "likely", np.maximum(share, 1 - share), "more frequent direction", "share", "Score of always giving it."
+        ),
+        order=best_first(errors),
+        caption=f"{verdicts.sample_text(study)}, mean over {len(study.groups)} models; points of the scale 1–7, worst "
+        f"first. {verdicts.tested_text(settings, f'{len(PANAS_ITEMS)} items')}, for each column.",
+        chart=Chart("intervals", "item", ("error", "unmoved"), "Error by PANAS item", "mean absolute error (points)"),
+    )
+    shows = (
+        f"Mean errors range from {verdicts.range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
+        verdicts.claims_sentence(zip(PANAS_ITEMS, against, strict=True), settings, of="from “no change”", digits=2),
+        verdicts.claims_sentence(zip(PANAS_ITEMS, biases, strict=True), settings, of="from 0 in bias", digits=2),
+    )
+    return made, " ".join(shows)
 
 
-def _named(cells: Sequence[Cell], sign: int, settings: Settings) -> list[str]:
-    return [
-        item
-        for item, cell in zip(PANAS_ITEMS, cells, strict=True)
-        if common.claimed(cell, settings) and np.sign(common.value_of(cell)) == sign
+def _by_model(study: ScoreTable, what: Literal["error", "bias"], cells: list[Cell], sampling: Sampling) -> Table:
+    """Items × models: error, or bias with its test."""
+    rows = [
+        [replace(cell, drill=drill_to(group, _METRIC)) for cell, group in zip(row, study.groups, strict=True)]
+        for row in within.in_rows(cells, len(study.groups))
     ]
-
-
-def _over_models(table: Floats) -> Floats:
-    """(conversations, items) from (items, conversations, models)."""
-    return np.stack([common.mean_over_models(part) for part in table], axis=1)
+    tested = f"; {verdicts.correction_text(sampling.settings, f'{len(cells)} cells')}" if what == "bias" else ""
+    return table(
+        what,
+        f"{what.capitalize()} by item and model",
+        words("item", PANAS_ITEMS),
+        counts("n", [max(cell.n or 0 for cell in row) for row in rows], "conversations"),
+        *within.model_columns(
+            study,
+            rows,
+            "Mean absolute error." if what == "error" else "Predicted minus rated.",
+            "number",
+            better=False if what == "error" else None,
+            digits=2,
+        ),
+        caption=f"Points of the scale 1–7, over answered items. {verdicts.intervals_text(sampling.settings)}{tested}.",
+        chart=Chart("heatmap", "item", within.model_ids(study), f"{what.capitalize()} by PANAS item", "points of 1–7"),
+    )

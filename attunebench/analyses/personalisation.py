@@ -6,271 +6,207 @@ the conversation that it answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, text
-from attunebench.analyses.testing import reach_text
+from attunebench.analyses import verdicts, within
+from attunebench.analyses.base import (
+    CANONICAL,
+    Subject,
+    best_first,
+    better,
+    defined_metrics,
+    digits_of,
+    drill_to,
+    label_of,
+    wanted_metrics,
+)
+from attunebench.analyses.sampling import Sampling, mean_over_models
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
 from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
 from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
-from attunebench.scores.table import Block, ReferenceValues, ScoreTable, Side
-from attunebench.statistics.bootstrap import Floats, Labels
+from attunebench.scores.table import TRUTH_OF_BLOCK, Block, ReferenceValues, ScoreTable
+from attunebench.statistics.bootstrap import Floats
 
-METRICS = ("composite", *common.CANONICAL)
-_BLOCKS: tuple[tuple[Block, Side, str, Mapping[str, str]], ...] = (
-    ("binary_om", "observed", "what the reply did", BINARY_QUESTION_TEXT),
-    ("binary_hp", "preferred", "what the person wanted", BINARY_HP_QUESTION_TEXT),
-)
+METRICS = ("composite", *CANONICAL)
+_BLOCKS: dict[Block, tuple[str, Mapping[str, str]]] = {
+    "binary_om": ("what the reply did", BINARY_QUESTION_TEXT),
+    "binary_hp": ("what the person wanted", BINARY_HP_QUESTION_TEXT),
+}
 _RARE = 0.05
 """A question is informative where the rarer answer has at least this share."""
 
 
 def analyse(subject: Subject) -> Analysis:
     """Paired gain per model and metric, and per question over all models."""
-    begun = common.begun("personalisation")
-    study, settings = common.models_of(subject), subject.settings
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
-    reference = next((one for one in study.references if one.id == common.BASE_RATE), None)
-    if reference is None:
-        return replace(
-            begun,
-            missing="The scores hold no base rate, which needs two conversations and a newer `attune-bench score`; "
-            "score the results again.",
+    study, sampling = within.scored_models(subject)
+    settings = sampling.settings
+    base = next((one for one in study.references if one.id == BASE_RATE), None)
+    if base is None:
+        raise Missing(
+            "The scores hold no base rate, which needs two conversations and a newer `attune-bench score`; score the "
+            "results again."
         )
-    wanted = common.defined_metrics(study, common.wanted_metrics(settings, METRICS))
-    values = {m: table for m, table in wanted.items() if not np.isnan(reference.values.get(m, np.array(np.nan))).all()}
+    wanted = defined_metrics(study, wanted_metrics(settings, METRICS))
+    values = {m: of for m, of in wanted.items() if m in base.values and not np.isnan(base.values[m]).all()}
     if not values:
-        return replace(begun, missing="The base rate and the models have no metric in common.")
-    sampling = Sampling.of(study, settings)
-    gains = _gains(study, values, reference, sampling)
-    tables = [
-        _gain_table(study, gains, reference, sampling),
-        _skill_table(study, values, standing(reference), sampling),
-    ]
-    tipped = _below_guessing(study, reference, values)
-    questions = [found for block in _BLOCKS if (found := _questions(study, *block, sampling)) is not None]
-    return replace(
-        begun,
-        tables=(*tables, *questions),
-        shows=_shows(study, {m: cells for m, cells in gains.items() if m not in tipped}, questions, settings),
+        raise Missing("The base rate and the models have no metric in common.")
+    gains, stands = _gains(study, values, base, sampling), standing(base)
+    chances = {m: cards_of(study.rules)[m].chance for m in values}
+    # Leaving one out has put the base rate below blind guessing there: to be above it shows nothing.
+    tipped = [m for m, chance in chances.items() if chance is not None and np.nanmean(base.values[m]) < chance]
+    questions = [found for block in _BLOCKS for found in _questions(study, block, sampling)] if study.questions else []
+    named = {label_of(m): cells for m, cells in gains.items() if m not in tipped}
+    named |= {of.title: [row[-1] for row in of.rows] for of in questions}
+    return Analysis(
+        tables=(_gain_table(study, gains, base, sampling), _skill_table(study, values, stands, sampling), *questions),
+        shows=_shows(named, sampling),
         cannot="The base rate knows the labels of other conversations, which models do not: a model below it may still "
         "read people, without knowing how answers are distributed here. Other conversations of the same person count "
         "among the others.",
         warnings=(
-            *reach_text(np.full(len(gains) * len(study.groups), sampling.least), settings),
+            *verdicts.reach_text(np.full(len(gains) * len(study.groups), sampling.least), settings),
             *(
-                f"On {common.label_of(m)} the base rate stands below blind guessing, as even answers and few "
-                "conversations make it: to be above it shows nothing, and nothing is claimed."
+                f"On {label_of(m)} the base rate is below blind guessing, which happens with even answers and few "
+                "conversations: being above it shows nothing, and nothing is claimed."
                 for m in tipped
             ),
         ),
-        notes=(common.small_text(settings), f"{reference.label}: {standing(reference).meaning}"),
+        notes=(f"{base.label}: {stands.meaning}",),
     )
-
-
-def _below_guessing(study: ScoreTable, reference: ReferenceValues, metric_ids: Iterable[str]) -> list[str]:
-    """Metrics on which leaving one out has put the base rate below blind guessing: to be above it shows nothing."""
-    chances = {m: chance for m in metric_ids if (chance := cards_of(study.rules)[m].chance) is not None}
-    return [m for m, chance in chances.items() if np.nanmean(reference.values[m]) < chance]
 
 
 def _gains(
-    study: ScoreTable, values: Mapping[str, Floats], reference: ReferenceValues, sampling: Sampling
+    study: ScoreTable, values: Mapping[str, Floats], base: ReferenceValues, sampling: Sampling
 ) -> dict[str, list[Cell]]:
     """Metric → a cell per model, better than the base rate above 0; all of them are one family of tests."""
-    signs = {m: 1.0 if common.better(m) else -1.0 for m in values}
-    a = np.concatenate([signs[m] * table for m, table in values.items()], axis=1)
-    b = np.concatenate([signs[m] * np.repeat(reference.values[m][:, None], len(study.groups), 1) for m in values], 1)
-    tests = sampling.tests("personalisation", a, b)
-    cells = sampling.difference_cells(tests, common.corrected_p(tests, sampling.settings), a, b)
-    count = len(study.groups)
-    return {
-        m: [
-            replace(cell, drill=common.drill_to(group, m))
-            for cell, group in zip(cells[place * count : (place + 1) * count], study.groups, strict=True)
-        ]
-        for place, m in enumerate(values)
-    }
+    signs = {m: 1.0 if better(m) else -1.0 for m in values}
+    a = np.concatenate([signs[m] * of for m, of in values.items()], axis=1)
+    b = np.concatenate(
+        [np.broadcast_to(signs[m] * base.values[m][:, None], of.shape) for m, of in values.items()], axis=1
+    )
+    drills = [drill_to(group, m) for m in values for group in study.groups]
+    cells = within.in_rows(within.paired_cells(sampling, "personalisation", a, b, drills), len(study.groups))
+    return dict(zip(values, cells, strict=True))
 
 
-def _gain_table(
-    study: ScoreTable, gains: Mapping[str, list[Cell]], reference: ReferenceValues, sampling: Sampling
-) -> Table:
-    first = next(iter(gains.values()))
-    order = common.by_value(np.array([common.value_of(cell) for cell in first]))
-    rows = tuple((text(study.labels[i]), Cell(first[i].n), *(cells[i] for cells in gains.values())) for i in order)
-    tests = f"all {len(gains) * len(study.groups)} gains"
-    return Table(
+def _gain_table(study: ScoreTable, gains: Mapping[str, list[Cell]], base: ReferenceValues, sampling: Sampling) -> Table:
+    first, title = next(iter(gains.values())), f"Gain over the {base.label.lower()}"
+    return table(
         "gain",
-        f"Gain over the {reference.label.lower()}",
-        (
-            Column("model", "model", "text"),
-            Column("n", "conversations", "count"),
-            *(Column(m, common.label_of(m), "number", REGISTRY[m].meaning, True, common.digits_of(m)) for m in gains),
+        title,
+        words("model", study.labels),
+        counts("n", [cell.n for cell in first], "conversations"),
+        *(
+            column(m, cells, label_of(m), "number", REGISTRY[m].meaning, better=True, digits=digits_of(m))
+            for m, cells in gains.items()
         ),
-        rows,
-        caption=f"Model minus {reference.label.lower()}, paired over {common.sample_text(study)}; Composite in points "
-        f"of 100. {common.intervals_text(sampling.settings)}; {common.correction_text(sampling.settings, tests)}.",
-        chart=Chart("heatmap", "model", tuple(gains), f"Gain over the {reference.label.lower()}", "difference"),
+        order=best_first(first),
+        caption=f"Model minus {base.label.lower()}, paired over {verdicts.sample_text(study)}; Composite in points. "
+        f"{verdicts.tested_text(sampling.settings, f'all {len(gains) * len(study.groups)} gains')}.",
+        chart=Chart("heatmap", "model", tuple(gains), title, "difference"),
     )
 
 
-def _skill_table(
-    study: ScoreTable, values: Mapping[str, Floats], reference: ReferenceValues, sampling: Sampling
-) -> Table:
+def _skill_table(study: ScoreTable, values: Mapping[str, Floats], base: ReferenceValues, sampling: Sampling) -> Table:
     """Per metric the base rate itself, and the share of the room above it that models fill."""
-    rows = []
-    for metric_id, table in values.items():
-        card = REGISTRY[metric_id]
-        ceiling = card.high if common.better(metric_id) else card.low
-        if metric_id not in reference.values:  # below blind guessing
-            rows.append((text(card.label), *[Cell(None)] * 4, text("–")))
-            continue
-        base = sampling.cells(reference.values[metric_id][:, None], of=metric_id)[0]
-        skills = sampling.skill_cells(table, reference.values[metric_id], ceiling)
-        best = common.by_value(np.array([common.value_of(cell) for cell in skills]))[0]
-        rows.append(
-            (
-                text(card.label),
-                Cell(base.n),
-                base,
-                sampling.skill_cells(common.mean_over_models(table)[:, None], reference.values[metric_id], ceiling)[0],
-                skills[best],
-                text(study.labels[best]),
-            )
-        )
-    return Table(
+    rows = [_skill(study, metric_id, of, base, sampling) for metric_id, of in values.items()]
+    bases, average, best, who = zip(*rows, strict=True)
+    return table(
         "skill",
         "Skill: the share of the room above the base rate that is filled",
-        (
-            Column("metric", "metric", "text"),
-            Column("n", "conversations", "count"),
-            Column("base", reference.label, "number", "What the base rate scores.", True),
-            Column("average", "skill, average", "number", "Of the mean over models; 0 base rate, 1 ceiling.", True),
-            Column("best", "skill, best", "number", "Of the model with the most, picked after the fact.", True),
-            Column("who", "which", "text"),
-        ),
-        tuple(rows),
-        caption=f"(score − base rate)/(ceiling − base rate). {common.intervals_text(sampling.settings)}.",
+        words("metric", map(label_of, values)),
+        counts("n", [cell.n for cell in bases], "conversations"),
+        column("base", bases, base.label, "number", "What the base rate scores.", better=True),
+        column("average", average, "skill, average", meaning="Of the mean over models.", better=True),
+        column("best", best, "skill, best", meaning="Of the model with the most, picked after the fact.", better=True),
+        words("who", who, "which"),
+        caption=f"(score − base rate)/(ceiling − base rate). {verdicts.intervals_text(sampling.settings)}.",
     )
 
 
-def _questions(
-    study: ScoreTable, block: Block, side: Side, words: str, texts: Mapping[str, str], sampling: Sampling
-) -> Table | None:
-    """Mean over models per question against the base rate; None where labels or answers are lacking."""
-    if not study.ground_truth or not study.questions:
-        return None
-    truth = study.truth_binary(side)
-    right = study.right(block)
-    rows_of = study.clusters_of_turns()
-    models = _by_conversation(_mean_over_last(right), rows_of, len(study.ids))
-    base = _by_conversation(_base_right(truth, rows_of, len(study.ids)), rows_of, len(study.ids))
-    shares = common.mean_over_models(truth.T)
-    with np.errstate(invalid="ignore"):
-        telling = np.minimum(shares, 1 - shares) >= _RARE
-    shown = np.flatnonzero(telling & ~np.isnan(models - base).all(axis=0))
+def _skill(
+    study: ScoreTable, metric_id: str, values: Floats, base: ReferenceValues, sampling: Sampling
+) -> tuple[Cell, Cell, Cell, str]:
+    """The base rate, the skill of the mean over models, that of the best model, and which that is."""
+    if metric_id not in base.values:  # below blind guessing
+        return Cell(None), Cell(None), Cell(None), "–"
+    card, of_base = REGISTRY[metric_id], base.values[metric_id]
+    ceiling = card.high if better(metric_id) else card.low
+    columns = np.column_stack([mean_over_models(values), values])
+    average, *skills = sampling.skill_cells(columns, of_base, ceiling)
+    best = best_first(skills)[0]
+    return sampling.cells(of_base[:, None], of=metric_id)[0], average, skills[best], study.labels[best]
+
+
+def _questions(study: ScoreTable, block: Block, sampling: Sampling) -> list[Table]:
+    """Mean over models per question against the base rate; nothing where labels or answers are lacking."""
+    about, texts = _BLOCKS[block]
+    truth = study.truth_binary(TRUTH_OF_BLOCK[block])
+    right = mean_over_models(study.right(block))
+    base = within.ratio(*within.conversation_sums(study, base_right(study, truth)))
+    models = within.ratio(*within.conversation_sums(study, right))
+    yes = within.column_means(truth)
+    shown = np.flatnonzero((np.minimum(yes, 1 - yes) >= _RARE) & ~np.isnan(models - base).all(axis=0))
     if not len(shown):
-        return None
-    a, b = models[:, shown], base[:, shown]
-    tests = sampling.tests(f"personalisation {block}", a, b)
-    corrected = common.corrected_p(tests, sampling.settings)
-    gains, scores, bases = sampling.difference_cells(tests, corrected, a, b), sampling.cells(a), sampling.cells(b)
-    order = common.by_value(tests.difference)
-    rows = tuple(
-        (
-            text(study.questions[shown[i]]),
-            text(texts.get(study.questions[shown[i]], "")),
-            Cell(gains[i].n),
-            Cell(float(shares[shown[i]])),
-            replace(bases[i], mark=""),
-            replace(scores[i], mark=""),
-            replace(gains[i], drill=Drill(question=study.questions[shown[i]], block=block)),
+        return []
+    a, b, names = models[:, shown], base[:, shown], [study.questions[i] for i in shown]
+    drills = [Drill(question=name, block=block) for name in names]
+    gains = within.paired_cells(sampling, f"personalisation {block}", a, b, drills)
+    return [
+        table(
+            f"questions_{block}",
+            f"Question by question: {about}",
+            words("question", names),
+            words("text", [texts.get(name, "") for name in names], "wording"),
+            counts("n", [cell.n for cell in gains], "conversations"),
+            column("yes", yes[shown], "", "share", "Share of turns in which the person's label is yes.", digits=2),
+            column(
+                "base",
+                sampling.cells(b, flag=False),
+                "base rate",
+                "share",
+                "Right answers of the base rate.",
+                better=True,
+            ),
+            column(
+                "models", sampling.cells(a, flag=False), "", "share", "Right answers, mean over models.", better=True
+            ),
+            column("gain", gains, "", "share", "Models minus base rate, paired by conversation.", better=True),
+            order=best_first(gains),
+            caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {verdicts.sample_text(study)}. The "
+            "base rate gives the more frequent answer of the other conversations, and half a point where they are even "
+            f"or one decides which it is. {verdicts.tested_text(sampling.settings, f'{len(shown)} questions')}.",
         )
-        for i in order
-    )
-    return Table(
-        f"questions_{block}",
-        f"Question by question: {words}",
-        (
-            Column("question", "question", "text"),
-            Column("text", "wording", "text"),
-            Column("n", "conversations", "count"),
-            Column("yes", "yes", "share", "Share of turns in which the person's label is yes.", None, 2),
-            Column("base", "base rate", "share", "Right answers of the base rate.", True),
-            Column("models", "models", "share", "Right answers, mean over models.", True),
-            Column("gain", "gain", "share", "Models minus base rate, paired by conversation.", True),
-        ),
-        rows,
-        caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {common.sample_text(study)}. The base "
-        "rate gives the more frequent answer of the other conversations, and half a point where they are even or one "
-        "conversation decides which it is. "
-        f"{common.intervals_text(sampling.settings)}; "
-        f"{common.correction_text(sampling.settings, common.counted(len(shown), 'question'))}.",
-    )
+    ]
 
 
-def _mean_over_last(table: Floats) -> Floats:
-    """Mean over the last axis of what is defined."""
-    flat = table.reshape(-1, table.shape[-1])
-    return common.mean_over_models(flat).reshape(table.shape[:-1])
-
-
-def _by_conversation(turns: Floats, rows_of: Labels, conversations: int) -> Floats:
-    """Mean over the turns of each conversation: (conversations, questions) from (turns, questions)."""
-    sums, counts = np.zeros((conversations, turns.shape[1])), np.zeros((conversations, turns.shape[1]))
-    np.add.at(sums, rows_of, np.nan_to_num(turns))
-    np.add.at(counts, rows_of, ~np.isnan(turns))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sums / np.where(counts > 0, counts, np.nan))
-
-
-def _base_right(truth: Floats, rows_of: Labels, conversations: int) -> Floats:
+def base_right(study: ScoreTable, truth: Floats) -> Floats:
     """Whether the more frequent answer of the other conversations is right, ½ where even: (turns, questions).
 
     ½ too where leaving out some one conversation turns round which answer that is: there each is held against what its
     own labels tipped the others away from, and a model that guesses would beat the base rate.
     """
-    yes, n = np.zeros((conversations, truth.shape[1])), np.zeros((conversations, truth.shape[1]))
-    np.add.at(yes, rows_of, np.nan_to_num(truth))
-    np.add.at(n, rows_of, ~np.isnan(truth))
+    yes, n = within.conversation_sums(study, truth)
     others_yes, others = yes.sum(axis=0) - yes, n.sum(axis=0) - n
     lean = np.sign(2 * others_yes - others)
     lean[:, (lean != lean[:1]).any(axis=0)] = 0.0
-    right = (1 + lean[rows_of] * (2 * truth - 1)) / 2
-    return np.asarray(np.where((others > 0)[rows_of], right, np.nan))
+    rows = study.clusters_of_turns()
+    right = (1 + lean[rows] * (2 * truth - 1)) / 2
+    return np.asarray(np.where((others > 0)[rows], right, np.nan))
 
 
-def _shows(study: ScoreTable, gains: Mapping[str, list[Cell]], questions: Sequence[Table], settings: Settings) -> str:
-    if gains and all(cell.small or cell.value is None for cells in gains.values() for cell in cells):
-        return f"Fewer than {settings.small} conversations: too few to tell a gain over the base rate."
-    said = []
-    for metric_id, cells in gains.items():
-        above, below = _sides(cells, settings)
-        if above or below:
-            said.append(f"{common.label_of(metric_id)} {above} above, {below} below")
-    whole = common.counted(len(study.groups), "model")
-    if not said:
-        return f"None of {whole} is told apart from the base rate on any metric."
-    untold = [common.label_of(m) for m, cells in gains.items() if not any(_sides(cells, settings))]
-    told = f"Told apart from the base rate, of {whole}: {'; '.join(said)}."
-    if untold:
-        told += f" No model is told apart from it on {common.listed(untold, most=12)}."
-    return told + "".join(_on_questions(table, settings) for table in questions)
-
-
-def _sides(cells: Sequence[Cell], settings: Settings) -> tuple[int, int]:
-    sure = [common.value_of(cell) for cell in cells if common.claimed(cell, settings)]
-    return sum(value > 0 for value in sure), sum(value < 0 for value in sure)
-
-
-def _on_questions(table: Table, settings: Settings) -> str:
-    above, below = _sides([row[-1] for row in table.rows], settings)
-    questions = common.counted(len(table.rows), "question")
-    return f" {table.title}: models beat the base rate on {above} of {questions} and stay below it on {below}."
+def _shows(named: Mapping[str, list[Cell]], sampling: Sampling) -> str:
+    """On what models are significantly above or below the base rate, and on what none is."""
+    found = {name: verdicts.sides(cells, sampling.settings) for name, cells in named.items()}
+    if not any(usable for *_, usable in found.values()):
+        return f"Too few {sampling.settings.units} for a claim on gains over the base rate."
+    apart = [
+        f"{name}: {above} above, {below} below of {of}" for name, (above, below, of) in found.items() if above or below
+    ]
+    alike = [name for name, (above, below, _) in found.items() if not above and not below]
+    said = [f"Significant gains over the base rate – {'; '.join(apart)}."] if apart else []
+    return " ".join(said + ([f"No significant gain on {verdicts.listed(alike, most=12)}."] if alike else []))

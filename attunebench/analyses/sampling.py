@@ -249,10 +249,10 @@ def mark_of(value: float, low: float, n: int, mark: str = "") -> str:
 
 
 def mean_over_models(values: Floats) -> Floats:
-    """Each conversation's mean over the models that have it: (conversations,) from (conversations, models)."""
+    """Each conversation's mean over the models that have it: (conversations, …) from (conversations, …, models)."""
     defined = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.nansum(values, axis=1) / np.where(defined.any(axis=1), defined.sum(axis=1), np.nan))
+        return np.asarray(np.nansum(values, axis=-1) / np.where(defined.any(axis=-1), defined.sum(axis=-1), np.nan))
 
 
 def mean_of(tables: Sequence[Floats]) -> Floats:

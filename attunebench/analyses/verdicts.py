@@ -215,6 +215,11 @@ def correction_text(settings: Settings, over: str) -> str:
     return f"p by sign-flip permutation, corrected ({CORRECTIONS[settings.correction]}) over {over}"
 
 
+def tested_text(settings: Settings, over: str) -> str:
+    """How intervals and p of a table were made, for its caption."""
+    return f"{intervals_text(settings)}; {correction_text(settings, over)}"
+
+
 def comparability(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
     """What stands against ranking these groups in these metrics: other labels, prompts, judges, settings, coverage."""
     return tuple(

@@ -10,9 +10,10 @@ from planted_studies import cell_of, covers, made, table_of
 from planted_within import BIAS, changed, entries_of, people_scores, people_study
 
 from attunebench.analyses import Analysis, Settings
+from attunebench.analyses.sampling import claimed
 
 NAME = "panas-items"
-SURE = Settings(resamples=2000)
+SURE = Settings(resamples=500)
 
 
 @cache
@@ -20,16 +21,22 @@ def analysis() -> Analysis:
     return made(NAME, people_study(relabelled=True), SURE)
 
 
-def test_the_planted_bias_is_found_and_named_alone() -> None:
+def biased(analysis: Analysis, column: str = "bias") -> list[str]:
+    """The items with a significant difference in a column."""
+    table = table_of(analysis, "items")
+    names = [str(row[0].value) for row in table.rows]
+    return [name for name in names if claimed(cell_of(table, name, column), SURE)]
+
+
+def test_the_planted_bias_is_found_and_found_alone() -> None:
     cell = cell_of(table_of(analysis(), "items"), "Guilty", "bias")
     assert covers(cell, BIAS)
-    assert "Biased: Guilty (+" in analysis().shows
-    assert analysis().shows.endswith("]).")
+    assert ["Guilty"] == biased(analysis())
     assert 0.05 > (cell_of(table_of(analysis(), "bias"), "Guilty", "model_calm").p_corrected or 1)
 
 
 def test_no_bias_is_claimed_where_none_was_planted() -> None:
-    assert "No item is shown to be biased." in made(NAME, people_study(), SURE).shows
+    assert [] == biased(made(NAME, people_study(), SURE))
 
 
 def test_error_bias_and_direction_are_those_of_plain_counts() -> None:
@@ -60,7 +67,7 @@ def repeating(scores: Any) -> None:
 
 def test_repeating_the_state_before_is_no_better_and_no_worse_than_no_change() -> None:
     made_of = made(NAME, changed(people_scores(), repeating))
-    assert "Models foresee 0 of 20 items better than “no change”, 0 worse." in made_of.shows
+    assert [] == biased(made_of, "against")
     cell = cell_of(table_of(made_of, "items"), "Alert", "against")
     assert 0.0 == cell.value
     assert 0.0 == cell_of(table_of(made_of, "items"), "Alert", "direction").value
@@ -73,5 +80,5 @@ def test_items_that_lack_are_left_out_and_counted() -> None:
                 entry["answers"]["post_panas"]["items"] = {}
 
     made_of = made(NAME, changed(people_scores(), half))
-    assert "50.0 % of the items asked for are lacking" in made_of.notes[0]
+    assert "50.0 %" in made_of.notes[0]
     assert 33 == cell_of(table_of(made_of, "bias"), "Alert", "model_calm").n

@@ -10,8 +10,16 @@ from planted_studies import cell_of, covers, level, made, table_of
 from planted_within import GAP, changed, entries_of, turns_scores, turns_study
 
 from attunebench.analyses import Analysis, Settings
+from attunebench.analyses.sampling import claimed
 
 NAME = "perspective-gap"
+FEW = Settings(resamples=100)
+
+
+def claims(scores: Any) -> list[float]:
+    """The gaps of single models that are significant."""
+    cells = [row[4] for row in table_of(made(NAME, scores, FEW), "models").rows if row[0].mark != "reference"]
+    return [float(cell.value or 0) for cell in cells if claimed(cell, FEW)]
 
 
 @cache
@@ -23,9 +31,8 @@ def test_the_planted_gap_is_found_and_named() -> None:
     made_of = analysis()
     gap = cell_of(table_of(made_of, "models"), "wide_eyed", "gap")
     assert covers(gap, GAP)
-    assert gap.p_corrected is not None
-    assert gap.p_corrected < 0.05
-    assert "(wide_eyed)" in made_of.shows
+    assert claimed(gap, FEW)
+    assert "wide_eyed" in made_of.shows
 
 
 def test_the_gap_is_the_mean_of_each_conversations_difference() -> None:
@@ -81,18 +88,17 @@ def test_no_gap_is_claimed_where_none_was_planted() -> None:
             noise = 0.02 if index % 2 else -0.02
             entry["metrics"]["binary_hp_accuracy"] = entry["metrics"]["binary_om_accuracy"] + noise
 
-    analysis = made(NAME, changed(turns_scores(), alike))
-    assert "No gap is shown to differ from 0" in analysis.shows
+    assert [] == claims(changed(turns_scores(), alike))
 
 
-def test_a_model_that_is_better_at_wishes_is_named_apart() -> None:
+def test_a_model_that_is_better_at_wishes_has_a_gap_below_zero() -> None:
     def swapped(scores: Any) -> None:
         for entry in scores["conversations"]:
             metrics = entry["metrics"]
             om, hp = "binary_om_accuracy", "binary_hp_accuracy"
             metrics[om], metrics[hp] = metrics[hp], metrics[om]
 
-    assert "other way round: stumbling, tiring and wide_eyed" in made(NAME, changed(turns_scores(), swapped)).shows
+    assert sorted(-gap for gap in claims(changed(turns_scores(), swapped))) == sorted(claims(turns_study()))
 
 
 def test_without_a_second_side_there_is_no_gap() -> None:
@@ -106,7 +112,7 @@ def test_without_a_second_side_there_is_no_gap() -> None:
 def test_participants_as_units_keep_the_estimate() -> None:
     plain, clustered = (
         cell_of(
-            table_of(made(NAME, turns_study(), Settings(resamples=300, by_participant=flag)), "models"), "blind", "gap"
+            table_of(made(NAME, turns_study(), Settings(resamples=100, by_participant=flag)), "models"), "blind", "gap"
         )
         for flag in (False, True)
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from planted_studies import cell_of, covers, level, made, table_of
+from planted_studies import QUICK, cell_of, covers, level, made, table_of
 from planted_within import FALL, changed, entries_of, turns_scores, turns_study
+
+from attunebench.analyses.sampling import claimed
 
 NAME = "turn-drift"
 OM = "binary_om_accuracy"
@@ -20,11 +22,10 @@ def test_the_planted_fall_is_found_in_each_transition() -> None:
     assert 0.05 > (cell_of(table, "tiring", "middle_late").p_corrected or 1)
 
 
-def test_the_sentence_names_the_fall_and_in_how_many_models() -> None:
+def test_the_fall_over_all_models_is_significant_and_in_how_many_models_is_counted() -> None:
     analysis = made(NAME, turns_study())
     down = sum(float(row[7].value or 0) < 0 for row in table_of(analysis, OM).rows)
-    assert "Binary OM falls from early to late by -0.0" in analysis.shows
-    assert f"in {down} of 4 models" in analysis.shows
+    assert claimed(cell_of(table_of(analysis, "summary"), ("Binary OM", "early → late"), "paired"), QUICK)
     assert f"{down} of 4" == cell_of(table_of(analysis, "summary"), ("Binary OM", "early → late"), "falling").value
 
 
@@ -60,18 +61,23 @@ def test_a_change_of_questions_is_no_drift_over_the_same_questions() -> None:
     assert pytest.approx(0.0) == cell_of(table, "tiring", "same").value
 
 
-def test_a_peak_in_the_middle_is_called_one() -> None:
+def test_a_peak_in_the_middle_is_a_rise_and_a_fall() -> None:
     def peaked(scores: Any) -> None:
         for index, entry in enumerate(scores["conversations"]):
             for turn in entry["turns"]:
                 turn["metrics"]["emotion_va"] = 0.8 - index % 3 / 10 if 3 <= turn["turnNumber"] <= 4 else 0.4
 
-    assert "Emotion VA peaks in the middle third" in made(NAME, changed(turns_scores(), peaked)).shows
+    table = table_of(made(NAME, changed(turns_scores(), peaked)), "summary")
+    rise, fall = (cell_of(table, ("Emotion VA", step), "paired") for step in ("early → middle", "middle → late"))
+    assert claimed(rise, QUICK)
+    assert claimed(fall, QUICK)
+    assert float(fall.value or 0) < 0 < float(rise.value or 0)
 
 
 def test_no_drift_is_claimed_where_none_was_planted() -> None:
-    shows = made(NAME, level()).shows
-    assert "No drift is shown on Binary OM, Binary HP, Emotion VA, Emotion F1 and Pairwise." == shows
+    rows = table_of(made(NAME, level()), "summary").rows
+    assert 15 == len(rows)
+    assert not any(claimed(cell, QUICK) for row in rows for cell in row)
 
 
 def test_talks_of_two_turns_have_no_thirds() -> None:
@@ -79,4 +85,4 @@ def test_talks_of_two_turns_have_no_thirds() -> None:
         for entry in (*scores["conversations"], *scores["ground_truth"]):
             entry["turns"] = entry["turns"][:2]
 
-    assert "three turns" in made(NAME, changed(turns_scores(), short)).missing
+    assert made(NAME, changed(turns_scores(), short)).missing
