@@ -7,22 +7,13 @@ An average of Emotion VA mixes turns with and without a feeling, so `affect_part
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from attunebench.analyses import within
 from attunebench.analyses.affect_parts import parts_table, split_table
-from attunebench.analyses.base import (
-    Subject,
-    better,
-    defined_metrics,
-    drill_to,
-    label_of,
-    reference_of,
-    unit_of,
-    wanted_metrics,
-)
+from attunebench.analyses.base import Subject, drill_to, label_of, metric_column, reference_of, unit_of
 from attunebench.analyses.sampling import CORRECTIONS, Sampling, plain_correction
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table, words
 from attunebench.analyses.verdicts import claims_sentence, counted, intervals_text, sample_text
@@ -61,16 +52,13 @@ class _Metric:
 
 def analyse(subject: Subject) -> Analysis:
     """Any diagnosis against none, per model and metric; every group's means; the parts of Emotion VA."""
-    subject = replace(subject, settings=replace(subject.settings, by_participant=True))
-    study, sampling = within.scored_models(subject)
+    study, sampling = within.scored_models(subject, by_participant=True)
     settings = sampling.settings
     reported = [() if truth is None else truth["diagnosis_groups"] for truth in study.truths()]
     groups = _Groups(study, {g: np.array([g in of for of in reported], dtype=bool) for g in GROUPS}, sampling)
     if not any(mask.any() for mask in groups.members.values()):
         raise Missing("No participant reported whether they have a diagnosis, or these scores do not keep it.")
-    values = defined_metrics(study, wanted_metrics(settings, METRICS))
-    if not values:
-        raise Missing(within.NOT_DEFINED)
+    values = within.asked_values(study, settings, METRICS)
     metrics = [_metric(study, metric_id, of) for metric_id, of in values.items()]
     inside, asked = groups.members[ANY], groups.members[ANY] | groups.members[NONE]
     contrasts = [
@@ -85,11 +73,7 @@ def analyse(subject: Subject) -> Analysis:
         corrected[0], corrected[models] = p, adjust(contrast.p[models], plain_correction(settings))
         drills = [Drill(metric=metric.id), *(drill_to(group, metric.id) for group in study.groups), None]
         cells = within.contrast_cells(study, contrast, metric.columns, inside, asked, settings, corrected, drills)
-        tables += [
-            _gap(groups, metric, contrast, cells, len(metrics)),
-            _means(groups, metric),
-            _against_none(groups, metric),
-        ]
+        tables += [_gap(groups, metric, contrast, cells), _means(groups, metric), _against_none(groups, metric)]
         named.append((label_of(metric.id), cells[0]))
     split = split_table(study, (groups.members[NONE], inside), sampling)
     return Analysis(
@@ -111,9 +95,9 @@ def _metric(study: ScoreTable, metric_id: str, values: Floats) -> _Metric:
     return _Metric(metric_id, np.concatenate(columns, axis=1), [*names, Cell(reference.label, mark="reference")])
 
 
-def _gap(groups: _Groups, metric: _Metric, contrast: GroupContrast, cells: list[Cell], metrics: int) -> Table:
+def _gap(groups: _Groups, metric: _Metric, contrast: GroupContrast, cells: list[Cell]) -> Table:
     """Any diagnosis minus none for all models, each model, and the reference."""
-    settings, label, unit, good = groups.sampling.settings, label_of(metric.id), unit_of(metric.id), better(metric.id)
+    settings, label, unit = groups.sampling.settings, label_of(metric.id), unit_of(metric.id)
     relative = within.ratio(100 * contrast.estimate, contrast.outside)
     none, any_ = (
         [Cell(known(mean), n=int(n)) for mean, n in zip(means, number, strict=True)]
@@ -125,15 +109,14 @@ def _gap(groups: _Groups, metric: _Metric, contrast: GroupContrast, cells: list[
         words("model", metric.names),
         counts("n_none", contrast.n_out, "n none", "Conversations of people who reported that they have none."),
         counts("n_any", contrast.n_in, "n any", "Conversations of people who reported at least one."),
-        column("none", none, "", unit, "Mean with no diagnosis.", better=good),
-        column("any", any_, "", unit, "Mean with any diagnosis.", better=good),
+        metric_column(metric.id, none, id="none", label="none"),
+        metric_column(metric.id, any_, id="any", label="any"),
         column("gap", cells, "any − none", unit, "Participants are the units of interval and test."),
         column("relative", relative, "in % of none", "number", "The difference over the mean without.", digits=1),
         column("mde", contrast.mde, "minimum detectable gap", unit, f"With {settings.power:.0%} power."),
         caption=f"None: {groups.sample(NONE)}; any: {groups.sample(ANY)}. {_SELF_REPORTED} {intervals_text(settings)} "
         f"and permutation p by participant, corrected ({CORRECTIONS[plain_correction(settings)]}) over "
-        f"{counted(len(groups.study.groups), 'model')}, and that of all models together over "
-        f"{counted(metrics, 'metric')}.",
+        f"{counted(len(groups.study.groups), 'model')}, and that of all models over the metrics.",
         chart=Chart("dumbbells", "model", ("none", "any"), f"{label} by self-reported diagnosis", label),
     )
 
@@ -142,21 +125,15 @@ def _means(groups: _Groups, metric: _Metric) -> Table:
     """Means of every group; a conversation can be in several."""
     label, members = label_of(metric.id), {name: mask for name, mask in groups.members.items() if mask.any()}
     silent = len(groups.study.ids) - int((groups.members[ANY] | groups.members[NONE]).sum())
+    means = {name: np.where(mask[:, None], metric.columns, np.nan) for name, mask in members.items()}
     sizes = "; ".join(f"{name}: {groups.sample(name)}" for name in members)
     return table(
         f"groups-{metric.id}",
         f"{label} by group",
         words("model", metric.names),
         *(
-            column(
-                name,
-                groups.sampling.cells(np.where(mask[:, None], metric.columns, np.nan), of=metric.id),
-                name,
-                unit_of(metric.id),
-                "By what the participant reported.",
-                better=better(metric.id),
-            )
-            for name, mask in members.items()
+            metric_column(metric.id, groups.sampling.cells(values, of=metric.id), id=name, label=name)
+            for name, values in means.items()
         ),
         caption=f"{sizes}; not reported: {counted(silent, 'conversation')}. A conversation can be in several groups. "
         f"{intervals_text(groups.sampling.settings)}.",
@@ -186,14 +163,7 @@ def _against_none(groups: _Groups, metric: _Metric) -> Table:
         words("group", members),
         counts("n", [int(mask.sum()) for mask in members.values()], "conversations"),
         counts("participants", [len(np.unique(study.clusters[mask])) for mask in members.values()]),
-        column(
-            "mean",
-            [Cell(known(one.inside[0]), n=int(one.n_in[0])) for one in found],
-            label,
-            unit,
-            "Over models.",
-            better=better(metric.id),
-        ),
+        metric_column(metric.id, [Cell(known(one.inside[0]), n=int(one.n_in[0])) for one in found], id="mean"),
         column("difference", cells, "against none", unit, "Participants are the units of interval and test."),
         words("lower", [f"{(of < 0).sum()} of {(~np.isnan(of)).sum()}" for of in of_models], "models that are lower"),
         caption=f"None: {groups.sample(NONE)}. {_SELF_REPORTED} Permutation p, corrected "

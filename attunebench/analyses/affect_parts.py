@@ -22,8 +22,8 @@ def parts_table(study: ScoreTable, members: Mapping[str, Mask], sampling: Sampli
     """A row for each group: neutral turns, tags, Emotion VA on all and on tagged turns, false alarms; over models."""
     felt = _number_of_tags([[tags] for tags in study.truth_tags()])
     given = np.stack([_number_of_tags(study.tags(group)) for group in study.groups], axis=1)
-    tagged, va = np.where(np.isnan(felt), np.nan, felt > 0), study.turn_values("emotion_va")
-    level = _level(tagged, va)
+    tagged = _tagged(study)
+    level = _level(tagged, study.turn_values("emotion_va"))
     masks = np.stack(list(members.values()), axis=1).astype(np.float64)
 
     def part(of_turns: Floats) -> list[Cell]:
@@ -59,11 +59,8 @@ def split_table(study: ScoreTable, sides: tuple[Mask, Mask], sampling: Sampling)
     share · VA on tagged turns is then a side's mean, and a difference splits into three parts without a rest. None
     where a side has no neutral or no tagged turn.
     """
-    tagged, va = (
-        np.array([np.nan if t is None else float(bool(t)) for t in study.truth_tags()]),
-        study.turn_values("emotion_va"),
-    )
-    va = np.column_stack([_level(tagged, va), va])
+    tagged, of_models = _tagged(study), study.turn_values("emotion_va")
+    va = np.column_stack([_level(tagged, of_models), of_models])
     number = within.conversation_sums(study, va)[1]
     sums = []
     for kind in (0.0, 1.0):
@@ -92,6 +89,11 @@ def split_table(study: ScoreTable, sides: tuple[Mask, Mask], sampling: Sampling)
         f"other quantities of both groups. {intervals_text(sampling.settings)}.",
         chart=Chart("bars", "model", ("share", "alarms", "tagged"), "Parts of the gap in Emotion VA", "any − none"),
     )
+
+
+def _tagged(study: ScoreTable) -> Floats:
+    """1 where the person tagged the turn, 0 where it is neutral: (turns,)."""
+    return np.array([np.nan if tags is None else float(bool(tags)) for tags in study.truth_tags()])
 
 
 def _level(tagged: Floats, of_models: Floats) -> Floats:

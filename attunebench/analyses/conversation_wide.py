@@ -46,7 +46,7 @@ def analyse(subject: Subject) -> Analysis:
         metric_id: sampling.cells(table, [drill_to(group, metric_id) for group in study.groups], of=metric_id)
         for metric_id, table in values.items()
     }
-    above = _above_chance(study, values, sampling)
+    above, tests = _above_chance(study, values, sampling), len(study.groups) * len(values.keys() & set(_CHOICES))
     reference = reference_of(study, BASE_RATE)
     return Analysis(
         tables=(_by_model(study, values, cells, sampling), *_people(study)),
@@ -54,9 +54,7 @@ def analyse(subject: Subject) -> Analysis:
         cannot="The questions are scored in different ways, so a higher number on one does not mean that it is "
         "predicted better than another. A follow-up is matched by its words: the same complaint in other words counts "
         "as missed.",
-        warnings=verdicts.reach_text(
-            np.full(len(study.groups) * len(values.keys() & set(_CHOICES)), sampling.least), sampling.settings
-        ),
+        warnings=verdicts.reach_text(np.full(tests, sampling.least), sampling.settings),
         notes=(f"{reference.label}: {reference.meaning}",) if reference is not None else (),
     )
 
@@ -76,6 +74,7 @@ def _by_model(
             of.append(cell)
         labels.append(Cell(reference.label, mark="reference"))
         scored.append(max(of[-1].n or 0 for of in columns.values()))
+    drawn = tuple(m for m in METRICS[:5] if m in values)
     order = by_value(sampling.estimate(mean_of([values[m] for m in METRICS[:4] if m in values])).value)
     return table(
         "questions",
@@ -88,14 +87,7 @@ def _by_model(
         "something felt off: “asked” covers only these conversations, the canonical follow-up all of them (1 for an "
         "empty answer where nothing did), false alarms the others (lower is better). "
         f"{verdicts.tested_text(sampling.settings, 'all models and both questions')}.",
-        chart=Chart(
-            "bars",
-            "model",
-            tuple(m for m in METRICS[:5] if m in values),
-            "Questions about the whole conversation",
-            "score (0–1)",
-            {"chance on Q2 and Q3": _CHANCE},
-        ),
+        chart=Chart("bars", "model", drawn, "The whole conversation", "score (0–1)", {"chance on Q2, Q3": _CHANCE}),
     )
 
 

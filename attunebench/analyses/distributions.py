@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from attunebench.analyses import within
-from attunebench.analyses.base import (
-    CANONICAL,
-    Settings,
-    Subject,
-    better,
-    by_value,
-    defined_metrics,
-    digits_of,
-    drill_to,
-    label_of,
-    unit_of,
-    wanted_metrics,
-)
+from attunebench.analyses import base, within
+from attunebench.analyses.base import Settings, Subject
 from attunebench.analyses.sampling import Sampling, mark_of, mean_over_models
-from attunebench.analyses.table import (
-    Analysis,
-    Cell,
-    Chart,
-    Filled,
-    Missing,
-    Table,
-    column,
-    counts,
-    known,
-    table,
-    words,
-)
+from attunebench.analyses.table import Analysis, Cell, Chart, Table, column, counts, known, table, words
 from attunebench.analyses.verdicts import intervals_text, judges_text, listed, sample_text, with_interval
 from attunebench.metrics.draft import JUDGED
 from attunebench.scores.compatibility import judges_differ
@@ -43,7 +20,7 @@ from attunebench.statistics.rank_tests import spearman_interval
 from attunebench.statistics.variance import Component, VarianceComponents, variance_components
 
 METRICS = ("composite", "pairwise_accuracy")
-SOURCES = ("composite", *CANONICAL, "draft_judge")
+SOURCES = ("composite", *base.CANONICAL, "draft_judge")
 _AGAINST = ("emotion_f1", "emotion_va", "binary_om_accuracy", "binary_hp_accuracy", "pairwise_accuracy")
 
 
@@ -51,18 +28,14 @@ def analyse(subject: Subject) -> Analysis:
     """Quartiles per model, variance components per metric, and which metrics follow a conversation's difficulty."""
     study, sampling = within.scored_models(subject)
     settings = sampling.settings
-    spread = defined_metrics(study, wanted_metrics(settings, METRICS))
-    sources = defined_metrics(study, wanted_metrics(settings, SOURCES))
+    spread = within.asked_values(study, settings, METRICS)
+    sources = base.defined_metrics(study, base.wanted_metrics(settings, SOURCES))
     apart = [finding.sentence for finding in judges_differ(study, "draft_judge")] if "draft_judge" in sources else []
     if apart:  # its variance would be the judges', not the models'
         del sources["draft_judge"]
-    if not spread:
-        raise Missing(within.NOT_DEFINED)
-    components = {
-        metric_id: found
-        for metric_id, values in sources.items()
-        if not np.isnan((found := _components(values, sampling)).model.share)
-    }
+    how: dict[str, Any] = {"weights": sampling.weights, "clusters": sampling.clusters, "level": settings.level}
+    found = {metric_id: variance_components(values, **how) for metric_id, values in sources.items()}
+    components = {metric_id: one for metric_id, one in found.items() if not np.isnan(one.model.share)}
     return Analysis(
         tables=(
             *(_spread(study, metric_id, values, sampling) for metric_id, values in spread.items()),
@@ -78,15 +51,10 @@ def analyse(subject: Subject) -> Analysis:
     )
 
 
-def _components(values: Floats, sampling: Sampling) -> VarianceComponents:
-    level, clusters = sampling.settings.level, sampling.clusters
-    return variance_components(values, weights=sampling.weights, clusters=clusters, level=level)
-
-
 def _spread(study: ScoreTable, metric_id: str, values: Floats, sampling: Sampling) -> Table:
     """Mean, standard deviation and quartiles of each model, best mean first."""
-    means = sampling.cells(values, [drill_to(group, metric_id) for group in study.groups], of=metric_id)
-    label, unit, digits, good = label_of(metric_id), unit_of(metric_id), digits_of(metric_id), better(metric_id)
+    means = sampling.cells(values, [base.drill_to(group, metric_id) for group in study.groups], of=metric_id)
+    label, unit, digits = base.label_of(metric_id), base.unit_of(metric_id), base.digits_of(metric_id)
     defined = [of[~np.isnan(of)] for of in values.T]
     quantiles = np.array(
         [np.quantile(of, [0, 0.25, 0.5, 0.75, 1]) if of.size else np.full(5, np.nan) for of in defined]
@@ -98,35 +66,34 @@ def _spread(study: ScoreTable, metric_id: str, values: Floats, sampling: Samplin
         f"{label} over conversations",
         words("model", study.labels),
         counts("n", [cell.n for cell in means], "conversations"),
-        column("mean", means, "", unit, "Mean over conversations.", better=good, digits=digits),
+        column("mean", means, "", unit, "Mean over conversations.", better=base.better(metric_id), digits=digits),
         column("sd", deviations, "", unit, "Standard deviation over conversations.", digits=digits),
         *(
             column(name, of, "", unit, "Of the conversations' values.", digits=digits)
             for name, of in zip(names, quantiles.T, strict=True)
         ),
-        order=by_value(sampling.estimate(values).value, higher_is_better=good),
+        order=base.by_value(sampling.estimate(values).value, higher_is_better=base.better(metric_id)),
         caption=f"{sample_text(study)}. Of the means: {intervals_text(sampling.settings)}.",
         chart=Chart("intervals", "model", ("mean",), f"{label} over conversations", unit),
     )
 
 
 def _sources(study: ScoreTable, components: Mapping[str, VarianceComponents], settings: Settings) -> Table:
-    def shares(id: str, meaning: str, parts: list[Component]) -> Filled:
-        of = zip(parts, components.values(), strict=True)
-        return column(
-            id, [_share(part, whole.n_conversations < settings.small) for part, whole in of], "", "share", meaning
-        )
-
     found = list(components.values())
+    small = [one.n_conversations < settings.small for one in found]
+    conversation, model, rest = (
+        [_share(part, few) for part, few in zip(parts, small, strict=True)]
+        for parts in zip(*((one.conversation, one.model, one.residual) for one in found), strict=True)
+    )
     return table(
         "variance",
         "Where the variance comes from",
-        words("metric", map(label_of, components)),
+        words("metric", map(base.label_of, components)),
         counts("n", [one.n_conversations for one in found], "conversations"),
         counts("models", [one.n_models for one in found]),
-        shares("conversation", "Share of the variance between conversations.", [one.conversation for one in found]),
-        shares("model", "Share of the variance between models.", [one.model for one in found]),
-        shares("rest", "Neither: interplay of the two, and chance.", [one.residual for one in found]),
+        column("conversation", conversation, "", "share", "Share of the variance between conversations."),
+        column("model", model, "", "share", "Share of the variance between models."),
+        column("rest", rest, "", "share", "Neither: interplay of the two, and chance."),
         caption=f"{sample_text(study)}. Crossed random effects, method of moments; “at 0”: the estimate fell below 0. "
         f"Of the shares, for these models: {intervals_text(settings)}.",
         chart=Chart("bars", "metric", ("conversation", "model", "rest"), "Where the variance comes from", "share"),
@@ -142,7 +109,7 @@ def _share(part: Component, small: bool = False) -> Cell:
 def _difficulty(study: ScoreTable, sampling: Sampling) -> list[Table]:
     """How the models' mean on a turn metric follows a conversation's mean Composite."""
     whole = mean_over_models(study.values("composite"))
-    turn = {m: mean_over_models(values) for m, values in defined_metrics(study, _AGAINST).items()}
+    turn = {m: mean_over_models(values) for m, values in base.defined_metrics(study, _AGAINST).items()}
     if np.isnan(whole).all() or not turn:
         return []
     n = [int((~np.isnan(whole + values)).sum()) for values in turn.values()]
@@ -156,7 +123,7 @@ def _difficulty(study: ScoreTable, sampling: Sampling) -> list[Table]:
         table(
             "difficulty",
             "What makes a conversation easy",
-            words("metric", map(label_of, turn)),
+            words("metric", map(base.label_of, turn)),
             counts("n", n, "conversations"),
             column("rho", cells, "ρ with Composite", "number", "Spearman, of means over models.", digits=2),
             caption="Spearman's ρ over conversations between the models' mean Composite and their mean on a metric; "
@@ -174,12 +141,12 @@ def _shows(components: Mapping[str, VarianceComponents], settings: Settings) -> 
     if first.n_conversations < settings.small:
         return f"Too few conversations ({first.n_conversations}) to compare sources of the variance."
     larger = {
-        "conversations": [label_of(m) for m, one in components.items() if one.conversation.low > one.model.high],
-        "models": [label_of(m) for m, one in components.items() if one.model.low > one.conversation.high],
+        "conversations": [base.label_of(m) for m, one in components.items() if one.conversation.low > one.model.high],
+        "models": [base.label_of(m) for m, one in components.items() if one.model.low > one.conversation.high],
     }
     named = [f"larger between {of}: {listed(labels)}" for of, labels in larger.items() if labels]
     return (
-        f"Share of the variance of {label_of(metric_id)}: between conversations "
+        f"Share of the variance of {base.label_of(metric_id)}: between conversations "
         f"{with_interval(_share(first.conversation))}, between models {with_interval(_share(first.model))}. With "
         f"intervals that do not overlap, {'; '.join(named) or 'neither is larger in any metric'}."
     )

@@ -118,15 +118,8 @@ class _Look:
             counts("n", n, "conversations"),
             counts("tags", _totals(of)),
             *(
-                column(
-                    id,
-                    [row[j] for row in cells],
-                    label,
-                    "share",
-                    better=None if j < len(PANAS_ITEMS) else False,
-                    digits=2,
-                )
-                for j, (id, label) in enumerate(zip(ids, (*PANAS_ITEMS, "missed"), strict=True))
+                column(id, of, id.removeprefix("as_"), "share", better=None if id != "missed" else False, digits=2)
+                for id, of in zip(ids, zip(*cells, strict=True), strict=True)
             ),
             caption=f"{self.where}. Rows add up to 1: shares of the felt tags of an item; in the last row of all "
             "predicted tags that were matched with nothing. Intervals are in the tables of items and of pairs.",

@@ -6,13 +6,14 @@ and tests, since what is known of a person holds for all their conversations. Sc
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attunebench.analyses import within
-from attunebench.analyses.base import Subject, better, defined_metrics, digits_of, label_of, unit_of, wanted_metrics
+from attunebench.analyses.base import Subject, digits_of, label_of, metric_column, unit_of
 from attunebench.analyses.sampling import CORRECTIONS, Sampling, beyond_reach, plain_correction
 from attunebench.analyses.table import (
     Analysis,
@@ -74,15 +75,12 @@ class _Subgroup:
 
 def analyse(subject: Subject) -> Analysis:
     """Each subgroup against the rest: over all models, and model by model, also against the other models."""
-    subject = replace(subject, settings=replace(subject.settings, by_participant=True))
-    study, sampling = within.scored_models(subject)
+    study, sampling = within.scored_models(subject, by_participant=True)
     settings = sampling.settings
     subgroups, scale = _subgroups(study)
     if not subgroups:
         raise Missing("These scores hold no topics, attitudes or facts about the participants.")
-    values = defined_metrics(study, wanted_metrics(settings, METRICS))
-    if not values:
-        raise Missing(within.NOT_DEFINED)
+    values = within.asked_values(study, settings, METRICS)
     looks = [_Look(study, metric_id, of, subgroups, sampling) for metric_id, of in values.items()]
     models = slice(1, 1 + len(study.groups))
     reach = [text for look in looks for text in reach_text(look.least[:, models], settings, together=False)]
@@ -178,13 +176,11 @@ class _Look:
         for family in (slice(0, 1), slice(1, 1 + self.models), slice(1 + self.models, p.shape[1])):
             p[:, family] = adjust(p[:, family], plain_correction(settings))
             beyond[:, family] = beyond_reach(self.least[:, family], settings, together=False)
-        return [
-            [
-                replace(cell, p_corrected=known(p[i, j]), small=cell.small or bool(beyond[i, j]))
-                for j, cell in enumerate(row)
-            ]
-            for i, row in enumerate(cells)
+        many = [
+            replace(cell, p_corrected=known(corrected), small=cell.small or bool(few))
+            for cell, corrected, few in zip(itertools.chain(*cells), p.flat, beyond.flat, strict=True)
         ]
+        return within.in_rows(many, p.shape[1])
 
     def overall(self) -> Table:
         """All models, a row for each subgroup."""
@@ -225,23 +221,28 @@ class _Look:
 
     def _numbers(self, places: list[tuple[int, int]]) -> list[Filled]:
         """How many, the mean inside, and the difference from the rest, of (subgroup, column)."""
-        label, unit = label_of(self.metric_id), unit_of(self.metric_id)
         keys = (None, *(group.key for group in self.study.groups))
         values = np.full((len(self.study.ids), len(places)), np.nan)
         drills = []
         for at, (place, i) in enumerate(places):
             inside = self.subgroups[place].inside
             values[inside, at] = self.own[inside, i]
-            ids = tuple(np.array(self.study.ids)[inside].tolist())
-            drills.append(Drill(keys[i], self.metric_id, conversations=ids))
+            ids = np.array(self.study.ids)[inside].tolist()
+            drills.append(Drill(keys[i], self.metric_id, conversations=tuple(ids)))
         means = self.sampling.cells(values, drills, flag=False, of=self.metric_id) if places else []
         people = [len(np.unique(self.study.clusters[~np.isnan(of)])) for of in values.T]
         differences = [self.cells[place][i] for place, i in places]
         return [
             counts("n", (~np.isnan(values)).sum(axis=0), "conversations"),
             counts("participants", people),
-            column("mean", means, label, unit, "Mean inside the subgroup.", better=better(self.metric_id)),
-            column("difference", differences, "against the rest", unit, "Mean inside minus mean of the others."),
+            metric_column(self.metric_id, means, id="mean"),
+            column(
+                "difference",
+                differences,
+                "against the rest",
+                unit_of(self.metric_id),
+                "Mean inside minus mean of the others.",
+            ),
         ]
 
     @property

@@ -108,6 +108,7 @@ def _items(
     error, bias, direction = measures
     unmoved = np.abs(post - pre)
     errors = [replace(cell, drill=Drill(metric=_METRIC)) for cell in sampling.cells(error, flag=False)]
+    unchanged, directions = (sampling.cells(values, flag=False) for values in (unmoved, direction))
     against = within.paired_cells(sampling, f"{_NAME}/no-change", error, unmoved)
     biases = within.paired_cells(sampling, f"{_NAME}/bias", bias, np.zeros_like(bias))
     share = within.column_means(np.where(np.isnan(unmoved) | (unmoved == 0), np.nan, post > pre))
@@ -120,34 +121,11 @@ def _items(
         column("before", within.column_means(pre), meaning="People's mean rating before the conversation.", digits=2),
         column("after", within.column_means(post), meaning="People's mean rating after the conversation.", digits=2),
         column("error", errors, meaning="Mean absolute error of the predicted rating.", better=False, digits=2),
-        column(
-            "unmoved",
-            sampling.cells(unmoved, flag=False),
-            "error of no change",
-            meaning="Mean absolute change of people's rating.",
-            better=False,
-            digits=2,
-        ),
-        column(
-            "against",
-            against,
-            "error − no change",
-            meaning="Below 0: better than repeating the rating.",
-            better=False,
-            digits=2,
-        ),
+        column("unmoved", unchanged, "error of no change", meaning="Change of the rating.", better=False, digits=2),
+        column("against", against, "error − no change", meaning="Below 0: better than it.", better=False, digits=2),
         column("bias", biases, meaning="Predicted minus rated.", digits=2),
-        column(
-            "direction",
-            sampling.cells(direction, flag=False),
-            "direction right",
-            "share",
-            "Of ratings that changed.",
-            better=True,
-        ),
-        column(
-            "likely", np.maximum(share, 1 - share), "more frequent direction", "share", "Score of always giving it."
-        ),
+        column("direction", directions, "direction right", "share", "Of ratings that changed.", better=True),
+        column("likely", np.maximum(share, 1 - share), "more frequent direction", "share"),
         order=best_first(errors),
         caption=f"{verdicts.sample_text(study)}, mean over {len(study.groups)} models; points of the scale 1–7, worst "
         f"first. {verdicts.tested_text(settings, f'{len(PANAS_ITEMS)} items')}, for each column.",

@@ -11,17 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from attunebench.analyses import verdicts, within
-from attunebench.analyses.base import (
-    CANONICAL,
-    Subject,
-    best_first,
-    better,
-    defined_metrics,
-    digits_of,
-    drill_to,
-    label_of,
-    wanted_metrics,
-)
+from attunebench.analyses.base import CANONICAL, Subject, best_first, better, digits_of, drill_to, label_of
 from attunebench.analyses.sampling import Sampling, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
 from attunebench.constants import BINARY_HP_QUESTION_TEXT, BINARY_QUESTION_TEXT
@@ -50,7 +40,7 @@ def analyse(subject: Subject) -> Analysis:
             "The scores hold no base rate, which needs two conversations and a newer `attune-bench score`; score the "
             "results again."
         )
-    wanted = defined_metrics(study, wanted_metrics(settings, METRICS))
+    wanted = within.asked_values(study, settings, METRICS)
     values = {m: of for m, of in wanted.items() if m in base.values and not np.isnan(base.values[m]).all()}
     if not values:
         raise Missing("The base rate and the models have no metric in common.")
@@ -164,17 +154,8 @@ def _questions(study: ScoreTable, block: Block, sampling: Sampling) -> list[Tabl
             words("text", [texts.get(name, "") for name in names], "wording"),
             counts("n", [cell.n for cell in gains], "conversations"),
             column("yes", yes[shown], "", "share", "Share of turns in which the person's label is yes.", digits=2),
-            column(
-                "base",
-                sampling.cells(b, flag=False),
-                "base rate",
-                "share",
-                "Right answers of the base rate.",
-                better=True,
-            ),
-            column(
-                "models", sampling.cells(a, flag=False), "", "share", "Right answers, mean over models.", better=True
-            ),
+            column("base", sampling.cells(b, flag=False), "base rate", "share", "Right answers.", better=True),
+            column("models", sampling.cells(a, flag=False), "", "share", "Right answers, over models.", better=True),
             column("gain", gains, "", "share", "Models minus base rate, paired by conversation.", better=True),
             order=best_first(gains),
             caption=f"Questions whose rarer answer has {100 * _RARE:g} % or more; {verdicts.sample_text(study)}. The "

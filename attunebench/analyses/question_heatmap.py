@@ -93,31 +93,24 @@ def _tables(study: ScoreTable, sampling: Sampling, side: _Side, by: within.By) -
         f"{within.turns_text(study)}; {side.meaning}, pooled over turns, not answered is wrong. "
         f"{verdicts.intervals_text(sampling.settings)}"
     )
-    over = "questions" if by == "question" else "categories"
+    over = _over_frequent(study, sampling, side.block, pooled, frequent, parts)
     titles = [f"{side.label}: {measure} by {by}" for measure in ("accuracy", "MCC")]
     ids = within.model_ids(study)
     return table(
-        f"{side.block}-{over}-accuracy",
+        f"{side.block}-{within.PLURALS[by]}-accuracy",
         titles[0],
         words(by, names),
         *([words("asks", map(within.wording, names))] if by == "question" else []),
         *front,
         column("frequent", [row[1] for row in cells], "more frequent answer", "share", "Score of always giving it."),
         column("all", [row[2] for row in cells], "all models", "share", "Mean over models.", better=True),
-        column(
-            "over",
-            _over_frequent(study, sampling, side.block, pooled, frequent, parts),
-            "above that answer",
-            "share",
-            "All models minus the more frequent answer.",
-            better=True,
-        ),
+        column("over", over, "above that answer", "share", "All models minus that answer.", better=True),
         *within.model_columns(study, [row[3:] for row in cells], f"{side.label}, accuracy."),
         order=order,
         caption=f"{caption}; {verdicts.correction_text(sampling.settings, noun)}.",
         chart=Chart("heatmap", by, ids, titles[0], "accuracy"),
     ), table(
-        f"{side.block}-{over}-mcc",
+        f"{side.block}-{within.PLURALS[by]}-mcc",
         titles[1],
         words(by, names),
         *front,

@@ -41,7 +41,9 @@ def recovery(study: ScoreTable, sampling: Sampling) -> tuple[list[Table], str]:
     ]
     single = within.in_rows(_tested(sampling, "plain", plain, drills), models)
     of_all = _tested(sampling, "pooled", pooled)
-    beyond = within.in_rows(_tested(sampling, "beyond", others), models)
+    single_beyond = within.in_rows(_tested(sampling, "beyond", others), models)
+    beyond = [cell for row in single_beyond for cell in (Cell(None), *row)]
+    shares = [np.nanmean(misread), *within.column_means(misread)]
     differences = [cell for first, row in zip(of_all, single, strict=True) for cell in (first, *row)]
     tests = f"{len(outcomes)} outcomes for all models, {len(outcomes) * models} cells for single ones"
     made = table(
@@ -50,23 +52,11 @@ def recovery(study: ScoreTable, sampling: Sampling) -> tuple[list[Table], str]:
         words("outcome", [label_of(m) for m in outcomes for _ in range(1 + models)]),
         words("model", ("all models", *study.labels) * len(outcomes)),
         counts("n", [c.n for c in differences], "conversations", "With a turn after a misread and one after a hit."),
-        column(
-            "misread",
-            [np.nanmean(misread), *within.column_means(misread)] * len(outcomes),
-            "turns misread",
-            "share",
-            "Share of all turns.",
-        ),
+        column("misread", shares * len(outcomes), "turns misread", "share", "Share of all turns."),
         column("after_hit", means[1::2], "", "share", "Mean of the next turn.", better=True),
         column("after_misread", means[::2], "", "share", "Mean of the next turn, corrected for counting.", better=True),
         column("difference", differences, "misread − hit", "share", "Within conversations; below 0: errors in runs."),
-        column(
-            "beyond",
-            [cell for row in beyond for cell in (Cell(None), *row)],
-            "beyond the other models",
-            "share",
-            "The same of the value minus the others' on the turn.",
-        ),
+        column("beyond", beyond, "beyond the other models", "share", "Of the value minus the others' on the turn."),
         caption="A turn is misread where Emotion F1 is 0. Every conversation is compared with itself; what short "
         "sequences show by counting alone is taken off. “Beyond the other models” controls for turns that are hard "
         f"for all. {intervals_text(settings)}; {correction_text(settings, tests)}.",

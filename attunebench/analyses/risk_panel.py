@@ -14,10 +14,23 @@ import numpy as np
 from attunebench.analyses import within
 from attunebench.analyses.base import Subject
 from attunebench.analyses.sampling import Sampling, cells_of
-from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
+from attunebench.analyses.table import (
+    Analysis,
+    Cell,
+    Chart,
+    Drill,
+    Filled,
+    Missing,
+    Table,
+    column,
+    counts,
+    table,
+    words,
+)
 from attunebench.analyses.verdicts import intervals_text, listed, with_interval
 from attunebench.scores.table import Block, ScoreTable
 from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.contrasts import Mask
 from attunebench.statistics.intervals import clustered_wilson
 
 QUESTIONS = ("B14", "B17", "B18", "B20")
@@ -27,9 +40,9 @@ _LABELS: dict[Block, str] = {"binary_om": "Binary OM", "binary_hp": "Binary HP"}
 
 @dataclass(frozen=True)
 class _Question:
-    """One question from one side: its base rate, how many yes and no, and cells for each model.
+    """One question from one side: its base rate, how many yes and no, and cells for each model by what they are.
 
-    `strict`: sensitivities and specificities with intervals that hold for all of them at once, for claims.
+    `strict`: hit rates of both answers with intervals that hold for all of them at once, for claims.
     """
 
     id: str
@@ -37,9 +50,7 @@ class _Question:
     base: Cell
     yes: int
     no: int
-    sensitivity: list[Cell]
-    specificity: list[Cell]
-    accuracy: list[Cell]
+    rates: dict[str, list[Cell]]
     strict: dict[str, list[Cell]]
 
 
@@ -55,9 +66,8 @@ def analyse(subject: Subject) -> Analysis:
     pairwise, chosen = _pairwise(study, sampling)
     if not questions and not pairwise:
         raise Missing(f"No label or answer on {', '.join((*QUESTIONS, PAIRWISE))} is kept in these scores.")
-    binary = (_base_rates(study, questions, sampling), _rates(study, questions, sampling)) if questions else ()
     return Analysis(
-        tables=(*binary, *pairwise),
+        tables=(*(_binary(study, questions, sampling) if questions else ()), *pairwise),
         shows=" ".join((*_blind_spots(study, questions, sampling), *chosen)),
         cannot="These are answers about a reply and not a test of safety: a model that sees a risk here may still "
         "answer it badly, and people mark a risk that they noticed themselves. With few events even a wide gap can be "
@@ -79,23 +89,16 @@ def _question(study: ScoreTable, sampling: Sampling, block: Block, name: str) ->
     level = sampling.settings.level
     together = 1 - (1 - level) / (2 * len(_LABELS) * len(QUESTIONS) * len(study.groups))
 
-    def cells(chosen: Floats, level: float = level) -> list[Cell]:
+    def cells(chosen: Mask, level: float = level) -> list[Cell]:
         turns = within.turns_of(study, np.flatnonzero(chosen).tolist())
         drills = [Drill(group.key, question=name, block=block, turns=turns) for group in study.groups]
         return _wilson_cells(study, sampling, np.where(chosen[:, None], answers, np.nan), level, drills)
 
     yes, no = truth == 1, truth == 0
-    return _Question(
-        name,
-        _LABELS[block],
-        _wilson_cells(study, sampling, truth[:, None], level)[0],
-        int(yes.sum()),
-        int(no.sum()),
-        cells(yes),
-        cells(no),
-        cells(~np.isnan(truth)),
-        {"yes": cells(yes, together), "no": cells(no, together)},
-    )
+    rates = {"sensitivity": cells(yes), "specificity": cells(no), "accuracy": cells(~np.isnan(truth))}
+    strict = {"yes": cells(yes, together), "no": cells(no, together)}
+    base = _wilson_cells(study, sampling, truth[:, None], level)[0]
+    return _Question(name, _LABELS[block], base, int(yes.sum()), int(no.sum()), rates, strict)
 
 
 def _wilson_cells(
@@ -106,48 +109,48 @@ def _wilson_cells(
     units = np.arange(len(study.ids), dtype=np.intp) if sampling.clusters is None else sampling.clusters
     low, high = clustered_wilson(above, below, units, level)
     small = sampling.small(np.where(below > 0, above, np.nan))
-    return cells_of(
-        within.ratio(above.sum(axis=0), below.sum(axis=0)), low, high, (below > 0).sum(axis=0), small, drills
-    )
+    share, n = within.ratio(above.sum(axis=0), below.sum(axis=0)), (below > 0).sum(axis=0)
+    return cells_of(share, low, high, n, small, drills)
 
 
-def _base_rates(study: ScoreTable, questions: list[_Question], sampling: Sampling) -> Table:
+def _binary(study: ScoreTable, questions: list[_Question], sampling: Sampling) -> tuple[Table, Table]:
+    """How often people answered yes, and how often models find people's yes and no."""
+    intervals = f"{100 * sampling.settings.level:g} % Wilson intervals."
+
+    def front(of: list[_Question]) -> list[Filled]:
+        return [words("question", [one.id for one in of]), words("side", [one.side for one in of])]
+
+    def labels(of: list[_Question]) -> tuple[Filled, Filled]:
+        yes = counts("yes_labels", [one.yes for one in of], "yes", "Turns with a yes.")
+        return yes, counts("no_labels", [one.no for one in of], "no", "Turns with a no.")
+
+    each = [one for one in questions for _ in study.groups]
+    rates = {name: [cell for one in questions for cell in one.rates[name]] for name in questions[0].rates}
+    sensitivity, specificity, accuracy = (column(name, of, "", "share", better=True) for name, of in rates.items())
+    yes, no = labels(each)
     return table(
         "base-rates",
         "How often people answered yes",
-        words("question", [one.id for one in questions]),
-        words("side", [one.side for one in questions]),
+        *front(questions),
         words("asks", [within.wording(one.id) for one in questions]),
         counts("n", [one.base.n for one in questions], "conversations"),
-        counts("yes_labels", [one.yes for one in questions], "yes", "Turns with a yes."),
-        counts("no_labels", [one.no for one in questions], "no", "Turns with a no."),
+        *labels(questions),
         column("yes", [one.base for one in questions], "share of yes", "share", "Base rate."),
         caption=f"{within.turns_text(study)}. Binary OM: what the reply did; Binary HP: what was wanted. Where one "
-        "answer is rare, a model that never gives it still looks accurate. "
-        f"{100 * sampling.settings.level:g} % Wilson intervals.",
-    )
-
-
-def _rates(study: ScoreTable, questions: list[_Question], sampling: Sampling) -> Table:
-    rows = [(one, i) for one in questions for i in range(len(study.groups))]
-    sensitivity, specificity = (
-        "Share of people's yes that the model gives.",
-        "Share of people's no that the model gives.",
-    )
-    return table(
+        f"answer is rare, a model that never gives it still looks accurate. {intervals}",
+    ), table(
         "rates",
         "Sensitivity and specificity",
-        words("question", [one.id for one, _ in rows]),
-        words("side", [one.side for one, _ in rows]),
-        words("model", [study.labels[i] for _, i in rows]),
-        counts("n", [one.accuracy[i].n for one, i in rows], "conversations"),
-        counts("yes_labels", [one.yes for one, _ in rows], "yes", "Turns with a yes."),
-        column("sensitivity", [one.sensitivity[i] for one, i in rows], "", "share", sensitivity, better=True),
-        counts("no_labels", [one.no for one, _ in rows], "no", "Turns with a no."),
-        column("specificity", [one.specificity[i] for one, i in rows], "", "share", specificity, better=True),
-        column("accuracy", [one.accuracy[i] for one, i in rows], "", "share", "Share of right answers.", better=True),
-        caption=f"{within.turns_text(study)}; not answered is wrong. n of a rate: conversations with such a label. "
-        f"{100 * sampling.settings.level:g} % Wilson intervals.",
+        *front(each),
+        words("model", study.labels * len(questions)),
+        counts("n", [cell.n for cell in rates["accuracy"]], "conversations"),
+        yes,
+        sensitivity,
+        no,
+        specificity,
+        accuracy,
+        caption=f"{within.turns_text(study)}; not answered is wrong. Sensitivity (specificity): share of people's yes "
+        f"(no) that the model gives; n of a rate: conversations with such a label. {intervals}",
     )
 
 
@@ -183,26 +186,18 @@ def _pairwise(study: ScoreTable, sampling: Sampling) -> tuple[list[Table], list[
     cells = within.rate_cells(sampling, above, below, drills, right=True)
     wins = _wins(study)
     comparisons = sum(sum(of_pair.values()) for of_pair in wins)
+    frequent = sum(max(of_pair.values()) for of_pair in wins) / comparisons
     made = table(
         "pw12",
         "Which reply answers possible risk better (PW12)",
         words("model", [*study.labels, Cell("more frequent winner", mark="reference")]),
         counts("n", [*(cell.n for cell in cells), None], "conversations"),
         counts("comparisons", [*(round(float(n)) for n in below.sum(axis=0)), comparisons]),
-        column(
-            "accuracy",
-            [*cells, sum(max(of_pair.values()) for of_pair in wins) / comparisons],
-            "",
-            "share",
-            "Share of comparisons with the person's winner.",
-            better=True,
-        ),
+        column("accuracy", [*cells, frequent], "", "share", "Of comparisons.", better=True),
         caption="Only turns for which people chose this question. The last row names of each two variants the one that "
         "people prefer more often, over the same comparisons and so a little too good. "
         f"{intervals_text(sampling.settings)}.",
-        chart=Chart(
-            "intervals", "model", ("accuracy",), "Choice under possible risk (PW12)", "accuracy", {"chance": 0.5}
-        ),
+        chart=Chart("intervals", "model", ("accuracy",), "Choice under risk (PW12)", "accuracy", {"chance": 0.5}),
     )
     usable = [cell for cell in cells if not cell.small and cell.low is not None]
     better = sum(cell.low is not None and cell.low > 0.5 for cell in usable)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, models_of
+from attunebench.analyses.base import NOTHING_SCORED, Settings, Subject, defined_metrics, models_of, wanted_metrics
 from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, mark_of, mean_over_models
 from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column, known
 from attunebench.analyses.verdicts import counted, sample_text
@@ -27,7 +27,6 @@ NO_LABELS = (
     "These scores keep no labels or answers (they are of an older version); score the results again with "
     "`attune-bench score`."
 )
-NOT_DEFINED = "None of these metrics is defined for any conversation."
 THIRDS = ("early", "middle", "late")
 By = Literal["question", "category"]
 PLURALS: dict[By, str] = {"question": "questions", "category": "categories"}
@@ -35,12 +34,19 @@ MOST_TURNS = 60
 """A drill names no more turns than this: enough to look at, and a report stays small."""
 
 
-def scored_models(subject: Subject) -> tuple[ScoreTable, Sampling]:
+def scored_models(subject: Subject, *, by_participant: bool = False) -> tuple[ScoreTable, Sampling]:
     """The models of the mode and how their conversations are resampled; Missing where there are none."""
-    study = models_of(subject)
+    study, settings = models_of(subject), subject.settings
     if not study.groups:
         raise Missing(NOTHING_SCORED)
-    return study, Sampling.of(study, subject.settings)
+    return study, Sampling.of(study, replace(settings, by_participant=True) if by_participant else settings)
+
+
+def asked_values(study: ScoreTable, settings: Settings, otherwise: Sequence[str]) -> dict[str, Floats]:
+    """Metric → values of those asked for (else `otherwise`) that have any; Missing where none has."""
+    if not (values := defined_metrics(study, wanted_metrics(settings, otherwise))):
+        raise Missing("None of these metrics is defined for any conversation.")
+    return values
 
 
 # Turns and questions gathered into conversations
