@@ -56,6 +56,8 @@ def _scores() -> Scores:
     models = {"one": common_skill, "two": common_skill, "choosy": Skill(tag=1.0, false_tag=0.0, pairwise=1.0)}
     scores = planted_scores(models, Plan(conversations=60, turns=3, seed=17, shape=_half_told))
     truth = {entry["conversationId"]: entry for entry in scores["ground_truth"]}
+    for entry in scores["ground_truth"]:
+        entry.update(demographics={}, computed_scores={}, attitude=None)  # fewer subgroups are quicker
     scores["conversations"] = [
         entry
         for entry in scores["conversations"]

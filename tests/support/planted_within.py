@@ -110,10 +110,12 @@ def people_scores(relabelled: bool = False) -> Scores:
     )
 
 
+@cache
 def turns_study() -> ScoreTable:
     return score_table(turns_scores())
 
 
+@cache
 def people_study(*, relabelled: bool = False) -> ScoreTable:
     return score_table(people_scores(relabelled))
 
