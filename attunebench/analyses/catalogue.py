@@ -106,16 +106,16 @@ _ENTRIES = (
     Entry(
         "turn-drift",
         "Turn drift",
-        "Do models get worse, or better, as a talk goes on?",
-        "Thirds of a talk (turn k of T ≥ 3 is in third ⌊3(k − 1)/T⌋), pooled, per conversation, and over the "
+        "Do models get worse, or better, as a conversation goes on?",
+        "Thirds of a conversation (turn k of T ≥ 3 is in third ⌊3(k − 1)/T⌋), pooled, per conversation, and over the "
         "same questions only.",
         "Binary OM 86.6 % early, 83.2 % late, 9 of 11 models; Emotion VA peaks in the middle.",
     ),
     Entry(
         "affect-gap",
         "Clinical affect gap",
-        "Are feelings read less well where a diagnosis was told?",
-        "Groups of told diagnoses; VA beside what it is made of: neutral turns, false alarms, tags, VA where "
+        "Are feelings read less well where people report a diagnosis?",
+        "Groups of self-reported diagnoses; VA beside what it is made of: neutral turns, false alarms, tags, VA where "
         "something was felt.",
         "Emotion VA 0.310 without and 0.202 with any diagnosis, 11 of 11 models.",
     ),
@@ -134,7 +134,7 @@ _ENTRIES = (
     Entry(
         "risk-panel",
         "Risk panel",
-        "How well are judgement, risk, safety and alarm seen?",
+        "How well are judgement, risk, safety and alarm recognised?",
         "B14, B17, B18, B20 and PW12: sensitivity and specificity with Wilson intervals, beside how rare each is.",
     ),
     Entry(
@@ -146,8 +146,8 @@ _ENTRIES = (
     ),
     Entry(
         "conversation-wide",
-        "Questions about the whole talk",
-        "Which answers about the whole talk are foreseen?",
+        "Questions about the whole conversation",
+        "Which answers about the whole conversation are predicted?",
         "Q1 to Q3 and the follow-up; the follow-up also over only the conversations in which something felt off, "
         "where it is asked; false alarms.",
         "Two models near zero on the follow-up.",
@@ -155,7 +155,7 @@ _ENTRIES = (
     Entry(
         "panas-items",
         "PANAS items",
-        "For which feelings is the state after the talk foreseen worst?",
+        "For which feelings is the state after the conversation predicted worst?",
         "Error and bias of each predicted item, against predicting no change.",
     ),
     Entry(
@@ -174,7 +174,7 @@ _ENTRIES = (
     Entry(
         "distributions",
         "Distributions and variance",
-        "Does the score depend more on the model or on the talk?",
+        "Does the score depend more on the model or on the conversation?",
         "Quantiles over conversations; variance components of conversation, model and residual.",
         "Conversation difficulty explains more variance than the model does.",
     ),

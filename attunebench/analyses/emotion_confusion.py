@@ -33,11 +33,12 @@ def analyse(subject: Subject) -> Analysis:
     look = _Look(study, pairs, sampling)
     items, f1 = look.items()
     substitutions, excess = look.substitutions()
+    span = range_text(one for one in f1 if not one[1].small)
     tests = sum(cell.p is not None for _, cell in excess)
     tables = (items, look.matrix(), *substitutions, look.scores(), look.by_model(), *look.model_substitutions())
     return Analysis(
         tables=tables,
-        shows=f"F1 ranges from {range_text(one for one in f1 if not one[1].small)}. "
+        shows=(f"F1 ranges from {span}. " if span else "")
         + claims_sentence(excess, settings, noun="substitution", of="compared with chance"),
         cannot="Tags are matched by nearness, so a substitution is always the nearest name that was left, and near "
         "names are matched with each other first. A person who tags “upset” may have meant “distressed”: some of this "

@@ -134,7 +134,7 @@ def _items(
     shows = (
         f"Mean errors range from {verdicts.range_text(zip(PANAS_ITEMS, errors, strict=True), 2)} points.",
         verdicts.claims_sentence(zip(PANAS_ITEMS, against, strict=True), settings, of="from “no change”", digits=2),
-        verdicts.claims_sentence(zip(PANAS_ITEMS, biases, strict=True), settings, of="from 0 in bias", digits=2),
+        verdicts.claims_sentence(zip(PANAS_ITEMS, biases, strict=True), settings, of="of the bias from 0", digits=2),
     )
     return made, " ".join(shows)
 

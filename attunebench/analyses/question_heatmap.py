@@ -6,13 +6,13 @@ answered well by saying yes always, so every accuracy stands beside that of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from attunebench.analyses import verdicts, within
 from attunebench.analyses.base import Subject
-from attunebench.analyses.sampling import Sampling, beyond_reach, corrected_p, difference_cell, mean_over_models
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, corrected_p, mean_over_models
 from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
 from attunebench.scores.table import Block, ScoreTable
 from attunebench.statistics.bootstrap import Floats
@@ -51,9 +51,10 @@ def analyse(subject: Subject) -> Analysis:
             rows = [(str(row[0].value), row) for row in tables[-4].rows if not row[6].small]
             accuracy = verdicts.range_text([(name, row[6]) for name, row in rows])
             above = verdicts.claims_sentence(
-                [(name, row[7]) for name, row in rows], settings, of="from the more frequent answer"
+                [(name, row[7]) for name, row in rows], settings, of=f"of {side.label} from the more frequent answer"
             )
-            shows.append(f"{side.label}: accuracy over all models ranges from {accuracy}. {above}")
+            shows += [f"{side.label}: accuracy over all models ranges from {accuracy}."] if accuracy else []
+            shows.append(above)
     if not tables:
         raise Missing(within.NO_LABELS)
     return Analysis(
@@ -167,15 +168,8 @@ def _over_frequent(
         alpha=settings.alpha,
         power=settings.power,
     )
-    corrected = corrected_p(tests, settings)
-    beyond = beyond_reach(tests.least, settings)
     there = within.part_sums(study, pooled[:, :, None], parts)[1][:, :, 0] > 0
-    nothing = np.zeros(len(study.ids))
-    return [
-        replace(
-            difference_cell(tests, corrected, i, small=False),
-            n=int(there[:, i].sum()),
-            small=bool(beyond[i]) or within.is_small(study, nothing, there[:, i], settings),
-        )
-        for i in range(parts.shape[1])
-    ]
+    few = [within.is_small(study, np.zeros(len(study.ids)), part, settings) for part in there.T]
+    small, n = beyond_reach(tests.least, settings) | np.array(few), there.sum(axis=0)
+    corrected = corrected_p(tests, settings)
+    return cells_of(tests.difference, tests.low, tests.high, n, small, p=tests.p, p_corrected=corrected)
