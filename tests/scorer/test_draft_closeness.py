@@ -133,4 +133,4 @@ def test_several_processes_find_what_one_finds(folders, data):
         with Scorers(Task(ground.truths, Resampling(0, 10), drafts), processes) as scorers:
             found.append([outcome.entry for outcome in scorers.score(files)])
     assert found[0] == found[1]
-    assert '"bertscore_max": 1.0' in "".join(found[0])
+    assert b'"bertscore_max":1.0' in b"".join(found[0])
