@@ -227,7 +227,7 @@ def test_labels_without_truth_are_left_out_of_every_denominator():
     score = scored(raw, result)
     assert 1 == score["metrics"]["pairwise_accuracy"] == score["metrics"]["binary_om_accuracy"]
     assert 1 == score["metrics"]["emotion_f1"]
-    assert score.turns[2]["emotion_f1"] is None
+    assert score["turns"][1]["metrics"]["emotion_f1"] is None
 
 
 def test_an_older_file_with_one_judge_and_no_name_is_read_as_one_judge():

@@ -60,7 +60,7 @@ def test_answers_like_the_labels_score_the_ceiling(raw, file):
 def test_an_emotion_that_is_none_of_the_twenty_counts_as_predicted(raw, file):
     raw["turns"][0]["moodShiftTags"] = [{"emotion": "Proud", "intensity": 4}]
     file["turns"][0]["em_emotion_tags"] = [{"emotion": "Proud", "intensity": 4}, {"emotion": "joyful"}]
-    turn = score_of(raw, file).turns[raw["turns"][0]["turnNumber"]]
+    turn = score_of(raw, file)["turns"][0]["metrics"]
     assert turn["emotion_f1"] == pytest.approx(2 / 3)
     assert turn["emotion_va"] == pytest.approx(0.5)
 
@@ -68,14 +68,14 @@ def test_an_emotion_that_is_none_of_the_twenty_counts_as_predicted(raw, file):
 def test_an_emotion_that_the_labels_hold_twice_counts_twice_in_the_matching(raw, file):
     raw["turns"][0]["moodShiftTags"] = [{"emotion": "Proud", "intensity": 4}, {"emotion": "proud", "intensity": 2}]
     file["turns"][0]["em_emotion_tags"] = [{"emotion": "Proud", "intensity": 4}]
-    turn = score_of(raw, file).turns[raw["turns"][0]["turnNumber"]]
+    turn = score_of(raw, file)["turns"][0]["metrics"]
     assert (turn["emotion_f1"], turn["emotion_va"]) == (1, 0.5)
 
 
 def test_no_answer_on_a_neutral_turn_is_right(raw, file):
     raw["turns"][0]["moodShiftTags"] = []
     file["turns"][0]["em_emotion_tags"] = None
-    assert score_of(raw, file).turns[raw["turns"][0]["turnNumber"]]["emotion_f1"] == 1
+    assert score_of(raw, file)["turns"][0]["metrics"]["emotion_f1"] == 1
 
 
 def test_the_value_of_the_llm_stands_in_where_the_observed_one_is_null(raw, file):
@@ -85,14 +85,14 @@ def test_the_value_of_the_llm_stands_in_where_the_observed_one_is_null(raw, file
     ]
     file["turns"][0]["em_binary_om_assessment"] = {"B1": "no", "B2": "yes"}
     file["turns"][0]["em_binary_human_prediction"] = {"B1": "yes", "B2": "yes"}
-    turn = score_of(raw, file).turns[raw["turns"][0]["turnNumber"]]
+    turn = score_of(raw, file)["turns"][0]["metrics"]
     assert (turn["binary_om_accuracy"], turn["binary_hp_accuracy"]) == (1, 1)
 
 
 def test_a_comparison_without_a_winner_is_among_those_that_can_be_missed(raw, file):
     comparisons = first_labels(raw)["pairwiseComparisons"]
     comparisons[0]["winner"] = None
-    turn = score_of(raw, file).turns[raw["turns"][0]["turnNumber"]]
+    turn = score_of(raw, file)["turns"][0]["metrics"]
     assert turn["pairwise_accuracy"] == pytest.approx(1 - 1 / len(comparisons))
 
 
@@ -100,7 +100,8 @@ def test_only_turns_that_both_files_have_are_scored(raw, file):
     gone = file["turns"].pop()["turnNumber"]
     found = score_of(raw, file)
     assert found["metrics"]["pairwise_accuracy"] == 1
-    assert set(found.turns[gone].values()) == {None}
+    last = found["turns"][-1]
+    assert (gone, {None}) == (last["turnNumber"], set(last["metrics"].values()))
     conversation, _ = read_conversation(raw)
     file["turns"] = []
     nothing = score_released(labels_of(conversation), parse_result(file)).metrics

@@ -71,7 +71,7 @@ def test_a_comparison_with_a_reply_that_has_no_text_is_not_scored():
             del result["turns"][0]["em_pairwise_selections"][str(index)]
     score = scored(raw, result)
     assert 1 == score["metrics"]["pairwise_accuracy"] == score["metrics"]["answered_rate"]
-    assert score.turns[1]["response_similarity_original"] is None
+    assert score["turns"][0]["metrics"]["response_similarity_original"] is None
 
 
 def test_a_mood_that_did_not_move_is_worth_nothing_where_it_was_not_asked_for():
