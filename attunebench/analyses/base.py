@@ -6,11 +6,11 @@ Knows metrics by their cards alone, and no single analysis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses.table import Cell, Drill, Filled, Unit, column
+from attunebench.analyses.table import Cell, Drill, Filled, Missing, Unit, column
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.compatibility import several_scales
@@ -80,14 +80,20 @@ def mode_of(subject: Subject) -> str:
     return subject.settings.mode or primary_mode(subject.study)
 
 
-def models_of(subject: Subject, *, humans: bool = False) -> ScoreTable:
-    """The models of that mode; without any group where there are none. Conversations that none of them has stay out."""
-    return in_mode(subject.study, mode_of(subject), subject.settings, humans=humans)
+def models_of(subject: Subject, *, least: int = 0) -> ScoreTable:
+    """The models of that mode; without any group where there are none. Conversations that none of them has stay out.
+
+    Missing where there are fewer than `least`.
+    """
+    study = in_mode(subject.study, mode_of(subject), subject.settings)
+    if len(study.groups) < least:
+        raise Missing(NOTHING_SCORED if least == 1 else f"This takes {least} models; {len(study.groups)} scored here.")
+    return study
 
 
-def in_mode(study: ScoreTable, mode: str, settings: Settings, *, humans: bool = False) -> ScoreTable:
+def in_mode(study: ScoreTable, mode: str, settings: Settings) -> ScoreTable:
     """The models of a mode, with the conversations that at least one of them has."""
-    chosen = study.models(baselines=settings.baselines, humans=humans)
+    chosen = study.models(baselines=settings.baselines)
     chosen = chosen.with_groups([group for group in chosen.groups if group.mode == mode])
     scored = np.flatnonzero(chosen.scored().any(axis=1))
     return chosen.with_conversations([chosen.ids[row] for row in scored])
@@ -104,10 +110,29 @@ def defined_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> dict[str, F
     return {metric_id: table for metric_id, table in tables.items() if not np.isnan(table).all()}
 
 
+def metrics_of(study: ScoreTable, settings: Settings, otherwise: Sequence[str]) -> dict[str, Floats]:
+    """Metric → values, of the wanted metrics that have any value; Missing without one."""
+    defined = defined_metrics(study, wanted_metrics(settings, otherwise))
+    if not defined:
+        raise Missing("None of the metrics is defined for any conversation here.")
+    return defined
+
+
 def comparable_metrics(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
     """The metrics by which these groups can be compared: not those that judges gave them on different scales."""
     apart = JUDGED if several_scales(study) else frozenset()
     return tuple(metric_id for metric_id in metric_ids if metric_id not in apart)
+
+
+def in_both(one: ScoreTable, other: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
+    """Both over the models and conversations that both have, in the order of the first; Missing without any."""
+    theirs, there = {group.key: group for group in other.groups}, frozenset(other.ids)
+    groups = [group for group in one.groups if group.key in theirs]
+    ids = tuple(conversation for conversation in one.ids if conversation in there)
+    if not groups or not ids:
+        raise Missing("The scores have no model and conversation in common.")
+    other = other.with_groups([theirs[group.key] for group in groups])
+    return one.with_groups(groups).with_conversations(ids), replace(other, ids=ids, references=())
 
 
 def by_value(values: Floats, *, higher_is_better: bool = True) -> list[int]:

@@ -7,93 +7,72 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.analyses.base import CANONICAL, Settings, Subject, by_value, models_of, value_of
+from attunebench.analyses.sampling import Sampling, cells_of, mean_of
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, Table, column, counts, known, ranks, table, words
+from attunebench.analyses.verdicts import comparability, counted, intervals_text, judges_text, listed, sample_text
 from attunebench.metrics.composite import PILLAR_WEIGHTS, composite
-from attunebench.metrics.means import mean_defined, weighted_mean
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import (
-    Floats,
-    mean_as_ratio,
-    percentile_interval,
-    resampled_ratios,
-    sum_by_cluster,
-)
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.correlation import rank_correlations
-from attunebench.statistics.ranks import competition_ranks, rank_stability
+from attunebench.statistics.ranks import rank_stability
 
-_NAME = "composite-variants"
 _HOLISTIC = "holistic_comprehension"
-_TERMS = (
-    *(metric_id for metric_id in common.CANONICAL),
-    "q3_follow_up_asked",
-    "draft_judge",
-    *PILLAR_WEIGHTS,
-    "composite",
-)
-Values = Mapping[str, float | None]
+_TERMS = (*CANONICAL, "q3_follow_up_asked", "draft_judge", *PILLAR_WEIGHTS, "composite")
+Values = Mapping[str, Floats]
+"""Metric or variant → values (conversations, models)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A formula of the Composite: its name in tables, what it says, and its value from a conversation's metrics."""
+def _asked_only(values: Values) -> Floats:
+    """The follow-up counts only where something felt off; elsewhere the other three questions stand alone."""
+
+    def one(*row: float) -> float:
+        terms = dict(zip(values, map(known, row), strict=True))
+        # The pillar as stored says whether 0.5 was taken for a PANAS that did not change.
+        taken, stored = composite(terms, nothing_moved=True).values[_HOLISTIC], terms[_HOLISTIC]
+        unmoved = taken is not None and stored is not None and math.isclose(taken, stored, abs_tol=1e-9)
+        terms["q3_follow_up"] = terms["q3_follow_up_asked"]
+        whole = composite(terms, nothing_moved=unmoved).values["composite"]
+        return np.nan if whole is None else whole
+
+    return np.asarray(np.vectorize(one, otypes=[float])(*values.values()))
+
+
+def _with_judge(values: Values) -> Floats:
+    """Undefined where no judge rated."""
+    binary = mean_of([values["binary_om_accuracy"], values["binary_hp_accuracy"]])
+    quality = mean_of([binary, values["pairwise_accuracy"], values["draft_judge"]])
+    pillars = {**values, "evaluation_quality": np.where(np.isnan(values["draft_judge"]), np.nan, quality)}
+    return np.asarray(100 * sum(weight * pillars[pillar] for pillar, weight in PILLAR_WEIGHTS.items()))
+
+
+class Variant(NamedTuple):
+    """A formula of the Composite: its name in tables, what it says, and its value from the metrics."""
 
     id: str
     label: str
     formula: str
-    value: Callable[[Values], float | None]
-
-
-def _published(values: Values) -> float | None:
-    return values["composite"]
-
-
-def _asked_only(values: Values) -> float | None:
-    """The follow-up counts only where something felt off; elsewhere the other three questions stand alone."""
-    return composite(
-        {**values, "q3_follow_up": values["q3_follow_up_asked"]}, nothing_moved=_nothing_moved(values)
-    ).values["composite"]
-
-
-def _nothing_moved(values: Values) -> bool:
-    """Whether the stored pillar has taken 0.5 for a PANAS that did not change: which of both reproduces it."""
-    taken, stored = composite(values, nothing_moved=True).values[_HOLISTIC], values[_HOLISTIC]
-    return taken is not None and stored is not None and math.isclose(taken, stored, abs_tol=1e-9)
-
-
-def _equal_weights(values: Values) -> float | None:
-    pillars = [values[pillar] for pillar in PILLAR_WEIGHTS]
-    whole = None if None in pillars else mean_defined(pillars)
-    return None if whole is None else 100 * whole
-
-
-def _with_judge(values: Values) -> float | None:
-    """The draft judge as a third equal term of evaluation quality; undefined where no judge rated."""
-    if values["draft_judge"] is None:
-        return None
-    binary = mean_defined([values["binary_om_accuracy"], values["binary_hp_accuracy"]])
-    quality = mean_defined([binary, values["pairwise_accuracy"], values["draft_judge"]])
-    pillars = {**{pillar: values[pillar] for pillar in PILLAR_WEIGHTS}, "evaluation_quality": quality}
-    if None in pillars.values():
-        return None
-    whole = weighted_mean([(weight, pillars[pillar]) for pillar, weight in PILLAR_WEIGHTS.items()])
-    return None if whole is None else 100 * whole
+    value: Callable[[Values], Floats]
 
 
 VARIANTS = (
-    Variant("published", "24·ET + 49·EQ + 27·HC", "As published.", _published),
+    Variant("published", "24·ET + 49·EQ + 27·HC", "As published.", lambda values: values["composite"]),
     Variant(
         "asked",
         "24·ET + 49·EQ + 27·HC, follow-up only where asked",
         "The mean of the four questions in HC leaves the follow-up out where nothing felt off.",
         _asked_only,
     ),
-    Variant("equal", "100·(ET + EQ + HC)/3", "The three pillars with equal weights.", _equal_weights),
+    Variant(
+        "equal",
+        "100·(ET + EQ + HC)/3",
+        "The three pillars with equal weights.",
+        lambda values: np.asarray(100 * (sum(values[pillar] for pillar in PILLAR_WEIGHTS) / len(PILLAR_WEIGHTS))),
+    ),
     Variant(
         "judge",
         "24·ET + 49·mean(binary, pairwise, draft judge) + 27·HC",
@@ -103,204 +82,119 @@ VARIANTS = (
 )
 
 
+class _Compared(NamedTuple):
+    """A variant beside the published formula, over the conversations in which every ranked model has both.
+
+    `columns` are those of its table; `moved` names the models whose rank differs, with the ranks gained.
+    """
+
+    variant: Variant
+    study: ScoreTable
+    small: bool
+    columns: Mapping[str, list[Cell]]
+    rho: float | None
+    moved: Mapping[str, int]
+
+
 def analyse(subject: Subject) -> Analysis:
     """An overview of the variants, and a table of each beside the published formula over the same conversations."""
-    begun = common.begun(_NAME)
-    study, settings = common.models_of(subject), subject.settings
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
-    tables = variant_values(study)
-    compared = {one.id: _Compared.of(study, one, tables, settings) for one in VARIANTS if one.id in tables}
-    if not compared:
-        return replace(begun, missing="The Composite is defined for no conversation that all models have.")
-    judged = "judge" in tables
-    return replace(
-        begun,
-        tables=(_overview(compared, settings), *(one.table(settings) for one in list(compared.values())[1:])),
-        shows=" ".join(one.sentence() for one in list(compared.values())[1:]),
+    study, settings = models_of(subject, least=1), subject.settings
+    values = variant_values(study)
+    if not values:
+        raise Missing("The Composite is defined for no conversation.")
+    compared = [_compared(study, variant, values, settings) for variant in VARIANTS if variant.id in values]
+    judged = "judge" in values
+    return Analysis(
+        tables=(_overview(compared, settings), *(_table(one, settings) for one in compared[1:])),
+        shows=" ".join(map(_sentence, compared[1:])),
         cannot="Which formula is right: each is a choice of weights. A changed rank shows that the models are close, "
         "not that a formula is wrong.",
-        warnings=common.comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
+        warnings=comparability(study, ("composite", *(("draft_judge",) if judged else ()))),
         notes=(
             "ET emotion_tracking, EQ evaluation_quality, HC holistic_comprehension, each from 0 to 1.",
             "The published README leaves the draft judge out of the Composite, and so does `composite`; one published "
-            "figure implies that it once entered.",
-            common.small_text(settings),
-            common.judges_text(study) if judged else "No draft was judged here, so the last variant has no value.",
+            "figure implies that it was once part of it.",
+            judges_text(study) if judged else "No draft was judged here, so the last variant has no value.",
         ),
     )
 
 
 def variant_values(study: ScoreTable) -> dict[str, Floats]:
     """Variant → the Composite by it, (conversations, models), of those variants that have any value."""
-    columns = {metric_id: study.values(metric_id) for metric_id in _TERMS}
-    shape = columns["composite"].shape
-    found = {}
-    for variant in VARIANTS:
-        table = np.full(shape, np.nan)
-        for place in np.ndindex(shape):
-            value = variant.value({name: known(column[place]) for name, column in columns.items()})
-            table[place] = np.nan if value is None else value
-        if not np.isnan(table).all():
-            found[variant.id] = table
-    return found
+    metrics = {metric_id: study.values(metric_id) for metric_id in _TERMS}
+    values = {variant.id: variant.value(metrics) for variant in VARIANTS}
+    return {name: found for name, found in values.items() if not np.isnan(found).all()}
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """A variant beside the published formula, over the conversations in which every ranked model has both.
-
-    `columns` are the positions of the ranked models: those that have the variant at all.
-    """
-
-    variant: Variant
-    labels: tuple[str, ...]
-    n: int
-    small: bool
-    sample: str
-    published: list[Cell]
-    value: list[Cell]
-    difference: list[Cell]
-    before: list[Cell]
-    after: list[Cell]
-    shift: list[Cell]
-
-    @classmethod
-    def of(cls, study: ScoreTable, variant: Variant, tables: Mapping[str, Floats], settings: Settings) -> _Compared:
-        """Models without any value of the variant are left out, and so are conversations that not all others have."""
-        there = ~np.isnan(tables[variant.id]).all(axis=0)
-        columns = np.flatnonzero(there)
-        rows = np.flatnonzero(~np.isnan(tables[variant.id][:, columns] + tables["published"][:, columns]).any(axis=1))
-        part = study.with_conversations([study.ids[row] for row in rows])
-        labels = tuple(study.labels[column] for column in columns)
-        small = len(rows) < settings.small or len(np.unique(part.clusters)) < 2
-        if not len(rows):
-            nothing = [Cell(None) for _ in labels]
-            return cls(variant, labels, 0, small, common.sample_text(part), *([nothing] * 6))
-        sampling = Sampling.of(part, settings)
-        before, after = (tables[name][np.ix_(rows, columns)] for name in ("published", variant.id))
-        return cls(
-            variant,
-            labels,
-            len(rows),
-            small,
-            common.sample_text(part),
-            sampling.cells(before),
-            sampling.cells(after),
-            sampling.cells(after - before, flag=False),
-            _ranks(before, sampling, small=small),
-            _ranks(after, sampling, small=small),
-            _shifts(before, after, sampling, small=small),
-        )
-
-    def table(self, settings: Settings) -> Table:
-        """A row for each model, in the order of the variant."""
-        order = common.by_value(np.array([common.value_of(cell) for cell in self.value]))
-        rows = tuple(
-            (
-                text(self.labels[i]),
-                *(
-                    part[i]
-                    for part in (self.published, self.value, self.difference, self.before, self.after, self.shift)
-                ),
-            )
-            for i in order
-        )
-        return Table(
-            self.variant.id,
-            self.variant.label,
-            (
-                Column("model", "model", "text"),
-                Column("published", VARIANTS[0].label, "points", "As published, same conversations.", True, 1),
-                Column("value", "variant", "points", self.variant.formula, True, 1),
-                Column("difference", "variant − published", "points", "Paired over the conversations.", None, 2),
-                Column("rank_published", "rank, published", "rank", "Rank by the published formula.", False),
-                Column("rank", "rank, variant", "rank", "Rank by the variant.", False),
-                Column("shift", "shift", "number", "Ranks gained under the variant; negative: lost.", None, 0),
-            ),
-            rows,
-            caption=f"{self.variant.formula} {self.sample} that {common.counted(len(self.labels), 'model')} "
-            f"{'has' if len(self.labels) == 1 else 'have'}. "
-            f"{common.intervals_text(settings)}. Intervals of ranks and shifts are ranges over "
-            "resamples, not tests.",
-            chart=Chart("dumbbells", "model", ("published", "value"), self.variant.label, "points of 100"),
-        )
-
-    def moved(self) -> list[tuple[str, int]]:
-        """Models whose rank differs, with the ranks gained; the largest shift first."""
-        shifts = [(label, common.value_of(cell)) for label, cell in zip(self.labels, self.shift, strict=True)]
-        return sorted([(label, int(s)) for label, s in shifts if s and not np.isnan(s)], key=lambda item: -abs(item[1]))
-
-    def sentence(self) -> str:
-        """How many models change places, and by how much."""
-        head = f"{self.variant.label} ({common.counted(self.n, 'conversation')}): "
-        if not self.n:
-            return f"{head}no conversation has a value for all of {common.counted(len(self.labels), 'model')}."
-        if len(self.labels) < 2:
-            value, before = self.value[0], self.published[0]
-            return f"{head}{common.with_interval(value, 1)} against {common.with_interval(before, 1)} as published."
-        moved = self.moved()
-        if not moved:
-            return f"{head}no rank changes."
-        named = common.listed([f"{label} {shift:+d}" for label, shift in moved])
-        return f"{head}{len(moved)} of {len(self.labels)} ranks change ({named})."
-
-
-def _ranks(values: Floats, sampling: Sampling, *, small: bool) -> list[Cell]:
-    found = rank_stability(values, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level)
-    return [
-        Cell(known(r), known(a), known(b), small=small)
-        for r, a, b in zip(found.rank, found.low, found.high, strict=True)
-    ]
-
-
-def _shifts(before: Floats, after: Floats, sampling: Sampling, *, small: bool) -> list[Cell]:
-    above, below = mean_as_ratio(np.concatenate([before, after], axis=1))
-    if sampling.clusters is not None:
-        above, below = sum_by_cluster(above, sampling.clusters), sum_by_cluster(below, sampling.clusters)
-    count = before.shape[1]
-    drawn = resampled_ratios(sampling.weights, above, below)
-    low, high = percentile_interval(
-        competition_ranks(drawn[:, :count]) - competition_ranks(drawn[:, count:]),
-        sampling.settings.level,
-        keep_constant=True,
+def _compared(study: ScoreTable, variant: Variant, values: Values, settings: Settings) -> _Compared:
+    """Models without any value of the variant are left out, and so are conversations that not all others have."""
+    models = np.flatnonzero(~np.isnan(values[variant.id]).all(axis=0))
+    sides = [values[name][:, models] for name in ("published", variant.id)]
+    rows = np.flatnonzero(~np.isnan(sides[0] + sides[1]).any(axis=1))
+    part = study.with_groups([study.groups[i] for i in models]).with_conversations([study.ids[row] for row in rows])
+    names = ("published", "value", "difference", "rank_published", "rank", "shift")
+    if not len(rows):
+        return _Compared(variant, part, False, dict.fromkeys(names, [Cell(None)] * len(models)), None, {})
+    before, after = (side[rows] for side in sides)
+    sampling = Sampling.of(part, settings)
+    small, (shift, low, high) = bool(sampling.small(before)[0]), sampling.rank_shifts(before, after)
+    draws: dict[str, Any] = {"weights": sampling.weights, "clusters": sampling.clusters, "level": settings.level}
+    stable = [rank_stability(side, **draws) for side in (before, after)]
+    found = (
+        sampling.cells(before),
+        sampling.cells(after),
+        sampling.cells(after - before, flag=False),
+        *(cells_of(one.rank, one.low, one.high, small=small) for one in stable),
+        cells_of(shift, low, high, small=small),
     )
-    shift = competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0))
-    if len(above) < 2:
-        low = high = np.full(count, np.nan)
-    return [Cell(known(s), known(a), known(b), small=small) for s, a, b in zip(shift, low, high, strict=True)]
+    means = np.stack([before.mean(axis=0), after.mean(axis=0)])
+    rho = known(rank_correlations(means[None])[0, 0, 1]) if len(models) > 2 else None
+    moved = {part.labels[i]: int(shift[i]) for i in np.argsort(-np.abs(shift), kind="stable") if shift[i]}
+    return _Compared(variant, part, small, dict(zip(names, found, strict=True)), rho, moved)
 
 
-def _overview(compared: Mapping[str, _Compared], settings: Settings) -> Table:
-    rows = []
-    for one in compared.values():
-        means = np.array([[common.value_of(cell) for cell in side] for side in (one.published, one.value)])
-        rho = rank_correlations(means[None])[0, 0, 1] if means.shape[1] > 2 else np.nan
-        moved = one.moved()
-        rows.append(
-            (
-                text(one.variant.label),
-                text(one.variant.formula),
-                Cell(one.n, small=one.small and one.n > 0),
-                Cell(len(one.labels)),
-                Cell(known(rho), small=one.small),
-                Cell(len(moved) if one.n else None),
-                Cell(abs(moved[0][1]) if moved else 0 if one.n else None),
-            )
-        )
-    return Table(
+def _table(compared: _Compared, settings: Settings) -> Table:
+    variant, cells, part = compared.variant, compared.columns, compared.study
+    return table(
+        variant.id,
+        variant.label,
+        words("model", part.labels),
+        column("published", cells["published"], VARIANTS[0].label, "points", "As published.", better=True, digits=1),
+        column("value", cells["value"], "variant", "points", variant.formula, better=True, digits=1),
+        column("difference", cells["difference"], "variant − published", "points", "Paired.", digits=2),
+        ranks("rank_published", cells["rank_published"], "rank, published"),
+        ranks("rank", cells["rank"], "rank, variant"),
+        column("shift", cells["shift"], meaning="Ranks gained under the variant; negative: lost.", digits=0),
+        order=by_value(np.array([value_of(cell) for cell in cells["value"]])),
+        caption=f"{variant.formula} {sample_text(part)}, scored for {counted(len(part.labels), 'model')}. "
+        f"{intervals_text(settings)}. Intervals of ranks and shifts are ranges over resamples, not tests.",
+        chart=Chart("dumbbells", "model", ("published", "value"), variant.label, "points of 100"),
+    )
+
+
+def _sentence(compared: _Compared) -> str:
+    n, models = len(compared.study.ids), len(compared.study.groups)
+    head = f"{compared.variant.label} ({counted(n, 'conversation')}):"
+    if not n:
+        return f"{head} no conversation has a value for all of {counted(models, 'model')}."
+    named = listed([f"{label} {shift:+d}" for label, shift in compared.moved.items()])
+    return f"{head} {len(compared.moved)} of {models} ranks change{f' ({named})' if named else ''}."
+
+
+def _overview(compared: list[_Compared], settings: Settings) -> Table:
+    changed = [len(one.moved) if one.study.ids else None for one in compared]
+    largest = [max(map(abs, one.moved.values()), default=0) if one.study.ids else None for one in compared]
+    correlations = [Cell(one.rho, small=one.small) for one in compared]
+    return table(
         "variants",
         "The variants and their ranking",
-        (
-            Column("variant", "variant", "text"),
-            Column("formula", "what it is", "text"),
-            Column("n", "conversations", "count", "Those in which every ranked model has it."),
-            Column("models", "models", "count", "Models that have it."),
-            Column("rho", "ρ with published", "number", "Spearman's ρ of both rankings over models.", None, 2),
-            Column("moved", "ranks that change", "count", "Models with another rank than by the published formula."),
-            Column("largest", "largest change", "count", "In ranks."),
-        ),
-        tuple(rows),
-        caption=f"Each variant beside the published formula, over the same conversations. The tables below resample "
+        words("variant", [one.variant.label for one in compared]),
+        words("formula", [one.variant.formula for one in compared], "what it is"),
+        counts("n", [Cell(len(one.study.ids), small=one.small) for one in compared], "conversations"),
+        counts("models", [len(one.study.groups) for one in compared], "", "Models that have it."),
+        column("rho", correlations, "ρ with published", meaning="Spearman's ρ of both rankings over models.", digits=2),
+        counts("moved", changed, "ranks that change", "Models with another rank than by the published formula."),
+        counts("largest", largest, "largest change", "In ranks."),
+        caption="Each variant beside the published formula, over the same conversations. The tables below resample "
         f"{settings.units} {settings.resamples:,} times.",
     )

@@ -1,4 +1,4 @@
-"""Means over models that were not all scored on the same conversations, and the words that say so.
+"""Means over models that were not all scored on the same conversations, and the note that says so.
 
 Knows arrays alone: rows are whatever was answered about (conversations, turns), columns are models.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attunebench.analyses import common
+from attunebench.analyses.sampling import mean_over_models
 from attunebench.statistics.bootstrap import Floats
 
 
@@ -16,15 +16,14 @@ def level_over_models(values: Floats) -> Floats:
 
     A row that a good model lacks is not a hard row, so where rows are compared with each other the plain mean would
     take who answered for how well. Least squares of row + model, the models' parts adding up to 0; without gaps it is
-    the plain mean. Models that share no row, even through others, cannot be set against each other: their rows keep
-    the mean as it is.
+    the plain mean. Models that share no row, even through others, cannot be compared: their rows keep the mean.
     """
     defined = ~np.isnan(values)
     share = defined / np.maximum(defined.sum(axis=1, keepdims=True), 1)
-    centred = np.where(defined, values - common.mean_over_models(values)[:, None], 0.0)
+    centred = np.where(defined, values - mean_over_models(values)[:, None], 0.0)
     system = np.diag(defined.sum(axis=0).astype(np.float64)) - defined.T.astype(np.float64) @ share
     parts = np.linalg.lstsq(system, centred.sum(axis=0), rcond=1e-9)[0]
-    return common.mean_over_models(values - parts)
+    return mean_over_models(values - parts)
 
 
 def coverage_text(values: Floats) -> str:
@@ -33,6 +32,6 @@ def coverage_text(values: Floats) -> str:
     if defined[defined.any(axis=1)][:, defined.any(axis=0)].all():
         return ""
     return (
-        "Not every model was scored on every conversation: what stands for all models, or for the others, is adjusted "
-        "for who was (least squares of conversation and model)."
+        "Not every model was scored on every conversation: means over models are adjusted for it (least squares of "
+        "conversation and model)."
     )

@@ -1,19 +1,18 @@
 """People who answered the same questions as models: result files of the provider `human`, person by person.
 
-A person is an annotator's id in the place of a model's name. Who answers about their own talk is marked as a retest:
-they repeat their own labels rather than read somebody else.
+A person is an annotator's id in place of a model's name. Whoever answers about their own conversation is marked as a
+retest: they repeat their own labels rather than read somebody else.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import NDArray
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Subject, Table, known, text
+from attunebench.analyses import base, verdicts
+from attunebench.analyses.base import Subject, label_of, value_of
+from attunebench.analyses.sampling import CORRECTIONS, Sampling, mean_over_models, plain_correction
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, known, table
+from attunebench.comparison.pairing import Marks
 from attunebench.scores.table import Group, ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.multiple import adjust
@@ -25,64 +24,37 @@ _SHOWN_BY_CONVERSATION = ("pairwise_accuracy", "binary_hp_accuracy")
 
 def analyse(subject: Subject) -> Analysis:
     """Per annotator, and per annotator and conversation, against the best and the average model there."""
-    begun = common.begun("human-answers")
-    people = _people(subject)
-    if not people:
-        return replace(
-            begun, missing="No person answered: results with the provider `human` are scored like those of models."
-        )
-    study = _of_people(subject, people)
-    models = study.with_groups([group for group in study.groups if group.kind != "human"])
-    metrics = list(common.defined_metrics(study.with_groups(people), common.wanted_metrics(subject.settings, METRICS)))
-    if not metrics:
-        return replace(begun, missing="The answers of people hold no metric that is defined.")
-    sampling = Sampling.of(study, subject.settings)
-    retests = _retests(study, people)
-    per_person = _by_person(study, people, models, metrics, retests, sampling)
-    tables = (per_person, *(_by_conversation(study, people, models, m, retests) for m in _pictured(metrics)))
-    return replace(
-        begun,
-        tables=tables,
-        shows=_shows(per_person, people, models, len(study.ids)),
-        cannot="A few annotators on a few conversations are no sample of people. The best model of a conversation is "
-        "picked after the fact, so that it stands higher than any one model does: it is a hard opponent. A retest says "
-        "how steady a person's own labels are, not how well one person reads another.",
-        notes=(common.small_text(subject.settings),),
-    )
-
-
-def _people(subject: Subject) -> list[Group]:
-    """The people of the mode at hand, else those of any: a mode says what a model was told, and people need none."""
     everybody = [group for group in subject.study.groups if group.kind == "human"]
-    return [group for group in everybody if group.mode == common.mode_of(subject)] or everybody
-
-
-def _of_people(subject: Subject, people: list[Group]) -> ScoreTable:
-    """People and models over the conversations that a person answered."""
-    models = [group for group in common.models_of(subject).groups if group.kind != "human"]
-    study = subject.study.with_groups([*models, *people])
-    answered = np.flatnonzero(study.with_groups(people).scored().any(axis=1))
-    return study.with_conversations([study.ids[row] for row in answered])
-
-
-def _pictured(metrics: list[str]) -> list[str]:
-    return [metric_id for metric_id in metrics if metric_id in _SHOWN_BY_CONVERSATION] or metrics[:1]
-
-
-def _retests(study: ScoreTable, people: list[Group]) -> NDArray[np.bool_]:
-    """Which answers are of somebody about their own talk: (conversations, people)."""
-    stated = {group.key for group in people if _says_retest(study, group)}
-    return np.array(
-        [[group.key in stated or _same(study.participant(one), group.model) for group in people] for one in study.ids],
-        dtype=bool,
+    # A mode says what a model was told, and people need none: those of the mode at hand, else all.
+    people = [group for group in everybody if group.mode == base.mode_of(subject)] or everybody
+    if not people:
+        raise Missing("No person answered: results with the provider `human` are scored like those of models.")
+    answered = subject.study.with_groups(people).scored().any(axis=1)
+    study = subject.study.with_conversations([subject.study.ids[row] for row in np.flatnonzero(answered)])
+    persons = study.with_groups(people)
+    models = study.with_groups([group for group in base.models_of(subject).groups if group.kind != "human"])
+    metrics = list(base.metrics_of(persons, subject.settings, METRICS))
+    pictured = [metric_id for metric_id in metrics if metric_id in _SHOWN_BY_CONVERSATION] or metrics[:1]
+    retests = _retests(persons)
+    by_person = _by_person(persons, models, metrics, retests, Sampling.of(study, subject.settings))
+    return Analysis(
+        tables=(by_person, *(_by_conversation(persons, models, metric_id, retests) for metric_id in pictured)),
+        shows=_shows(by_person, persons, models, subject),
+        cannot="A few annotators on a few conversations are no sample of people. The best model of a conversation is "
+        "chosen after the fact and scores higher than any one model does: it is a hard opponent. A retest says how "
+        "stable a person's own labels are, not how well one person reads another.",
     )
 
 
-def _same(participant: str | None, annotator: str) -> bool:
-    return participant is not None and participant.strip().casefold() == annotator.strip().casefold()
+def _retests(persons: ScoreTable) -> Marks:
+    """Which answers are of somebody about their own conversation: (conversations, people)."""
+    owners = np.array([(persons.participant(one) or "").strip().casefold() for one in persons.ids])
+    names = np.array([group.model.strip().casefold() for group in persons.groups])
+    stated = np.array([_states_retest(persons, group) for group in persons.groups])
+    return np.asarray((owners[:, None] == names) | stated)
 
 
-def _says_retest(study: ScoreTable, group: Group) -> bool:
+def _states_retest(study: ScoreTable, group: Group) -> bool:
     """Whether all results of the group were made with a parameter `retest` that is true."""
     for entry in study.metadata[group.source].get("settings") or ():
         if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
@@ -91,139 +63,101 @@ def _says_retest(study: ScoreTable, group: Group) -> bool:
     return False
 
 
+def _best(models: ScoreTable, metric_id: str) -> Floats:
+    """The best model's value in each conversation, chosen in each anew; NaN without any."""
+    sign = 1.0 if base.better(metric_id) else -1.0
+    best = np.max(np.nan_to_num(sign * models.values(metric_id), nan=-np.inf), axis=1, initial=-np.inf)
+    return np.asarray(np.where(np.isinf(best), np.nan, sign * best))
+
+
+def _against(persons: ScoreTable, models: ScoreTable, metric_id: str, sampling: Sampling) -> list[list[Cell]]:
+    """A cell per person: their mean, the best and the average model's, and the person minus each of them."""
+    values = persons.values(metric_id)
+    opponents = {"best": _best(models, metric_id), "average": mean_over_models(models.values(metric_id))}
+    sides = {name: np.where(np.isnan(values), np.nan, other[:, None]) for name, other in opponents.items()}
+    tests = [
+        sampling.tests(f"human-answers {metric_id} {name}", values, side, family=2 * values.shape[1])
+        for name, side in sides.items()
+    ]
+    corrected = adjust(np.stack([one.p for one in tests]), plain_correction(sampling.settings))
+    return [
+        sampling.cells(values, [base.drill_to(group, metric_id) for group in persons.groups], of=metric_id),
+        *(sampling.cells(side, flag=False) for side in sides.values()),
+        *(
+            sampling.difference_cells(one, p, values, side)
+            for one, p, side in zip(tests, corrected, sides.values(), strict=True)
+        ),
+    ]
+
+
 def _by_person(
-    study: ScoreTable,
-    people: list[Group],
-    models: ScoreTable,
-    metrics: list[str],
-    retests: NDArray[np.bool_],
-    sampling: Sampling,
+    persons: ScoreTable, models: ScoreTable, metrics: list[str], retests: Marks, sampling: Sampling
 ) -> Table:
-    rows = []
+    rows = list[tuple[Cell | str, ...]]()
     for metric_id in metrics:
-        persons = study.with_groups(people).values(metric_id)
-        best, average = _best(models, metric_id), common.mean_over_models(models.values(metric_id))
-        against = [np.broadcast_to(other[:, None], persons.shape) for other in (best, average)]
-        means = sampling.cells(persons, [common.drill_to(group, metric_id) for group in people], of=metric_id)
-        sides = [sampling.cells(np.where(np.isnan(persons), np.nan, other), flag=False) for other in against]
-        differences = _differences(persons, against, metric_id, sampling)
-        for i, group in enumerate(people):
-            name = text(group.label, mark=_retest_mark(retests[:, i], persons[:, i]))
-            rows.append(
-                (
-                    name,
-                    text(common.label_of(metric_id)),
-                    Cell(means[i].n),
-                    means[i],
-                    sides[0][i],
-                    differences[0][i],
-                    sides[1][i],
-                    differences[1][i],
-                )
-            )
-    return Table(
+        answered = ~np.isnan(persons.values(metric_id)).T
+        marks = [_mark(retest[row]) for retest, row in zip(retests.T, answered, strict=True)]
+        names = [Cell(label, mark=mark) for label, mark in zip(persons.labels, marks, strict=True)]
+        columns = _against(persons, models, metric_id, sampling)
+        rows += zip(names, [label_of(metric_id)] * len(names), *columns, strict=True)
+    annotators, labels, person, best, average, minus_best, minus_average = zip(*rows, strict=True)
+    family = f"({CORRECTIONS[plain_correction(sampling.settings)]}) over the {2 * len(persons.groups)} differences"
+    return table(
         "people",
         "People and models on the same conversations",
-        (
-            Column("annotator", "annotator", "text"),
-            Column("metric", "metric", "text"),
-            Column("n", "conversations", "count"),
-            Column("person", "person", "number", "The person's mean.", True),
-            Column("best", "best model each", "number", "Mean of the best model of each conversation.", True),
-            Column("minus_best", "person − best", "number", "Paired difference to that."),
-            Column("average", "average model", "number", "Mean over all models of each conversation.", True),
-            Column("minus_average", "person − average", "number", "Paired difference to that."),
-        ),
-        tuple(rows),
-        caption=f"{common.sample_text(study)}, {common.counted(len(models.groups), 'model')}. “{RETEST}”: the person "
-        f"answered about their own talk. {common.intervals_text(sampling.settings)}; p by sign-flip permutation, "
-        f"corrected ({common.CORRECTIONS[common.plain_correction(sampling.settings)]}) over the {2 * len(people)} "
-        "differences of a metric.",
+        column("annotator", annotators, unit="text"),
+        column("metric", labels, unit="text"),
+        counts("n", [cell.n for cell in person], "conversations"),
+        column("person", person, meaning="The person's mean.", better=True),
+        column("best", best, "best model each", meaning="Mean of the best model of each conversation.", better=True),
+        column("minus_best", minus_best, "person − best", meaning="Paired difference to that."),
+        column("average", average, "average model", meaning="Mean over the models of a conversation.", better=True),
+        column("minus_average", minus_average, "person − average", meaning="Paired difference to that."),
+        caption=f"{verdicts.sample_text(persons)}, {verdicts.counted(len(models.groups), 'model')}. “{RETEST}”: about "
+        f"the person's own conversation. {verdicts.intervals_text(sampling.settings)}; p by sign-flip permutation, "
+        f"corrected {family} of a metric.",
         chart=Chart("dumbbells", "annotator", ("person", "best"), "People against the best model", "score"),
     )
 
 
-def _best(models: ScoreTable, metric_id: str) -> Floats:
-    """The best model's value in each conversation, chosen in each anew."""
-    values = models.values(metric_id)
-    found = np.full(len(values), np.nan)
-    some = np.asarray(~np.isnan(values).all(axis=1))
-    if values.shape[1] and some.any():
-        found[some] = (np.nanmax if common.better(metric_id) else np.nanmin)(values[some], axis=1)
-    return found
+def _mark(retest: Marks) -> str:
+    return "" if not retest.any() else RETEST if retest.all() else f"{RETEST} in {retest.sum()}"
 
 
-def _differences(persons: Floats, against: list[Floats], metric_id: str, sampling: Sampling) -> list[list[Cell]]:
-    """Person minus best, person minus average, corrected over both and all people."""
-    tests = [
-        sampling.tests(f"human-answers {metric_id} {side}", persons, other, family=2 * persons.shape[1])
-        for side, other in zip(("best", "average"), against, strict=True)
-    ]
-    corrected = adjust(np.stack([test.p for test in tests]), common.plain_correction(sampling.settings))
-    return [sampling.difference_cells(test, corrected[side], persons, against[side]) for side, test in enumerate(tests)]
-
-
-def _retest_mark(retest: NDArray[np.bool_], values: Floats) -> str:
-    there = retest[~np.isnan(values)]
-    if not there.any():
-        return ""
-    return RETEST if there.all() else f"{RETEST} in {int(there.sum())}"
-
-
-def _by_conversation(
-    study: ScoreTable, people: list[Group], models: ScoreTable, metric_id: str, retests: NDArray[np.bool_]
-) -> Table:
-    persons, values = study.with_groups(people).values(metric_id), models.values(metric_id)
-    best = _best(models, metric_id)
-    rows = []
-    for row, conversation in enumerate(study.ids):
-        for i, group in enumerate(people):
-            if np.isnan(persons[row, i]):
-                continue
-            drill = Drill(group=group.key, metric=metric_id, conversations=(conversation,))
-            rows.append(
-                (
-                    text(conversation, drill=drill),
-                    text(group.label, mark=RETEST if retests[row, i] else ""),
-                    Cell(known(persons[row, i]), drill=drill),
-                    Cell(known(best[row])),
-                    text(_holders(models, values[row], best[row])),
-                    Cell(known(persons[row, i] - best[row]), small=True),
-                )
-            )
-    unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
-    return Table(
+def _by_conversation(persons: ScoreTable, models: ScoreTable, metric_id: str, retests: Marks) -> Table:
+    values, others, best = persons.values(metric_id), models.values(metric_id), _best(models, metric_id)
+    conversations, annotators, own, who, gaps = list[Cell](), list[Cell](), list[Cell](), list[str](), list[Cell]()
+    places = np.argwhere(~np.isnan(values))
+    for row, i in places:
+        drill = Drill(persons.groups[i].key, metric_id, conversations=(persons.ids[row],))
+        holders = [models.labels[j] for j in np.flatnonzero(others[row] == best[row])]
+        conversations.append(Cell(persons.ids[row], drill=drill))
+        annotators.append(Cell(persons.labels[i], mark=RETEST if retests[row, i] else ""))
+        own.append(Cell(float(values[row, i]), drill=drill))
+        who.append(f"{len(holders)} models" if len(holders) > 1 else "".join(holders) or "–")
+        gaps.append(Cell(known(values[row, i] - best[row]), small=True))
+    unit, digits = base.unit_of(metric_id), base.digits_of(metric_id)
+    return table(
         f"conversations_{metric_id}",
-        f"{common.label_of(metric_id)}, conversation by conversation",
-        (
-            Column("conversation", "conversation", "text"),
-            Column("annotator", "annotator", "text"),
-            Column("person", "person", unit, "The person's value.", True, digits),
-            Column("best", "best model", unit, "The best model's value.", True, digits),
-            Column("who", "which", "text", "The model that has it, or how many share it."),
-            Column("difference", "difference", unit, "Person minus best model.", None, digits),
-        ),
-        tuple(rows),
-        caption="One conversation each, so without interval; the best model is picked in each conversation anew.",
+        f"{label_of(metric_id)}, conversation by conversation",
+        column("conversation", conversations, unit="text"),
+        column("annotator", annotators, unit="text"),
+        column("person", own, "", unit, "The person's value.", better=True, digits=digits),
+        column("best", best[places[:, 0]], "best model", unit, "The best model's value.", better=True, digits=digits),
+        column("who", who, "which", "text", "The model that has it, or how many share it."),
+        column("difference", gaps, "", unit, "Person minus best model.", digits=digits),
+        caption="One conversation each, so without interval; the best model is chosen in each conversation anew.",
     )
 
 
-def _holders(models: ScoreTable, values: Floats, best: float) -> str:
-    names = [label for label, value in zip(models.labels, values, strict=True) if value == best]
-    return "–" if not names else names[0] if len(names) == 1 else f"{len(names)} models"
-
-
-def _shows(table: Table, people: list[Group], models: ScoreTable, conversations: int) -> str:
-    who = common.counted(len(people), "person answered", "people answered")
-    said = f"{who} {common.counted(conversations, 'conversation')}."
+def _shows(by_person: Table, persons: ScoreTable, models: ScoreTable, subject: Subject) -> str:
+    people = verdicts.counted(len(persons.groups), "person", "people")
+    head = f"{people} answered {verdicts.counted(len(persons.ids), 'conversation')}."
     if not models.groups:
-        return f"{said} There is no model on the same conversations to hold them against."
-    metric = str(table.rows[0][1].value)
-    rows = [row for row in table.rows if row[1].value == metric and row[3].value is not None]
-    top = max(rows, key=lambda row: common.value_of(row[3]))
-    said += (
-        f" On {metric} {top[0].value} has {common.with_interval(top[3])}, the best model of each conversation "
-        f"{common.number(common.value_of(top[4]))}"
-    )
-    doubt = ": too few conversations for a claim." if top[5].small else f" ({common.p_text(top[5])})."
-    return said + doubt
+        return f"{head} No model was scored on the same conversations."
+    label = by_person.rows[0][1].value
+    rows = [row for row in by_person.rows if row[1].value == label and row[3].value is not None]
+    name, _, _, own, _, difference, *_ = max(rows, key=lambda row: value_of(row[3]))
+    opponent = "the best model of each conversation"
+    verdict = verdicts.difference_sentence(str(name.value), opponent, str(label), difference, subject.settings)
+    return f"{head} The best of them on {label} scores {verdicts.with_interval(own)}. {verdict}"

@@ -1,136 +1,71 @@
-"""Composite and Pairwise per model with intervals, tiers and the places a model could have had: how real is a ranking?
+"""Composite and Pairwise per model with intervals, tiers and the ranks a model could have had: how real is a ranking?
 
-Tests and tiers are those of `compare`; this lays them out model by model, with skill over the base rate beside them.
+Tests and tiers are those of `compare`; skill over the base rate stands beside them.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
-from attunebench.analyses.testing import reach_text
-from attunebench.comparison import Ranking, tiers_of
+from attunebench.analyses import base, verdicts
+from attunebench.analyses.base import Settings, Subject
+from attunebench.analyses.sampling import Sampling, cells_of, mean_over_models
+from attunebench.analyses.table import Analysis, Cell, Chart, Filled, Table, column, counts, known, ranks, table, words
+from attunebench.comparison.pairing import pair_columns, reach_warnings
+from attunebench.comparison.ranking import Ranking, ranking_sentence, tiers_of
 from attunebench.metrics.registry import REGISTRY, cards_of
+from attunebench.scores import BASE_RATE
 from attunebench.scores.references import standing
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import Floats
 
 METRICS = ("composite", "pairwise_accuracy")
 _OF_TAGS = ("emotion_f1", "emotion_va")
-"""Shown for the references beside the ranked metrics: much of them can be had by saying nothing."""
+"""Shown for the references beside the ranked metrics: empty answers alone already score on them."""
 
 
 def analyse(subject: Subject) -> Analysis:
-    """A table per metric in ranked order, one of how many pairs are told apart, and the references beside them."""
-    begun = common.begun("leaderboard")
-    study, settings = common.models_of(subject), subject.settings
-    if not study.groups:
-        return replace(begun, missing=common.NOTHING_SCORED)
-    metrics = tuple(common.defined_metrics(study, common.wanted_metrics(settings, METRICS)))
-    if not metrics:
-        return replace(begun, missing="None of the metrics is defined for any conversation here.")
+    """A table per metric in ranked order, one of how many pairs differ significantly, and the references."""
+    study, settings = base.models_of(subject, least=1), subject.settings
+    metrics = tuple(base.metrics_of(study, settings, METRICS))
     rankings = [tiers_of(study, metric_id, settings) for metric_id in metrics]
     tables = [_ranked(study, ranking, settings) for ranking in rankings]
-    if len(study.groups) > 1:
-        tables.append(_told_apart(rankings, settings))
-    tables += _references(study, metrics, settings)
-    return replace(
-        begun,
+    tables += [_pairs(rankings, settings)] if len(study.groups) > 1 else []
+    tables += [_references(study, metrics, settings)] if study.references else []
+    out = len(study.ids) - len(rankings[0].conversations)
+    left_out = f"{verdicts.counted(out, 'conversation')} not scored for every model are left out of the ranking."
+    return Analysis(
         tables=tuple(tables),
-        shows=" ".join(sentence_of(ranking) for ranking in rankings),
-        cannot="Models in one tier are not shown to be equal: these conversations are too few to tell them apart. "
-        "Another set of people, or other weights of the pillars, can give another order.",
-        warnings=(
-            *common.comparability(study, metrics),
-            *dict.fromkeys(s for ranking in rankings for s in reach_text(ranking.pairs.least_of_pairs, settings)),
-        ),
-        notes=(common.small_text(settings), *_coverage(study, rankings[0])),
+        shows=" ".join(map(ranking_sentence, rankings)),
+        cannot="Models in one tier are not shown to be equal: these conversations are too few to distinguish them. "
+        "Other participants, or other weights of the pillars, can give another order.",
+        warnings=(*verdicts.comparability(study, metrics), *reach_warnings([r.pairs for r in rankings], settings)),
+        notes=(left_out,) if out else (),
     )
-
-
-def sentence_of(ranking: Ranking) -> str:
-    """What a ranking shows: how many pairs are told apart, and who is in the top tier."""
-    label, digits = common.label_of(ranking.metric_id), common.digits_of(ranking.metric_id)
-    names = [group.label for group in ranking.groups]
-    ranked = [i for i in ranking.order if not np.isnan(ranking.mean[i])]
-    if len(ranked) < 2:
-        return f"On {label} there is nothing to rank: {common.counted(len(ranked), 'model')} with a value in common."
-    first, last = ranking.mean[ranked[0]], ranking.mean[ranked[-1]]
-    span = f"On {label} {len(ranked)} models span {common.number(abs(first - last), digits)}"
-    pairs = ranking.pairs
-    if ranking.small:
-        return (
-            f"{span}, over {common.counted(len(ranking.conversations), 'conversation')} of "
-            f"{common.counted(ranking.participants, 'participant')}: too few for a claim."
-        )
-    apart = (
-        f"{span}; {pairs.apart} of {common.counted(pairs.of, 'pair')} are told apart ({pairs.apart_raw} uncorrected)"
-    )
-    if not pairs.apart:
-        return f"{apart}, so the order may be chance."
-    top = ranking.tiers[0]
-    if len(top) == 1:
-        return f"{apart}, and {names[top[0]]} stands alone at the top."
-    return f"{apart}; the top tier is {common.listed([names[i] for i in top])}."
 
 
 def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
-    metric_id = ranking.metric_id
-    unit, digits = common.unit_of(metric_id), common.digits_of(metric_id)
-    skills = _skills(study, ranking, settings)
-    stability = ranking.stability
-    rows = []
-    for i in ranking.order:
-        group = ranking.groups[i]
-        score = Cell(
-            known(ranking.mean[i]),
-            known(ranking.low[i]),
-            known(ranking.high[i]),
-            n=int(ranking.n[i]),
-            small=ranking.small and ranking.n[i] > 0,
-            mark=common.mark_of(ranking.mean[i], ranking.low[i], int(ranking.n[i])),
-            drill=common.drill_to(group, metric_id),
-        )
-        rank = Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i]), small=score.small)
-        row = (
-            text(group.label),
-            Cell(known(ranking.tier[i]), small=score.small),
-            Cell(int(ranking.n[i])),
-            score,
-            rank,
-            Cell(known(stability.p_best[i]), small=score.small),
-            Cell(int(ranking.pairs.told_apart[i].sum()), small=score.small),
-        )
-        rows.append(row + ((skills[i],) if skills else ()))
-    columns = (
-        Column("model", "model", "text"),
-        Column("tier", "tier", "rank", "Models of a tier are not told apart from its best.", False),
-        Column("n", "conversations", "count"),
-        Column(
-            "score", common.label_of(metric_id), unit, REGISTRY[metric_id].meaning, common.better(metric_id), digits
-        ),
-        Column("rank", "rank", "rank", "Place by the mean, and the places it takes over resamples.", False),
-        Column("p_best", "P(best)", "share", "Share of resamples in which it is first; a tie is shared.", True, 2),
-        Column("apart", "told apart from", "count", "How many other models it is told apart from."),
-        Column("skill", "skill", "share", "0 is the base rate, 1 the ceiling.", True),
-    )
-    return Table(
+    metric_id, label, unit = ranking.metric_id, base.label_of(ranking.metric_id), base.unit_of(ranking.metric_id)
+    apart = zip(ranking.pairs.told_apart.sum(axis=1).tolist(), ranking.few.tolist(), strict=True)
+    p_best = cells_of(ranking.stability.p_best, small=ranking.few)
+    shared = study.with_conversations(ranking.conversations)
+    return table(
         metric_id,
-        common.label_of(metric_id),
-        columns if skills else columns[:-1],
-        tuple(rows),
-        caption=f"{common.counted(len(ranking.conversations), 'conversation')} of "
-        f"{common.counted(ranking.participants, 'participant')}, scored for every model. "
-        f"{common.intervals_text(settings)}; {common.correction_text(settings, f'{ranking.pairs.tests} pairs')}.",
+        label,
+        words("model", study.labels),
+        ranks("tier", ranking.tier_cells(), "", "Models of a tier do not differ significantly from its best."),
+        counts("n", ranking.n, "conversations"),
+        base.metric_column(metric_id, ranking.score_cells(), id="score"),
+        ranks("rank", ranking.rank_cells(), "", "By the mean; in brackets over resamples."),
+        column("p_best", p_best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        counts("apart", [Cell(k, small=few) for k, few in apart], "differs from", "Other models that differ from it."),
+        *(_skill(shared, metric_id, settings) if shared.ids else []),
+        order=ranking.order,
+        caption=ranking.caption(settings),
         chart=Chart(
             "intervals",
             "model",
             ("score",),
-            common.label_of(metric_id),
+            label,
             "points of 100" if unit == "points" else unit,
             _lines(study, metric_id),
         ),
@@ -139,108 +74,66 @@ def _ranked(study: ScoreTable, ranking: Ranking, settings: Settings) -> Table:
 
 def _lines(study: ScoreTable, metric_id: str) -> dict[str, float]:
     """Chance where the metric has one, and the base rate where the scores hold it."""
-    chance = cards_of(study.rules)[metric_id].chance
-    lines = {} if chance is None else {"chance": chance}
-    reference = common.reference_of(study, common.BASE_RATE)
+    reference = base.reference_of(study, BASE_RATE)
+    lines = {"chance": cards_of(study.rules)[metric_id].chance}
     if reference is not None and metric_id in reference.values:
-        mean = known(common.mean_of(list(reference.values[metric_id][:, None])).item())
-        if mean is not None:
-            lines["base rate"] = mean
-    return lines
+        lines["base rate"] = known(mean_over_models(reference.values[metric_id][None])[0])
+    return {name: value for name, value in lines.items() if value is not None}
 
 
-def _skills(study: ScoreTable, ranking: Ranking, settings: Settings) -> list[Cell]:
-    """Skill over the base rate per model; empty where the ranked conversations have none for the metric."""
-    if not ranking.conversations:
+def _skill(shared: ScoreTable, metric_id: str, settings: Settings) -> list[Filled]:
+    """Skill over the base rate per model; no column where the scores have none for the metric."""
+    baseline, card = base.reference_of(shared, BASE_RATE), REGISTRY[metric_id]
+    if baseline is None or metric_id not in baseline.values:
         return []
-    shared = study.with_conversations(ranking.conversations)
-    baseline = common.reference_of(shared, common.BASE_RATE)
-    if baseline is None or ranking.metric_id not in baseline.values:
-        return []
-    card = REGISTRY[ranking.metric_id]
-    ceiling = card.high if common.better(card.id) else card.low
+    ceiling = card.high if base.better(metric_id) else card.low
     sampling = Sampling.of(shared, settings)
-    return sampling.skill_cells(shared.values(card.id), baseline.values[card.id], ceiling)
+    cells = sampling.skill_cells(shared.values(metric_id), baseline.values[metric_id], ceiling)
+    return [column("skill", cells, "", "share", "0 is the base rate, 1 the ceiling.", better=True)]
 
 
-def _told_apart(rankings: list[Ranking], settings: Settings) -> Table:
-    rows = []
-    for ranking in rankings:
-        pairs, unit = ranking.pairs, common.unit_of(ranking.metric_id)
-        means = ranking.mean[~np.isnan(ranking.mean)]
-        rows.append(
-            (
-                text(common.label_of(ranking.metric_id)),
-                Cell(len(means)),
-                text(_spelled(float(np.ptp(means)) if len(means) else None, ranking.metric_id, unit)),
-                Cell(pairs.of),
-                Cell(pairs.apart_raw),
-                Cell(pairs.apart),
-                text(_spelled(_median(pairs.mde), ranking.metric_id, unit)),
-                text(_spelled(_median(pairs.mde_corrected), ranking.metric_id, unit)),
-            )
-        )
-    return Table(
+def _pairs(rankings: list[Ranking], settings: Settings) -> Table:
+    def texts(values: list[float]) -> list[str]:
+        """The value of each ranking in the unit of its metric."""
+        metrics = [ranking.metric_id for ranking in rankings]
+        points = [" points" if base.unit_of(metric_id) == "points" else "" for metric_id in metrics]
+        numbers = [verdicts.number(v, base.digits_of(m)) for v, m in zip(values, metrics, strict=True)]
+        return [n + unit * (not np.isnan(v)) for n, v, unit in zip(numbers, values, points, strict=True)]
+
+    means = [ranking.mean[ranking.ranked] for ranking in rankings]
+    pairs = [ranking.pairs for ranking in rankings]
+    return table(
         "told_apart",
         "How much of the ranking is real",
-        (
-            Column("metric", "metric", "text"),
-            Column("models", "models", "count"),
-            Column("span", "span", "text", "Best mean minus worst."),
-            Column("pairs", "pairs", "count"),
-            Column("raw", "told apart", "count", f"p at most {settings.alpha:g}, uncorrected."),
-            Column("corrected", "corrected", "count", f"The same after correction ({settings.correction})."),
-            Column("mde", "detectable", "text", "Median difference that a pair's test would find."),
-            Column("mde_corrected", "detectable, corrected", "text", "The same at α over the number of pairs."),
-        ),
-        tuple(rows),
+        words("metric", [base.label_of(ranking.metric_id) for ranking in rankings]),
+        counts("models", map(len, means)),
+        words("span", texts([float(np.ptp(mean)) if len(mean) else np.nan for mean in means]), "", "Best minus worst."),
+        *pair_columns(pairs, settings),
+        words("mde", texts([one.median("mde") for one in pairs]), "detectable", "Median over pairs."),
+        words("mde_corrected", texts([one.median("mde_corrected") for one in pairs]), "detectable, corrected"),
         caption=f"Detectable: the smallest true difference found with {100 * settings.power:g} % power at α "
-        f"{settings.alpha:g}, the median over pairs.",
+        f"{settings.alpha:g}, or at α over the number of pairs.",
     )
 
 
-def _spelled(value: float | None, metric_id: str, unit: str) -> str:
-    number = common.number(value, common.digits_of(metric_id))
-    return f"{number} points" if unit == "points" and value is not None else number
-
-
-def _median(values: Floats) -> float | None:
-    defined = values[~np.isnan(values)]
-    return float(np.median(defined)) if defined.size else None
-
-
-def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> list[Table]:
-    """What the references score on the same conversations, and the models on average; nobody is ranked here."""
+def _references(study: ScoreTable, metrics: tuple[str, ...], settings: Settings) -> Table:
+    """What the references score on the same conversations, and the models on average; nothing here is ranked."""
     columns = tuple(dict.fromkeys((*metrics, *_OF_TAGS)))
-    if not study.references:
-        return []
-    sampling = Sampling.of(study, settings)
-    gap = np.full(len(study.ids), np.nan)
+    sampling, gap = Sampling.of(study, settings), np.full(len(study.ids), np.nan)
     references = [standing(reference) for reference in study.references]
-    values = {reference.label: [reference.values.get(m, gap) for m in columns] for reference in references}
-    values["mean over models"] = [common.mean_over_models(study.values(m)) for m in columns]
-    rows = []
-    for label, means in values.items():
-        cells = sampling.cells(np.stack(means, axis=1), of=columns)
-        rows.append((text(label), Cell(max(cell.n or 0 for cell in cells)), *cells))
-    return [
-        Table(
-            "references",
-            "Without a model",
-            (
-                Column("reference", "reference", "text"),
-                Column("n", "conversations", "count"),
-                *(Column(m, common.label_of(m), common.unit_of(m), REGISTRY[m].meaning) for m in columns),
-            ),
-            tuple(rows),
-            caption=f"Made from the labels alone and in no ranking. {common.intervals_text(settings)}.",
-            notes=tuple(f"{reference.label}: {reference.meaning}" for reference in references),
-        )
+    values = {one.label: [one.values.get(m, gap) for m in columns] for one in references}
+    values["mean over models"] = [mean_over_models(study.values(m)) for m in columns]
+    rows = [sampling.cells(np.stack(means, axis=1), of=columns) for means in values.values()]
+    filled = [
+        column(m, cells, base.label_of(m), base.unit_of(m), REGISTRY[m].meaning)
+        for m, cells in zip(columns, zip(*rows, strict=True), strict=True)
     ]
-
-
-def _coverage(study: ScoreTable, ranking: Ranking) -> tuple[str, ...]:
-    left_out = len(study.ids) - len(ranking.conversations)
-    if not left_out:
-        return ()
-    return (f"{common.counted(left_out, 'conversation')} not scored for every model stay out of the ranking.",)
+    return table(
+        "references",
+        "Without a model",
+        words("reference", values),
+        counts("n", [max(cell.n or 0 for cell in row) for row in rows], "conversations"),
+        *filled,
+        caption=f"Made from the labels alone and not ranked. {verdicts.intervals_text(settings)}.",
+        notes=tuple(f"{one.label}: {one.meaning}" for one in references),
+    )

@@ -5,165 +5,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Settings, Subject, Table, known, text
+from attunebench.analyses import base
+from attunebench.analyses.base import Settings, Subject, value_of
+from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.table import Analysis, Cell, Chart, Missing, column, ranks, table, words
+from attunebench.analyses.verdicts import counted, intervals_text, number, range_text, sample_text
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.ranks import competition_ranks
 
-_COMPOSITE = "composite"
 METRICS = (
-    _COMPOSITE,
+    "composite",
     *(card.id for card in REGISTRY.values() if card.group == "pillar" and card.unit == "share"),
-    *(metric_id for metric_id in common.CANONICAL if metric_id != _COMPOSITE),
+    *(metric_id for metric_id in base.CANONICAL if metric_id != "composite"),
 )
-_DIGITS = 1
-
-
-@dataclass(frozen=True)
-class _Both:
-    """A metric by both rules, in points of 100: a cell per model, their difference and the ranks by the means."""
-
-    metric_id: str
-    ours: list[Cell]
-    released: list[Cell]
-    difference: list[Cell]
-    ranks: tuple[Floats, Floats]
-
-    @property
-    def moved(self) -> int:
-        """How many models change rank."""
-        return int((self.ranks[0] != self.ranks[1])[~np.isnan(self.ranks).any(axis=0)].sum())
+Row = tuple[str, str, Cell, Cell, Cell, float, float]
+"""Metric and model, the value by both rules and their difference, the rank by both."""
 
 
 def analyse(subject: Subject) -> Analysis:
     """Each metric by both rules, per model: the paired difference and the change of rank."""
-    begun = common.begun("rules")
-    pair = _pair(subject)
-    if pair is None:
-        return replace(
-            begun,
-            missing="This needs the same results scored by both rules: score them again with the other --rules, and "
-            "pass both files to `analyze rules`.",
-        )
-    ours, released = pair
-    if not ours.groups or not ours.ids:
-        return replace(begun, missing="The two scores files have no model and conversation in common.")
-    settings = subject.settings
-    found = [
-        both
-        for metric_id in common.wanted_metrics(settings, METRICS)
-        if (both := _by_both(metric_id, ours, released, settings))
-    ]
-    if not found:
-        return replace(begun, missing="None of the metrics is defined by both rules for any conversation here.")
-    return replace(
-        begun,
-        tables=(_table(ours, found, settings),),
-        shows=_shows(ours, found),
-        cannot="Which rules are better. A difference shows how rules treat missing answers and missing labels, not how "
-        "well a model understands people. Compare published numbers only with scores by the released rules.",
-        notes=(common.small_text(settings),),
-    )
-
-
-def _pair(subject: Subject) -> tuple[ScoreTable, ScoreTable] | None:
-    """(by our rules, by the released rules) over the models and conversations of both; None without both."""
-    by_rules = {study.rules: study for study in (*subject.others, subject.study)}
+    by_rules, settings = {study.rules: study for study in (*subject.others, subject.study)}, subject.settings
     if len(by_rules) < 2:
-        return None
-    mode = common.mode_of(subject)
-    ours, released = (common.in_mode(by_rules[r], mode, subject.settings) for r in ("attunebench", "released"))
-    theirs = {group.key: group for group in released.groups}
-    shared = [group for group in ours.groups if group.key in theirs]
-    there = frozenset(released.ids)
-    ids = [conversation for conversation in ours.ids if conversation in there]
-    ours = ours.with_groups(shared).with_conversations(ids)
-    # The order of models and conversations is that of ours in both.
-    return ours, replace(released.with_groups([theirs[g.key] for g in shared]), ids=tuple(ids), references=())
-
-
-def _by_both(metric_id: str, ours: ScoreTable, released: ScoreTable, settings: Settings) -> _Both | None:
-    scale = 1.0 if common.unit_of(metric_id) == "points" else 100.0
-    one, other = (scale * study.values(metric_id) for study in (ours, released))
-    if np.isnan(one).all() or np.isnan(other).all():
-        return None
-    sampling = Sampling.of(ours, settings)
-    sign = 1.0 if common.better(metric_id) else -1.0
-    ranks = [competition_ranks(sign * sampling.estimate(values).value) for values in (one, other)]
-    return _Both(
-        metric_id,
-        sampling.cells(one, [common.drill_to(group, metric_id) for group in ours.groups], flag=False),
-        sampling.cells(other, flag=False),
-        sampling.cells(other - one, flag=False),
-        (ranks[0], ranks[1]),
-    )
-
-
-def _table(study: ScoreTable, found: Sequence[_Both], settings: Settings) -> Table:
-    columns = (
-        Column("metric", "metric", "text"),
-        Column("model", "model", "text"),
-        Column("ours", "attunebench", "points", "By our rules.", True, _DIGITS),
-        Column("released", "released", "points", "By the rules of the released scorer.", True, _DIGITS),
-        Column("difference", "released − attunebench", "points", "Paired by conversation.", None, _DIGITS),
-        Column("rank", "rank", "rank", "Among these models, by our rules.", False),
-        Column("rank_released", "rank, released", "rank", "Among these models, by the released rules.", False),
-        Column("rank_change", "rank change", "number", "Ranks gained by the released rules; negative: lost.", None, 0),
-    )
-    rows = []
-    for both in found:
-        for i in common.by_value(np.array([common.value_of(cell) for cell in both.ours])):
-            rank, other = (known(ranks[i]) for ranks in both.ranks)
-            change = None if rank is None or other is None else rank - other
-            rows.append(
-                (
-                    text(common.label_of(both.metric_id)),
-                    text(study.labels[i]),
-                    both.ours[i],
-                    both.released[i],
-                    both.difference[i],
-                    Cell(rank),
-                    Cell(other),
-                    Cell(change),
-                )
-            )
-    title = common.label_of(found[0].metric_id)
-    return Table(
+        raise Missing(
+            "This needs the same results scored by both rules: score them again with the other --rules, and pass both "
+            "files to `analyze rules`."
+        )
+    mode = base.mode_of(subject)
+    ours, released = base.in_both(*(base.in_mode(by_rules[r], mode, settings) for r in ("attunebench", "released")))
+    found = [_rows(metric_id, ours, released, settings) for metric_id in base.wanted_metrics(settings, METRICS)]
+    by_metric = [rows for rows in found if rows]
+    if not by_metric:
+        raise Missing("None of the metrics is defined by both rules for any conversation here.")
+    metrics, models, one, other, difference, rank, other_rank = zip(*chain(*by_metric), strict=True)
+    shift = np.subtract(rank, other_rank)
+    shown = table(
         "rules",
         "By both rules",
-        columns,
-        tuple(rows),
-        caption=f"Points of 100. {common.sample_text(study)}, scored by both rules. {common.intervals_text(settings)}; "
-        "that of a difference is over its values per conversation.",
-        chart=Chart("dumbbells", "model", ("ours", "released"), title, "points of 100", first=len(study.groups)),
+        words("metric", metrics),
+        words("model", models),
+        column("ours", one, "attunebench", "points", "By our rules.", better=True, digits=1),
+        column("released", other, "released", "points", "By the rules of the released scorer.", better=True, digits=1),
+        column("difference", difference, "released − attunebench", "points", "Paired by conversation.", digits=1),
+        ranks("rank", rank, "", "Among these models, by our rules."),
+        ranks("rank_released", other_rank, "rank, released", "Among these models, by the released rules."),
+        column("rank_change", shift, meaning="Ranks gained by the released rules; negative: lost.", digits=0),
+        caption=f"Points of 100. {sample_text(ours)}, scored by both rules. {intervals_text(settings)}; that of a "
+        "difference is over its values per conversation.",
+        chart=Chart("dumbbells", "model", ("ours", "released"), metrics[0], "points of 100", first=len(ours.groups)),
+    )
+    return Analysis(
+        tables=(shown,),
+        shows=_shows(by_metric, ours),
+        cannot="Which rules are better. A difference shows how rules treat missing answers and missing labels, not how "
+        "well a model understands people. Compare published numbers only with scores by the released rules.",
     )
 
 
-def _shows(study: ScoreTable, found: Sequence[_Both]) -> str:
-    scope = f"{common.counted(len(study.groups), 'model')}, {common.counted(len(study.ids), 'conversation')}"
-    first = found[0]
-    changes = [common.value_of(cell) for cell in first.difference if cell.value is not None]
-    low, high = (common.number(end, _DIGITS, sign=True) for end in (min(changes), max(changes)))
-    span = f"by {low}" if low == high else f"by {low} to {high}"
-    sentences = [
-        f"The released rules change {common.label_of(first.metric_id)} {span} points ({scope}).",
-        f"{first.moved} of {len(study.groups)} change rank.",
-    ]
-    if len(found) > 1:
-        means = {
-            both.metric_id: float(np.nanmean([common.value_of(cell) for cell in both.difference])) for both in found[1:]
-        }
-        most = max(means, key=lambda metric_id: abs(means[metric_id]))
-        sentences.append(
-            f"The largest change is that of {common.label_of(most)}: {common.number(means[most], _DIGITS, sign=True)} "
-            "points, mean over the models."
-        )
-    return " ".join(sentences)
+def _rows(metric_id: str, ours: ScoreTable, released: ScoreTable, settings: Settings) -> list[Row]:
+    """The models by our value, in points of 100; nothing where either side has no value."""
+    scale = 1.0 if base.unit_of(metric_id) == "points" else 100.0
+    values = [scale * study.values(metric_id) for study in (ours, released)]
+    if any(np.isnan(side).all() for side in values):
+        return []
+    sampling, sign = Sampling.of(ours, settings), 1.0 if base.better(metric_id) else -1.0
+    means = [sampling.estimate(side).value for side in values]
+    drills = [base.drill_to(group, metric_id) for group in ours.groups]
+    cells = [sampling.cells(side, drill, flag=False) for side, drill in zip(values, (drills, None), strict=True)]
+    change = sampling.cells(values[1] - values[0], flag=False)
+    places = [competition_ranks(sign * mean) for mean in means]
+    rows = list(zip([base.label_of(metric_id)] * len(drills), ours.labels, *cells, change, *places, strict=True))
+    return [rows[i] for i in base.by_value(means[0])]
+
+
+def _shows(by_metric: list[list[Row]], study: ScoreTable) -> str:
+    scope = f"{counted(len(study.groups), 'model')}, {counted(len(study.ids), 'conversation')}"
+    first, label = by_metric[0], by_metric[0][0][0]
+    moved = sum(abs(row[5] - row[6]) > 0 for row in first)
+    span = range_text([(row[1], row[4]) for row in first], 1)
+    sentence = f"The released rules change {label} by {span} points ({scope}); {moved} of {len(first)} change rank."
+    means = {rows[0][0]: float(np.nanmean([value_of(row[4]) for row in rows])) for rows in by_metric[1:]}
+    if not means:
+        return sentence
+    largest = max(means, key=lambda name: abs(means[name]))
+    return f"{sentence} The largest mean change is that of {largest}: {number(means[largest], 1, sign=True)} points."

@@ -24,6 +24,7 @@ from attunebench.statistics.intervals import with_wilson, zero_inflated
 from attunebench.statistics.multiple import adjust, max_t
 from attunebench.statistics.paired import PairedTests, paired_tests
 from attunebench.statistics.permutation import FEWEST, least_corrected, permutations_needed
+from attunebench.statistics.ranks import competition_ranks
 from attunebench.statistics.skill import skill
 
 _MOST_JOINT = 10_000
@@ -178,50 +179,64 @@ class Sampling:
     def difference_cells(self, tests: PairedTests, corrected: Floats, a: Floats, b: Floats) -> list[Cell]:
         """A cell for each column's mean difference, with p and corrected p."""
         small = self.small(a - b) | beyond_reach(tests.least, self.settings)
-        inflated = zero_inflated(a - b)
-        return [
-            difference_cell(
-                tests, corrected, i, small=bool(small[i]), mark=ZERO_INFLATED if inflated[i] and not small[i] else ""
-            )
-            for i in range(len(tests.difference))
-        ]
+        flagged = zero_inflated(a - b) & ~small
+        return cells_of(
+            tests.difference,
+            tests.low,
+            tests.high,
+            tests.n,
+            small,
+            marks=[ZERO_INFLATED if one else "" for one in flagged],
+            p=tests.p,
+            p_corrected=corrected,
+        )
 
+    def rank_shifts(self, before: Floats, after: Floats) -> tuple[Floats, Floats, Floats]:
+        """Ranks that each column gains from before to after, and their interval over resamples; higher is better.
 
-def difference_cell(tests: PairedTests, corrected: Floats, column: int, *, small: bool, mark: str = "") -> Cell:
-    """The mean difference of one column, with p and corrected p. `small`: too little for a claim, if there is any."""
-    return Cell(
-        known(tests.difference[column]),
-        known(tests.low[column]),
-        known(tests.high[column]),
-        n=int(tests.n[column]),
-        p=known(tests.p[column]),
-        p_corrected=known(corrected[column]),
-        small=small and bool(tests.n[column] > 0),
-        mark=mark_of(tests.difference[column], tests.low[column], int(tests.n[column]), mark),
-    )
+        Both are (conversations, models) without gaps. The interval is NaN under two conversations (participants).
+        """
+        above, below = bootstrap.mean_as_ratio(np.concatenate([before, after], axis=1))
+        if self.clusters is not None:
+            above, below = (bootstrap.sum_by_cluster(part, self.clusters) for part in (above, below))
+        drawn = bootstrap.resampled_ratios(self.weights, above, below)
+        one, other = (competition_ranks(part) for part in np.split(drawn, 2, axis=1))
+        low, high = bootstrap.percentile_interval(one - other, self.settings.level, keep_constant=True)
+        if len(above) < 2:
+            low = high = np.full(before.shape[1], np.nan)
+        return competition_ranks(before.mean(axis=0)) - competition_ranks(after.mean(axis=0)), low, high
 
 
 def cells_of(
     value: Floats,
-    low: Floats,
-    high: Floats,
-    n: NDArray[np.int64],
-    small: NDArray[np.bool_],
+    low: Floats | None = None,
+    high: Floats | None = None,
+    n: NDArray[np.int64] | None = None,
+    small: NDArray[np.bool_] | bool = False,
     drills: Sequence[Drill | None] | None = None,
     marks: Sequence[str] | None = None,
+    *,
+    p: Floats | None = None,
+    p_corrected: Floats | None = None,
 ) -> list[Cell]:
     """A cell for each entry; one over nothing is undefined and not too small.
 
     A value over several conversations without an interval is marked: they have all the same.
     """
+    gap = np.full(len(value), np.nan)
+    low, high, p, p_corrected = (gap if part is None else part for part in (low, high, p, p_corrected))
+    over = [None] * len(value) if n is None else [int(count) for count in n]
+    few = np.broadcast_to(small, len(value))
     return [
         Cell(
             known(value[i]),
             known(low[i]),
             known(high[i]),
-            n=int(n[i]),
-            small=bool(small[i]) and n[i] > 0,
-            mark=mark_of(value[i], low[i], int(n[i]), marks[i] if marks else ""),
+            n=over[i],
+            p=known(p[i]),
+            p_corrected=known(p_corrected[i]),
+            small=bool(few[i]) and over[i] != 0,
+            mark=mark_of(value[i], low[i], over[i] or 0, marks[i] if marks else ""),
             drill=drills[i] if drills else None,
         )
         for i in range(len(value))

@@ -166,6 +166,11 @@ def counts(id: str, values: Iterable[Cell | Any] = (), label: str = "", meaning:
     return column(id, values, label, "count", meaning)
 
 
+def ranks(id: str, values: Iterable[Cell | Any], label: str = "", meaning: str = "") -> Filled:
+    """A column of ranks: 1 is the best."""
+    return column(id, values, label, "rank", meaning, better=False)
+
+
 def table(
     id: str,
     title: str,

@@ -13,6 +13,7 @@ from attunebench.analyses.base import Settings, value_of
 from attunebench.analyses.sampling import CORRECTIONS, beyond_reach, claimed, plain_correction
 from attunebench.analyses.table import Cell
 from attunebench.judging import judges_named
+from attunebench.metrics.draft import JUDGED
 from attunebench.scores.compatibility import findings
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
@@ -151,6 +152,11 @@ def judges_text(study: ScoreTable) -> str:
         )
     parts = [f"{listed(names) or 'no judge named'} for {listed(who)}" for names, who in judged.items()]
     return f"Drafts had different judges and are not comparable across them: {'; '.join(parts)}."
+
+
+def judges_note(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]:
+    """`judges_text` where one of the metrics is a judge's, else nothing."""
+    return (judges_text(study),) if JUDGED.intersection(metric_ids) else ()
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:

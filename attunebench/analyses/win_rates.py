@@ -5,232 +5,120 @@ Uses `pairwise_accuracy` unless another metric is asked for.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import NDArray
 
-from attunebench.analyses import common
-from attunebench.analyses.common import Sampling
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table, known, text
-from attunebench.analyses.testing import reach_text
+from attunebench.analyses import base, verdicts
+from attunebench.analyses.base import Subject, label_of, value_of
+from attunebench.analyses.sampling import Sampling, beyond_reach, cells_of, claimed, corrected_p
+from attunebench.analyses.table import Analysis, Cell, Chart, Drill, Missing, Table, column, counts, table, words
+from attunebench.analyses.within import estimate_rates
+from attunebench.comparison.pairing import Marks
 from attunebench.errors import StatisticsError
 from attunebench.scores.table import ScoreTable
-from attunebench.statistics import bootstrap
-from attunebench.statistics.bootstrap import Estimates, Floats
-from attunebench.statistics.paired import PairedTests
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.ratings import resampled_ratings, win_matrix
-
-_METRIC = "pairwise_accuracy"
 
 
 def analyse(subject: Subject) -> Analysis:
     """Win rate of each model against each other one and against all, with intervals over conversations."""
-    begun = common.begun("win-rates")
-    study, settings = common.models_of(subject), subject.settings
-    metric_id = next(iter(common.wanted_metrics(settings, (_METRIC,))), _METRIC)
-    values = study.values(metric_id)
-    if len(study.groups) < 2:
-        return replace(begun, missing="A win rate needs two models; only one was scored here.")
+    study, settings = base.models_of(subject, least=2), subject.settings
+    metric_id = base.wanted_metrics(settings, ("pairwise_accuracy",))[0]
+    label, values, count = label_of(metric_id), study.values(metric_id), len(study.groups)
     if np.isnan(values).all():
-        return replace(begun, missing=f"{common.label_of(metric_id)} is not defined for any conversation here.")
-    wins = win_matrix(values if common.better(metric_id) else -values)
-    sampling = Sampling.of(study, settings)
-    rates = _Rates.of(wins, values, sampling, metric_id)
-    return replace(
-        begun,
-        tables=(_overall(study, metric_id, rates, sampling), _matrix(study, metric_id, rates, sampling)),
-        shows=_shows(study, metric_id, rates, sampling),
+        raise Missing(f"{label} is not defined for any conversation here.")
+    sampling, defined = Sampling.of(study, settings), ~np.isnan(values)
+    wins = win_matrix(values if base.better(metric_id) else -values)
+    met = (defined[:, :, None] & defined[:, None, :] & ~np.eye(count, dtype=bool)).astype(np.float64)
+    first, second = np.triu_indices(count, 1)
+    sides = [np.where(met > 0, side, np.nan)[:, first, second] for side in (wins, wins.swapaxes(1, 2))]
+    tests = sampling.tests(f"win-rates {metric_id}", *sides)
+    few = (tests.n < settings.small) | beyond_reach(tests.least, settings)
+    square = np.full((3, count, count), np.nan)
+    square[:, first, second] = square[:, second, first] = np.stack([tests.p, corrected_p(tests, settings), few])
+    p, corrected, small = square.reshape(3, -1)
+    found = estimate_rates(sampling, *(part.reshape(len(values), -1) for part in (wins, met)))
+    drills = [Drill(group=group.key, metric=metric_id) for group in study.groups for _ in study.groups]
+    against = cells_of(found.value, found.low, found.high, found.n, small == 1, drills, p=p, p_corrected=corrected)
+    against[:: count + 1] = [Cell(None)] * count
+    overall, small = estimate_rates(sampling, wins.sum(axis=2), met.sum(axis=2)), sampling.small(values)
+    rates = cells_of(overall.value, overall.low, overall.high, overall.n, small)
+    return Analysis(
+        tables=(
+            _overall(study, label, rates, _beats(against, sampling), _elo(wins, sampling, small), sampling),
+            _matrix(study, label, rates, against, sampling),
+        ),
+        shows=_shows(study, label, rates, against, sampling),
         cannot="A win says which model was closer in a conversation, not by how much: a model can win more often and "
         "still have the lower mean. Ratings assume one order of skill for all conversations.",
-        warnings=(*common.comparability(study, (metric_id,)), *reach_text(rates.least, settings)),
-        notes=(common.small_text(settings),),
+        warnings=(*verdicts.comparability(study, (metric_id,)), *verdicts.reach_text(tests.least, settings)),
     )
 
 
-class _Rates:
-    """Win rates of all pairs, their tests against one half, and of each model against all others."""
-
-    def __init__(self, pairs: Estimates, overall: Estimates, tests: PairedTests, elo: Floats, settings: Settings):
-        self.pairs, self.overall, self.elo, self.count = pairs, overall, elo, len(overall.value)
-        self.least, few = tests.least, (tests.n < settings.small) | common.beyond_reach(tests.least, settings)
-        self.p, self.corrected, self.small = (
-            _symmetric(values, self.count)
-            for values in (tests.p, common.corrected_p(tests, settings), few & (tests.n > 0))
-        )
-
-    @classmethod
-    def of(cls, wins: Floats, values: Floats, sampling: Sampling, metric_id: str) -> _Rates:
-        met = _met(values)
-        pairs = bootstrap.estimate_ratios(
-            wins.reshape(len(wins), -1),
-            met.reshape(len(met), -1),
-            sampling.weights,
-            clusters=sampling.clusters,
-            level=sampling.settings.level,
-        )
-        overall = bootstrap.estimate_ratios(
-            wins.sum(axis=2),
-            met.sum(axis=2),
-            sampling.weights,
-            clusters=sampling.clusters,
-            level=sampling.settings.level,
-        )
-        tests = _tests(wins, met, sampling, metric_id)
-        return cls(pairs, overall, tests, _elo(wins, sampling), sampling.settings)
-
-    def told_apart(self, sampling: Sampling) -> list[tuple[int, int]]:
-        """Pairs (winner, loser) whose rate is told from one half."""
-        found = []
-        for i in range(self.count):
-            for j in range(self.count):
-                k = i * self.count + j
-                sure = not self.small[i, j] and self.corrected[i, j] <= sampling.settings.alpha
-                if i != j and sure and self.pairs.value[k] > 0.5:
-                    found.append((i, j))
-        return found
+def _beats(against: list[Cell], sampling: Sampling) -> Marks:
+    """Which model (row) beats which in significantly more than half of the conversations."""
+    beats = [claimed(cell, sampling.settings) and value_of(cell) > 0.5 for cell in against]
+    return np.array(beats).reshape((round(len(beats) ** 0.5),) * 2)
 
 
-def _met(values: Floats) -> Floats:
-    known_ = ~np.isnan(values)
-    met = (known_[:, :, None] & known_[:, None, :]).astype(np.float64)
-    met[:, np.arange(values.shape[1]), np.arange(values.shape[1])] = 0.0
-    return met
-
-
-def _tests(wins: Floats, met: Floats, sampling: Sampling, metric_id: str) -> PairedTests:
-    """Sign-flip tests of win against loss for each pair of models."""
-    first, second = np.triu_indices(wins.shape[1], 1)
-    gap = np.where(met > 0, 0.0, np.nan)
-    a, b = (wins + gap)[:, first, second], (wins.swapaxes(1, 2) + gap)[:, first, second]
-    return sampling.tests(f"win-rates {metric_id}", a, b)
-
-
-def _symmetric(values: Floats | NDArray[np.bool_], count: int) -> Floats:
-    """Values of pairs as (models, models), NaN on the diagonal."""
-    table = np.full((count, count), np.nan)
-    first, second = np.triu_indices(count, 1)
-    table[first, second] = table[second, first] = values
-    return table
-
-
-def _elo(wins: Floats, sampling: Sampling) -> Floats:
-    """Elo-like rating and its bounds: (3, models); NaN where there are none."""
+def _elo(wins: Floats, sampling: Sampling, small: Marks) -> list[Cell]:
     try:
         ratings = resampled_ratings(wins, sampling.weights, clusters=sampling.clusters, level=sampling.settings.level)
     except StatisticsError:
-        return np.full((3, wins.shape[1]), np.nan)
-    return np.stack([ratings.elo, ratings.low, ratings.high])
+        return cells_of(np.full(wins.shape[1], np.nan), small=small)
+    return cells_of(ratings.elo, ratings.low, ratings.high, small=small)
 
 
-def _overall(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
-    apart = rates.told_apart(sampling)
-    small = sampling.small(study.values(metric_id))
-    rows = []
-    for i in common.by_value(rates.overall.value):
-        o = rates.overall
-        share = Cell(
-            known(o.value[i]),
-            known(o.low[i]),
-            known(o.high[i]),
-            n=int(o.n[i]),
-            small=bool(small[i]),
-            mark=common.mark_of(o.value[i], o.low[i], int(o.n[i])),
-        )
-        value, low, high = (known(bound) for bound in rates.elo[:, i])
-        elo = Cell(value, low, high, small=bool(small[i]))
-        beats, loses = sum(w == i for w, _ in apart), sum(loser == i for _, loser in apart)
-        rows.append((text(study.groups[i].label), Cell(int(o.n[i])), share, Cell(beats), Cell(loses), elo))
-    return Table(
+def _order(rates: list[Cell]) -> list[int]:
+    return base.by_value(np.array(list(map(value_of, rates))))
+
+
+def _overall(
+    study: ScoreTable, label: str, rates: list[Cell], beats: Marks, elo: list[Cell], sampling: Sampling
+) -> Table:
+    rating = "Bradley–Terry, 1000 + 400/ln 10 · θ: 400 points are odds of 10 to 1."
+    return table(
         "overall",
-        f"Against all others on {common.label_of(metric_id)}",
-        (
-            Column("model", "model", "text"),
-            Column("n", "conversations", "count"),
-            Column("rate", "win rate", "share", "Share of meetings with another model in which it is higher.", True),
-            Column("beats", "beats", "count", "Models that it beats in more than half of the conversations, tested."),
-            Column("loses", "loses to", "count", "Models that beat it in more than half of the conversations, tested."),
-            Column(
-                "elo",
-                "rating",
-                "number",
-                "Bradley–Terry, 1000 + 400/ln 10 · θ: 400 points are odds of 10 to 1.",
-                True,
-                0,
-            ),
-        ),
-        tuple(rows),
-        caption=f"{common.sample_text(study)}; a tie counts half to each. {common.intervals_text(sampling.settings)}.",
-        chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share of meetings", {"even": 0.5}),
+        f"Against all others on {label}",
+        words("model", study.labels),
+        counts("n", [cell.n for cell in rates], "conversations"),
+        column("rate", rates, "win rate", "share", "Share of its comparisons with others that it wins.", better=True),
+        counts("beats", beats.sum(axis=1), "", "Models that it beats significantly."),
+        counts("loses", beats.sum(axis=0), "loses to", "Models that beat it significantly."),
+        column("elo", elo, "rating", meaning=rating, better=True, digits=0),
+        order=_order(rates),
+        caption=f"{verdicts.sample_text(study)}; a tie counts half. {verdicts.intervals_text(sampling.settings)}.",
+        chart=Chart("intervals", "model", ("rate",), "Win rate against all others", "share won", {"even": 0.5}),
     )
 
 
-def _matrix(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> Table:
-    order = common.by_value(rates.overall.value)
-    rows = []
-    for i in order:
-        cells: list[Cell] = [text(study.groups[i].label)]
-        for j in order:
-            k = i * rates.count + j
-            n = int(rates.pairs.n[k])
-            cells.append(
-                Cell(None)
-                if i == j
-                else Cell(
-                    known(rates.pairs.value[k]),
-                    known(rates.pairs.low[k]),
-                    known(rates.pairs.high[k]),
-                    n=n,
-                    p=known(rates.p[i, j]),
-                    p_corrected=known(rates.corrected[i, j]),
-                    small=bool(rates.small[i, j]),
-                    mark=common.mark_of(rates.pairs.value[k], rates.pairs.low[k], n),
-                    drill=Drill(group=study.groups[i].key, metric=metric_id),
-                )
-            )
-        rows.append(tuple(cells))
-    pairs = common.counted(rates.count * (rates.count - 1) // 2, "pair")
-    return Table(
+def _matrix(study: ScoreTable, label: str, rates: list[Cell], against: list[Cell], sampling: Sampling) -> Table:
+    order, labels, count = _order(rates), study.labels, len(study.groups)
+    pairs = verdicts.counted(count * (count - 1) // 2, "pair")
+    return table(
         "matrix",
-        f"Row against column on {common.label_of(metric_id)}",
-        (
-            Column("model", "model", "text"),
-            *(
-                Column(f"against_{study.groups[j].label}", study.groups[j].label, "share", "Row's share of wins.", True)
-                for j in order
-            ),
+        f"Row against column on {label}",
+        words("model", labels),
+        *(
+            column(f"against_{labels[j]}", against[j::count], labels[j], "share", "Row's share of wins.", better=True)
+            for j in order
         ),
-        tuple(rows),
+        order=order,
         caption="Share of the conversations of both in which the row's model is higher, a tie counting half. "
-        f"{common.intervals_text(sampling.settings)}; {common.correction_text(sampling.settings, pairs)}.",
+        f"{verdicts.intervals_text(sampling.settings)}; {verdicts.correction_text(sampling.settings, pairs)}.",
         chart=Chart(
-            "matrix",
-            "model",
-            tuple(f"against_{study.groups[j].label}" for j in order),
-            "Win rates",
-            "share of conversations won",
-            {"even": 0.5},
+            "matrix", "model", tuple(f"against_{labels[j]}" for j in order), "Win rates", "share won", {"even": 0.5}
         ),
     )
 
 
-def _shows(study: ScoreTable, metric_id: str, rates: _Rates, sampling: Sampling) -> str:
-    apart, total = rates.told_apart(sampling), rates.count * (rates.count - 1) // 2
-    most = int(rates.pairs.n.max(initial=0))
-    if not (rates.small == 0).any():
-        return (
-            f"No two models have more than {common.counted(most, 'conversation')} of "
-            f"{common.counted(len(np.unique(sampling.people)), 'participant')} in common: too few for a claim."
-        )
-    if not apart:
-        return (
-            f"On {common.label_of(metric_id)} no model is shown to win more often than another "
-            f"(0 of {common.counted(total, 'pair')})."
-        )
-    best = common.by_value(rates.overall.value)[0]
-    beaten = [study.labels[loser] for winner, loser in apart if winner == best]
-    said = f"On {common.label_of(metric_id)} {len(apart)} of {common.counted(total, 'pair')} have a winner."
-    if not beaten:
-        return said
-    share = common.number(float(rates.overall.value[best]))
-    return f"{said} {study.labels[best]} wins {share} of its meetings and beats {common.listed(beaten)}."
+def _shows(study: ScoreTable, label: str, rates: list[Cell], against: list[Cell], sampling: Sampling) -> str:
+    if all(cell.value is None or cell.small for cell in against):
+        return f"Too few {sampling.settings.units} in common for a claim."
+    beats, best = _beats(against, sampling), _order(rates)[0]
+    sentence = f"On {label} one model wins significantly more often in {beats.sum()} of "
+    sentence += f"{verdicts.counted(len(rates) * (len(rates) - 1) // 2, 'pair')}."
+    if not beats[best].any():
+        return sentence
+    beaten = verdicts.listed([study.labels[j] for j in np.flatnonzero(beats[best])])
+    share = verdicts.with_interval(rates[best])
+    return f"{sentence} {study.labels[best]} wins {share} of its comparisons and beats {beaten}."

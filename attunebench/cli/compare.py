@@ -41,7 +41,7 @@ _LEAST_ROWS = 15
 
 def register(app: typer.Typer) -> None:
     """Add the command to the app."""
-    app.command("compare", short_help="Tell which models differ, pair by pair, and rank them in tiers.")(compare)
+    app.command("compare", short_help="Compare models pair by pair and rank them in tiers.")(compare)
 
 
 def compare(
@@ -83,8 +83,8 @@ def compare(
     output: TextOutputOption = None,
     all_rows: AllRowsOption = False,
 ) -> None:
-    """Compare models pair by pair over the conversations that both have: differences with intervals, corrected p, what
-    could have been found, tiers of models that are not told apart, and how firm the ranking is.
+    """Compare models pair by pair over the conversations that both have: differences with intervals, corrected p,
+    minimum detectable effects, tiers of models that do not differ significantly, and how firm the ranking is.
 
     Refuses scores on different labels. Needs no network and asks no model.
     """

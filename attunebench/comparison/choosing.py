@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import combinations
 
-from attunebench.analyses.common import counted
-from attunebench.analyses.model import Settings
+import numpy as np
+
+from attunebench.analyses.base import Settings
+from attunebench.analyses.verdicts import counted
 from attunebench.errors import DataError, UsageError
 from attunebench.scores.table import Group, ScoreTable
 
@@ -24,48 +27,45 @@ def chosen_groups(study: ScoreTable, settings: Settings, models: Sequence[str] =
     if settings.mode is not None:
         study = study.of_mode(settings.mode)
     if models:
-        wanted = {group for name in models for group in _named(study, name)}
-        study = study.with_groups([group for group in study.groups if group in wanted])
+        named = {group for name in models for group in _groups_called(study, name)}
+        study = study.with_groups([group for group in study.groups if group in named])
     else:
         study = study.models(baselines=settings.baselines)
-    return study.with_conversations([i for i, row in zip(study.ids, study.scored(), strict=True) if row.any()])
+    return study.with_conversations([study.ids[row] for row in np.flatnonzero(study.scored().any(axis=1))])
 
 
 def refuse_too_little(study: ScoreTable) -> None:
-    """UsageError where there is nobody to compare with, DataError where no two have conversations in common."""
-    if len(study.groups) < 2:
-        names = ", ".join(f"{group.label} ({group.mode})" for group in study.groups) or "no model"
+    """UsageError where there is nothing to compare with, DataError where no two have conversations in common."""
+    groups = study.groups
+    if len(groups) < 2:
+        names = ", ".join(f"{group.label} ({group.mode})" for group in groups) or "no model"
         raise UsageError(
             f"The scores hold {names} to compare, and a comparison takes two; add another scores file with -s, or the "
             "built-in baselines with --with-baselines."
         )
-    scored = study.scored().astype(int)
-    shared = scored.T @ scored
-    most, comparable = 0, False
-    for a, one in enumerate(study.groups):
-        for b, other in enumerate(study.groups[:a]):
-            if one.mode == other.mode or one.model_key == other.model_key:
-                comparable, most = True, max(most, int(shared[a, b]))
-    if not comparable:
+    shared = study.scored().astype(int).T @ study.scored().astype(int)
+    pairs = [
+        (a, b)
+        for a, b in combinations(range(len(groups)), 2)
+        if groups[a].mode == groups[b].mode or groups[a].model_key == groups[b].model_key
+    ]
+    if not pairs:
         raise UsageError("No two models share a mode, and no model has two; score the models in the same mode.")
+    most = max(int(shared[pair]) for pair in pairs)
     if most < _LEAST:
         raise DataError(
-            f"No two of the {len(study.groups)} have {_LEAST} conversations in common (at most "
+            f"No two of the {len(groups)} have {_LEAST} conversations in common (at most "
             f"{counted(most, 'conversation')}), so there is nothing to compare; score them on the same conversations."
         )
 
 
-def _named(study: ScoreTable, name: str) -> list[Group]:
+def _groups_called(study: ScoreTable, name: str) -> list[Group]:
+    spellings = {group: (group.model, group.label, f"{group.provider}/{group.model}") for group in study.groups}
     wanted = name.strip().casefold()
-    found = [group for group in study.groups if wanted in {spelling.casefold() for spelling in _spellings(group)}]
+    found = [group for group, names in spellings.items() if wanted in map(str.casefold, names)]
     if not found:
-        known = list(dict.fromkeys(spelling for group in study.groups for spelling in _spellings(group)))
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        labels = ", ".join(dict.fromkeys(group.label for group in study.groups))
-        hint = f"Did you mean {' or '.join(near)}?" if near else f"There is {labels}."
+        near = difflib.get_close_matches(name, [one for names in spellings.values() for one in names], n=3, cutoff=0.5)
+        labels = ", ".join(dict.fromkeys(study.labels))
+        hint = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"There is {labels}."
         raise UsageError(f"The scores hold no model {name!r}. {hint}")
     return found
-
-
-def _spellings(group: Group) -> tuple[str, ...]:
-    return (group.model, group.label, f"{group.provider}/{group.model}")

@@ -1,25 +1,26 @@
 """All pairs of groups in one metric, over the conversations that both sides of a pair have.
 
-Turns the values of a study into paired tests and their correction. Knows how a pair is tested, not how it is shown.
+Knows how a pair is tested, not how it is shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.analyses.common import beyond_reach, corrected_p, pair_tests
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
+from attunebench.analyses.sampling import beyond_reach, cells_of, corrected_p, pair_tests
+from attunebench.analyses.table import Cell, Filled, column, counts
+from attunebench.analyses.verdicts import reach_text
 from attunebench.metrics.registry import metric
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.statistics.multiple import Correction
-from attunebench.statistics.paired import PairedTests
+from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.power import minimum_detectable_effect
 
-Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
@@ -28,23 +29,21 @@ Marks = NDArray[np.bool_]
 class PairTable:
     """Every pair of `groups` in a metric. Arrays are (groups, groups); [a, b] is about a − b; NaN is undefined.
 
-    `n` counts the conversations that a pair has in common and `participants` the people they are of. `p_corrected` is
-    corrected over `tests` pairs, those that could be tested; `least` is the smallest p that a pair can have. `mde` is
-    the difference that would have been found with the asked power by this one test, `mde_corrected` at α/`tests`, the
-    level that a first claim of Holm's has to reach. `told_apart_raw` and `told_apart` are p and corrected p at most α.
-    Both are False where a pair is `small`: too few conversations in common, a single participant, or too few units for
-    any p to stand after correction. On the diagonal everything is NaN, 0 or False.
+    `n` counts the conversations of both sides, `participants` the people they are of. p is corrected over the `tests`
+    pairs that could be tested; `least` is the smallest p that a pair can have. `mde` is the minimum detectable
+    difference of this test alone, `mde_corrected` that at α/`tests`, the level that Holm's first claim has to reach.
+    `told_apart` and `told_apart_raw`: corrected p and p at most α; False where a pair is `small` (too few
+    conversations, a single participant, or too few units for any p to remain after correction). On the diagonal
+    everything is NaN, 0 or False.
     """
 
     metric_id: str
     groups: tuple[Group, ...]
-    correction: Correction
     alpha: float
     tests: int
     difference: Floats
     low: Floats
     high: Floats
-    se: Floats
     p: Floats
     p_corrected: Floats
     least: Floats
@@ -63,7 +62,7 @@ class PairTable:
 
     @property
     def apart(self) -> int:
-        """In how many pairs the corrected test tells the two apart."""
+        """The number of pairs that differ significantly after correction."""
         return int(self.told_apart.sum()) // 2
 
     @property
@@ -72,121 +71,90 @@ class PairTable:
         return int(self.told_apart_raw.sum()) // 2
 
     @property
-    def least_of_pairs(self) -> Floats:
-        """The smallest p that each pair can have, a row of pairs."""
-        return self.least[np.triu_indices(len(self.groups), 1)]
-
-    @property
     def undecidable(self) -> bool:
         """Whether every pair is small, so that there can be no claim."""
         return bool((self.small | np.eye(len(self.groups), dtype=bool)).all())
 
-    def ahead(self, a: int, b: int) -> bool:
-        """Whether a has the better value over the conversations of the pair."""
-        difference = float(self.difference[a, b])
-        return difference < 0 if metric(self.metric_id).higher_is_better is False else difference > 0
+    def cells(self) -> list[Cell]:
+        """A cell for each difference, row by row."""
+        return cells_of(
+            self.difference.ravel(),
+            self.low.ravel(),
+            self.high.ravel(),
+            self.n.ravel(),
+            self.small.ravel(),
+            p=self.p.ravel(),
+            p_corrected=self.p_corrected.ravel(),
+        )
+
+    def cell(self, a: int, b: int) -> Cell:
+        """a − b."""
+        return self.cells()[a * len(self.groups) + b]
+
+    def above(self, name: str) -> Any:
+        """An array's entries above the diagonal: one for each pair."""
+        return getattr(self, name)[np.triu_indices(len(self.groups), 1)]
+
+    def median(self, name: str) -> float:
+        """Median of an array over the pairs; NaN where it is undefined for all."""
+        values = self.above(name)
+        return float(np.nanmedian(values)) if not np.isnan(values).all() else np.nan
 
 
 def pairs(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> PairTable:
     """Test all pairs of the study's groups, as they are: choose them with `ScoreTable.of_mode` and `ScoreTable.models`.
 
     Each pair is compared over the conversations in which both have the metric, with the sign-flip test and percentile
-    bootstrap of `paired_tests`; p is corrected over all pairs of the table by `settings.correction`. All pairs share
-    their flips and resamples. UsageError for an unknown metric.
+    bootstrap of `paired_tests`; p is corrected over all pairs by `settings.correction`. All pairs share their flips and
+    resamples. UsageError for an unknown metric.
     """
-    settings = settings or Settings()
-    card = metric(metric_id)
+    settings, card, size = settings or Settings(), metric(metric_id), len(study.groups)
     values = study.values(card.id)
-    people = study.clusters
     met = ~np.isnan(values).all(axis=1)
-    values, people = values[met], np.unique(people[met], return_inverse=True)[1].reshape(-1)
-    index = np.array(list(combinations(range(len(study.groups)), 2)), dtype=np.intp).reshape(-1, 2)
-    if not len(values) or not len(index):
-        return _untested(study, card.id, settings)
-    a, b = values[:, index[:, 0]], values[:, index[:, 1]]
+    values, people = values[met], np.unique(study.clusters[met], return_inverse=True)[1].reshape(-1)
+    first, second = np.triu_indices(size, 1)
+    if not len(first):  # nothing to test: a pair of nobody, which no entry of the table shows
+        values, first, second = np.full((0, 2), np.nan), np.array([0]), np.array([1])
+    a, b = values[:, first], values[:, second]
     tests = pair_tests("pairs", a, b, settings, people if settings.by_participant else None)
-    return _table(study, card.id, settings, index, tests, people_behind(~np.isnan(a - b), people))
-
-
-def people_behind(defined: Marks, people: NDArray[np.intp]) -> Counts:
-    """How many different people (labels per row) stand behind the marked rows of each column."""
-    counts = np.zeros((int(people.max()) + 1, defined.shape[1]), dtype=np.int64)
-    np.add.at(counts, people, defined.astype(np.int64))
-    found: Counts = (counts > 0).sum(axis=0)
-    return found
-
-
-def _table(
-    study: ScoreTable,
-    metric_id: str,
-    settings: Settings,
-    index: NDArray[np.intp],
-    tests: PairedTests,
-    participants: Counts,
-) -> PairTable:
-    p_corrected = corrected_p(tests, settings)
-    m = int((~np.isnan(tests.p)).sum())
-    mde_corrected = np.full(len(index), np.nan)
-    if m:
-        mde_corrected = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / m, power=settings.power)
+    p_corrected, count = corrected_p(tests, settings), int((~np.isnan(tests.p)).sum())
+    participants = np.array([len(np.unique(people[column])) for column in ~np.isnan(a - b).T], dtype=np.int64)
     small = (tests.n < settings.small) | (participants < 2) | beyond_reach(tests.least, settings)
+    mde = minimum_detectable_effect(tests.se, 1, alpha=settings.alpha / max(count, 1), power=settings.power)
+
+    def square(above: Any, below: Any = None) -> Any:
+        matrix = np.full((size, size), np.nan if above.dtype == np.float64 else 0, dtype=above.dtype)
+        if size > 1:
+            matrix[first, second], matrix[second, first] = above, above if below is None else below
+        return matrix
+
     with np.errstate(invalid="ignore"):
-        apart = (p_corrected <= settings.alpha) & ~small
-        apart_raw = (tests.p <= settings.alpha) & ~small
-    size = len(study.groups)
-
-    def square(column: Floats, *, negated: Floats | None = None) -> Floats:
-        return _square(column, column if negated is None else negated, index, size, np.nan)
-
+        apart, apart_raw = ((p <= settings.alpha) & ~small for p in (p_corrected, tests.p))
     return PairTable(
-        metric_id=metric_id,
-        groups=study.groups,
-        correction=settings.correction,
-        alpha=settings.alpha,
-        tests=m,
-        difference=square(tests.difference, negated=-tests.difference),
-        low=square(tests.low, negated=-tests.high),
-        high=square(tests.high, negated=-tests.low),
-        se=square(tests.se),
-        p=square(tests.p),
-        p_corrected=square(p_corrected),
-        least=square(tests.least),
-        n=_square(tests.n, tests.n, index, size, 0),
-        participants=_square(participants, participants, index, size, 0),
-        mde=square(tests.mde),
-        mde_corrected=square(mde_corrected),
-        told_apart=_square(apart, apart, index, size, False),
-        told_apart_raw=_square(apart_raw, apart_raw, index, size, False),
-        small=_square(small, small, index, size, False),
+        card.id,
+        study.groups,
+        settings.alpha,
+        count,
+        square(tests.difference, -tests.difference),
+        square(tests.low, -tests.high),
+        square(tests.high, -tests.low),
+        *map(square, (tests.p, p_corrected, tests.least, tests.n, participants, tests.mde, mde)),
+        *map(square, (apart, apart_raw, small)),
     )
 
 
-def _untested(study: ScoreTable, metric_id: str, settings: Settings) -> PairTable:
-    """The table where there is no pair, or no value of the metric at all."""
-    size = len(study.groups)
-    empty = np.full((size, size), np.nan)
-    none = np.zeros((size, size), dtype=np.int64)
-    never = np.zeros((size, size), dtype=bool)
-    names = ("difference", "low", "high", "se", "p", "p_corrected", "least", "mde", "mde_corrected")
-    numbers = {name: empty.copy() for name in names}
-    return PairTable(
-        metric_id=metric_id,
-        groups=study.groups,
-        correction=settings.correction,
-        alpha=settings.alpha,
-        tests=0,
-        n=none,
-        participants=none.copy(),
-        told_apart=never,
-        told_apart_raw=never.copy(),
-        small=~np.eye(size, dtype=bool),
-        **numbers,
-    )
+def reach_warnings(tables: Iterable[PairTable], settings: Settings) -> tuple[str, ...]:
+    """`reach_text` of each table, every sentence once."""
+    return tuple(dict.fromkeys(one for table in tables for one in reach_text(table.above("least"), settings)))
 
 
-def _square(above: NDArray, below: NDArray, index: NDArray[np.intp], size: int, diagonal: float) -> NDArray:  # type: ignore[type-arg]
-    """Columns of pairs as a matrix: `above` at [a, b], `below` at [b, a]."""
-    matrix = np.full((size, size), diagonal, dtype=above.dtype)
-    matrix[index[:, 0], index[:, 1]] = above
-    matrix[index[:, 1], index[:, 0]] = below
-    return matrix
+def pair_columns(tables: Sequence[PairTable], settings: Settings, *, better: bool | None = None) -> list[Filled]:
+    """How many pairs there are in each table, and how many of them differ significantly, raw and corrected."""
+    raw = [Cell(one.apart_raw, small=one.undecidable) for one in tables]
+    corrected = [Cell(one.apart, small=one.undecidable) for one in tables]
+    meaning = f"After correction ({settings.correction}) over the pairs."
+    return [
+        counts("pairs", [one.of for one in tables]),
+        column("raw", raw, "differ", "count", f"p at most {settings.alpha:g}.", better=better),
+        column("corrected", corrected, "differ, corrected", "count", meaning, better=better),
+    ]

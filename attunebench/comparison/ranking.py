@@ -1,6 +1,7 @@
-"""Groups in tiers: who is not told apart from whom, and where each could stand had other conversations been drawn.
+"""Groups in tiers: which do not differ significantly, where each could stand had other conversations been drawn, and
+how a ranking by the Composite moves with the weights of its pillars.
 
-Ranks over the conversations that were scored for all groups. Knows neither files nor tables.
+Ranks over the conversations that were scored for all groups.
 """
 
 from __future__ import annotations
@@ -8,22 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attunebench.analyses.model import Settings
-from attunebench.comparison.pairing import PairTable, pairs
-from attunebench.metrics.registry import Metric, metric
+from attunebench.analyses.base import Settings, by_value, digits_of, drill_to, label_of, unit_of
+from attunebench.analyses.sampling import Sampling, cells_of
+from attunebench.analyses.table import Cell
+from attunebench.analyses.verdicts import correction_text, counted, intervals_text, listed, number
+from attunebench.comparison.pairing import Counts, Marks, PairTable, pairs
+from attunebench.metrics.composite import PILLAR_WEIGHTS
+from attunebench.metrics.registry import metric
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.statistics.bootstrap import (
-    Estimates,
-    estimate_ratios,
-    mean_as_ratio,
-    resample_weights,
-)
-from attunebench.statistics.intervals import with_wilson
-from attunebench.statistics.ranks import RankStability, rank_stability, tiers
-
-Floats = NDArray[np.float64]
+from attunebench.statistics.bootstrap import Floats
+from attunebench.statistics.ranks import RankStability, WeightSensitivity, rank_stability, tiers, weight_sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +27,9 @@ class Ranking:
     """Groups in tiers by one metric; arrays have an entry for each of `groups`, NaN where one has no value.
 
     `tiers` holds positions in `groups`, best tier and best group first; `tier` is the number of each group's tier from
-    1. They follow from `pairs` (who is told apart) and the order of `mean`. `mean`, its interval and `stability`
-    (places over resamples, P(best), P(a above b)) are over the `conversations` that were scored for every group, of
-    `participants` people. `small`: these are too few for a claim; then all stand in one tier, which says just that.
+    1. They follow from `pairs` (which differ significantly) and the order of `mean`. `mean`, its interval and
+    `stability` (ranks over resamples, P(best), P(a above b)) are over the `conversations` that were scored for every
+    group, of `participants` people. `small`: these are too few for a claim; then all stand in one tier.
     """
 
     metric_id: str
@@ -44,7 +40,7 @@ class Ranking:
     mean: Floats
     low: Floats
     high: Floats
-    n: NDArray[np.int64]
+    n: Counts
     stability: RankStability
     conversations: tuple[str, ...]
     participants: int
@@ -53,74 +49,117 @@ class Ranking:
     @property
     def order(self) -> tuple[int, ...]:
         """Positions in `groups`, best mean first; those without a value last."""
-        sign = 1.0 if metric(self.metric_id).higher_is_better is False else -1.0
-        keys = np.where(np.isnan(self.mean), np.inf, sign * self.mean)
-        return tuple(int(i) for i in np.argsort(keys, kind="stable"))
+        return tuple(by_value(self.mean, higher_is_better=metric(self.metric_id).higher_is_better is not False))
+
+    @property
+    def ranked(self) -> list[int]:
+        """Positions of the groups with a value, best mean first."""
+        return [i for i in self.order if not np.isnan(self.mean[i])]
+
+    @property
+    def few(self) -> Marks:
+        """Which groups have a value from too little for a claim."""
+        return np.asarray(self.small & (self.n > 0))
+
+    @property
+    def sample(self) -> str:
+        """ "60 conversations of 12 participants", for captions."""
+        return f"{counted(len(self.conversations), 'conversation')} of {counted(self.participants, 'participant')}"
+
+    def score_cells(self) -> list[Cell]:
+        """Each group's mean."""
+        drills = [drill_to(group, self.metric_id) for group in self.groups]
+        return cells_of(self.mean, self.low, self.high, self.n, self.small, drills)
+
+    def rank_cells(self) -> list[Cell]:
+        """Each group's rank, with the ranks it takes over resamples."""
+        return cells_of(self.stability.rank, self.stability.low, self.stability.high, small=self.few)
+
+    def tier_cells(self) -> list[Cell]:
+        """The number of each group's tier."""
+        return cells_of(self.tier, small=self.few)
+
+    def caption(self, settings: Settings) -> str:
+        """What is ranked, and how intervals and tests were made."""
+        tests = correction_text(settings, f"{self.pairs.tests} pairs")
+        return f"{self.sample}, scored for every model. {intervals_text(settings)}; {tests}."
 
 
-def tiers_of(
-    study: ScoreTable, metric_id: str, settings: Settings | None = None, *, table: PairTable | None = None
-) -> Ranking:
-    """Rank the study's groups, as they are, by a metric, and put those into one tier that are not told apart.
+def tiers_of(study: ScoreTable, metric_id: str, settings: Settings | None = None) -> Ranking:
+    """Rank the study's groups, as they are, by a metric, and put those into one tier that do not differ significantly.
 
-    A tier is its best group and all that the corrected test does not tell apart from it. `table`: the pairs of the same
-    study, metric and settings where they are at hand. UsageError for an unknown metric.
+    A tier is its best group and all that the corrected test cannot distinguish from it. UsageError for an unknown
+    metric.
     """
-    settings = settings or Settings()
-    card = metric(metric_id)
-    table = table or pairs(study, card.id, settings)
-    shared = in_common(study)
-    common = study.with_conversations(shared)
+    settings, card = settings or Settings(), metric(metric_id)
+    table = pairs(study, card.id, settings)
+    common = scored_for_all(study)
+    if common.ids:
+        values, sampling = common.values(card.id), Sampling.of(common, settings)
+    else:
+        values = np.full((1, len(study.groups)), np.nan)
+        sampling = Sampling(np.ones((1, 1), dtype=np.uint16), None, np.zeros(1, dtype=np.intp), settings)
+    estimates = sampling.estimate(values, of=card.id)
     higher = card.higher_is_better is not False
-    values, people = common.values(card.id), common.clusters
-    estimates, stability = _stability(values, people, settings, card)
+    stability = rank_stability(
+        values, sampling.weights, clusters=sampling.clusters, level=settings.level, higher_is_better=higher
+    )
     found = tiers(estimates.value, table.told_apart, higher_is_better=higher)
     tier = np.full(len(study.groups), np.nan)
-    for number, members in enumerate(found, start=1):
-        tier[members] = number
-    participants = len(set(people.tolist()))
-    few = len(shared) < settings.small or participants < 2
+    for position, members in enumerate(found, start=1):
+        tier[members] = position
+    participants = len(set(common.clusters.tolist()))
+    few = len(common.ids) < settings.small or participants < 2
     return Ranking(
         metric_id=card.id,
         groups=study.groups,
         pairs=table,
-        tiers=tuple(tuple(members) for members in found),
+        tiers=tuple(map(tuple, found)),
         tier=tier,
         mean=estimates.value,
         low=estimates.low,
         high=estimates.high,
         n=estimates.n,
         stability=stability,
-        conversations=shared,
+        conversations=common.ids,
         participants=participants,
         small=few or (table.tests > 0 and table.undecidable),
     )
 
 
-def in_common(study: ScoreTable) -> tuple[str, ...]:
-    """The conversations that were scored for every group of the study."""
+def scored_for_all(study: ScoreTable) -> ScoreTable:
+    """The study over the conversations that were scored for every group."""
     scored = study.scored()
-    return tuple(i for i, row in zip(study.ids, scored, strict=True) if len(row) and row.all())
+    return study.with_conversations([i for i, row in zip(study.ids, scored, strict=True) if len(row) and row.all()])
 
 
-def _stability(
-    values: Floats, people: NDArray[np.intp], settings: Settings, card: Metric
-) -> tuple[Estimates, RankStability]:
-    size = values.shape[1]
-    if not len(values):
-        nothing = np.full(size, np.nan)
-        unknown = np.full((size, size), np.nan)
-        return (
-            Estimates(nothing, np.zeros(size, dtype=np.int64), nothing, nothing, nothing),
-            RankStability(nothing, nothing, nothing, nothing, unknown, unknown),
-        )
-    clusters = people if settings.by_participant else None
-    units = len(values) if clusters is None else int(clusters.max()) + 1
-    # As `score` draws them, so that a mean has the same interval in every table.
-    weights = resample_weights(units, settings.resamples, np.random.default_rng(settings.seed))
-    above, below = mean_as_ratio(values)
-    estimates = estimate_ratios(above, below, weights, clusters=clusters, level=settings.level)
-    estimates, _ = with_wilson(estimates, below, np.full(size, card.proportion), clusters, settings.level)
-    higher = card.higher_is_better is not False
-    stability = rank_stability(values, weights, clusters=clusters, level=settings.level, higher_is_better=higher)
-    return estimates, stability
+def ranking_sentence(ranking: Ranking) -> str:
+    """How many pairs differ significantly, and which models are in the top tier."""
+    pairs, ranked = ranking.pairs, ranking.ranked
+    head = f"{label_of(ranking.metric_id)} ({ranking.groups[0].mode}):"
+    if len(ranked) < 2 or not pairs.tests:
+        return f"{head} nothing to rank, {counted(len(ranked), 'model')} with a value in common."
+    span = number(abs(ranking.mean[ranked[0]] - ranking.mean[ranked[-1]]), digits_of(ranking.metric_id))
+    head += f" {len(ranked)} models span {span}{' points' if unit_of(ranking.metric_id) == 'points' else ''}"
+    if ranking.small:
+        return f"{head} over {ranking.sample}, too few for a claim."
+    differ = f"{counted(pairs.of, 'pair')} {'differs' if pairs.of == 1 else 'differ'} significantly"
+    head += f"; {pairs.apart} of {differ} ({pairs.apart_raw} uncorrected)"
+    top = [ranking.groups[i].label for i in ranking.tiers[0]]
+    return f"{head}; {'one tier holds all.' if len(ranking.tiers) == 1 else f'the top tier is {listed(top)}.'}"
+
+
+def weight_effects(study: ScoreTable, settings: Settings | None = None) -> WeightSensitivity:
+    """Ranks of the study's groups under weights near the published ones, and under any weights at all.
+
+    From the means of the pillars over the conversations that were scored for every group; of these, for each group
+    those in which it has all pillars, as the Composite does.
+    """
+    settings, common = settings or Settings(), scored_for_all(study)
+    cube = np.stack([common.values(pillar) for pillar in PILLAR_WEIGHTS], axis=-1)
+    complete: Marks = np.asarray(~np.isnan(cube).any(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(complete[..., None], cube, 0.0).sum(axis=0) / complete.sum(axis=0)[:, None]
+    return weight_sensitivity(
+        means, list(PILLAR_WEIGHTS.values()), rng=settings.rng("weights"), draws=settings.resamples
+    )

@@ -1,277 +1,130 @@
-"""Rankings, pairs, modes and weights as tables with captions. Computes nothing but the order of rows."""
+"""Rankings, pairs and weights as tables with captions. Computes nothing but the order of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from attunebench.analyses.common import CORRECTIONS, counted, digits_of, intervals_text, mark_of, unit_of
-from attunebench.analyses.model import Cell, Chart, Column, Drill, Settings, Table, known, text
-from attunebench.comparison.modes import ModeEffects
+from attunebench.analyses.base import Settings, better, digits_of, metric_column, unit_of
+from attunebench.analyses.sampling import CORRECTIONS
+from attunebench.analyses.table import Cell, Chart, Drill, Filled, Table, column, counts, ranks, table, words
+from attunebench.analyses.verdicts import counted, intervals_text
 from attunebench.comparison.ranking import Ranking
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.metrics.registry import metric
-from attunebench.scores.table import Group, ReferenceValues
-from attunebench.statistics.bootstrap import Estimates
-from attunebench.statistics.ranks import WeightDraws, WeightSensitivity
+from attunebench.scores.table import Group
+from attunebench.statistics.ranks import WeightSensitivity
 
-_NOTHING = "–"
-_MARGIN = "the smallest true difference that the test finds with the asked power"
+_UNDEFINED = "–"
 
 
-def tiers_table(
-    ranking: Ranking, references: Sequence[tuple[ReferenceValues, Estimates]], settings: Settings, chance: float | None
-) -> Table:
-    """A row for each group, best first, in tiers; below them the references, which have no place."""
-    card, pairs = metric(ranking.metric_id), ranking.pairs
-    unit, digits = unit_of(card.id), digits_of(card.id)
-    columns = (
-        Column("tier", "Tier", "text", "Models that are not told apart from the best of their tier share it."),
-        Column("model", "Model", "text"),
-        Column("score", card.label, unit, card.meaning, card.higher_is_better, digits),
-        Column("place", "Place", "rank", "Place by the mean, and where resampled conversations put the model.", False),
-        Column("p_best", "P(best)", "share", "Share of resamples in which the model is first.", True, 2),
-        Column("from_best", "From the best", unit, "Difference from the first model.", None, digits),
-        Column("p_corrected", "p corr.", "p", "Of that difference."),
-        Column("n", "n", "count", "Conversations with a value, of those that all models have."),
+def tiers_table(ranking: Ranking, references: Mapping[str, Cell], settings: Settings, chance: float | None) -> Table:
+    """A row for each group, best first, in tiers; below them the references, which have no rank."""
+    card, pairs, groups, best = metric(ranking.metric_id), ranking.pairs, ranking.groups, ranking.order[0]
+    nothing, size = [Cell(None)] * len(references), len(groups)
+    tiers = [_UNDEFINED if ranking.small or np.isnan(tier) else str(int(tier)) for tier in ranking.tier]
+    scores = [
+        replace(cell, n=None, drill=Drill(group=group.key, metric=card.id, conversations=ranking.conversations))
+        for cell, group in zip(ranking.score_cells(), groups, strict=True)
+    ]
+    from_best = [replace(_effect(cell), small=False) for cell in pairs.cells()[best::size]]
+    p_best, p = [*ranking.stability.p_best, *nothing], [*pairs.p_corrected[:, best], *nothing]
+    n = [*ranking.n, *(cell.n for cell in references.values())]
+    notes = ["No tiers: there are too few conversations or participants for a claim."] if ranking.small else []
+    notes += ["ref.: made from the labels alone and not ranked, for orientation."] if references else []
+    lines = {} if chance is None else {"chance": chance}
+    return table(
+        "tiers",
+        "Tiers",
+        words("tier", [*tiers, *("ref." for _ in references)], "Tier", "Groups that do not differ from its best."),
+        words("model", [*(group.label for group in groups), *references], "Model"),
+        metric_column(card.id, [*scores, *(replace(cell, n=None) for cell in references.values())], id="score"),
+        ranks("place", [*ranking.rank_cells(), *nothing], "Rank", "By the mean; in brackets over resamples."),
+        column("p_best", p_best, "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
+        _in_unit("from_best", [*from_best, *nothing], "From the best", "Difference from the first.", card.id),
+        column("p_corrected", p, "p corr.", "p", "Of that difference."),
+        counts("n", n, "n", "Conversations with a value, of those that all models have."),
+        order=(*ranking.order, *range(size, size + len(references))),
+        caption=f"Over the {ranking.sample} that all {size} have. {intervals_text(settings)}. A tier is its first "
+        f"model and all that the corrected test ({CORRECTIONS[settings.correction]}, α {settings.alpha:g}, over "
+        f"{counted(pairs.tests, 'pair')}) cannot distinguish from it. From the best: over the conversations of that "
+        "pair.",
+        notes=tuple(notes),
+        chart=Chart("intervals", "model", ("score",), card.label, card.label, lines),
     )
-    order = ranking.order
-    best = order[0]
-    rows = [_ranked_row(ranking, i, best) for i in order]
-    rows += [_reference_row(*reference) for reference in references]
-    caption = (
-        f"Over the {counted(len(ranking.conversations), 'conversation')} of "
-        f"{counted(ranking.participants, 'participant')} that all {len(ranking.groups)} have. "
-        f"{intervals_text(settings)}. A tier is its first model and all that the corrected test "
-        f"({CORRECTIONS[settings.correction]}, α {settings.alpha:g}, over {counted(pairs.tests, 'pair')}) does not "
-        "tell apart from it. Place: its bounds are where the model stands in the resamples. "
-        f"From the best: over the conversations of that pair."
-    )
-    notes = []
-    if ranking.small:
-        notes.append("No tiers: there are too few conversations or participants for a claim.")
-    if references:
-        notes.append("ref.: made from the labels alone and not ranked, to hold the models against.")
-    chart = Chart("intervals", "model", ("score",), title=card.label, axis=card.label, lines=_chance(chance))
-    return Table("tiers", "Tiers", columns, tuple(rows), caption, tuple(notes), chart)
 
 
 def pairs_table(ranking: Ranking, settings: Settings) -> Table:
-    """A row for each pair, the better one first; pairs told apart come first, then by the size of the difference."""
-    pairs, card = ranking.pairs, metric(ranking.metric_id)
-    unit, digits = unit_of(card.id), digits_of(card.id)
-    m = max(1, pairs.tests)
-    columns = (
-        Column("ahead", "Ahead", "text"),
-        Column("behind", "Behind", "text"),
-        Column(
-            "difference", "Difference", unit, "Ahead − behind, over the conversations that both have.", None, digits
-        ),
-        Column("p_corrected", "p corr.", "p", f"Corrected over {counted(pairs.tests, 'pair')}."),
-        Column("told_apart", "Told apart", "text"),
-        Column("mde_corrected", f"MDE at α/{m}", unit, f"MDE, {_MARGIN}, at the corrected level.", None, digits),
-        Column("n", "n", "count", "Conversations that both have."),
-        Column("p", "p", "p", "Of the sign-flip test of this pair alone."),
-        Column("mde", "MDE", unit, f"Minimum detectable effect: {_MARGIN}.", None, digits),
-        Column(
-            "p_above", "P above", "share", "Share of resamples in which the first stands above the second.", None, 2
-        ),
-        Column("participants", "People", "count", "Participants that these conversations are of."),
+    """A row for each pair, the better one first; significant ones come first, then by the size of the difference."""
+    pairs, labels, order = ranking.pairs, [group.label for group in ranking.groups], ranking.order
+    metric_id, sign, level = ranking.metric_id, 1.0 if better(ranking.metric_id) else -1.0, max(1, pairs.tests)
+    places = [(a, b) for place, a in enumerate(order) for b in order[place + 1 :]]
+    places = [(b, a) if sign * pairs.difference[b, a] > 0 else (a, b) for a, b in places]
+    sizes = {place: np.nan_to_num(abs(pairs.difference[place]), nan=-1.0) for place in places}
+    places.sort(key=lambda place: (not pairs.told_apart[place], -sizes[place]))
+    at = tuple(np.array(places, dtype=np.intp).reshape(-1, 2).T)
+    cells = pairs.cells()
+    effects = [_effect(cells[a * len(labels) + b]) for a, b in places]
+    verdicts = [
+        _UNDEFINED if np.isnan(p) else "too few" if small else "yes" if apart else "no"
+        for p, small, apart in zip(pairs.p[at], pairs.small[at], pairs.told_apart[at], strict=True)
+    ]
+    above = column("p_above", ranking.stability.p_above[at], "P above", "share", "Over resamples.", digits=2)
+    return table(
+        "pairs",
+        "The pair" if pairs.of == 1 else f"All {pairs.of} pairs",
+        words("ahead", [labels[a] for a, _ in places], "Ahead"),
+        words("behind", [labels[b] for _, b in places], "Behind"),
+        _in_unit("difference", effects, "Difference", "Ahead − behind, over their conversations.", metric_id),
+        column("p_corrected", pairs.p_corrected[at], "p corr.", "p", f"Corrected over {pairs.tests} tests."),
+        words("told_apart", verdicts, "Significant"),
+        _in_unit("mde_corrected", pairs.mde_corrected[at], f"MDE at α/{level}", "At the corrected level.", metric_id),
+        counts("n", pairs.n[at], "n", "Conversations that both have."),
+        column("p", pairs.p[at], "p", "p", "Of the sign-flip test of this pair alone."),
+        _in_unit("mde", pairs.mde[at], "MDE", "Minimum detectable effect.", metric_id),
+        above,
+        counts("participants", pairs.participants[at], "People", "Participants that these conversations are of."),
+        caption=f"Ahead − behind over the n conversations that both have; {intervals_text(settings)}; p by sign flips "
+        f"of {settings.units}, corrected ({CORRECTIONS[settings.correction]}) over {counted(pairs.tests, 'pair')} of "
+        "this metric and mode. MDE, the minimum detectable effect, is the smallest true difference that the test finds "
+        f"with {100 * settings.power:g} % power, alone at α {settings.alpha:g} or at α/{level}.",
     )
-    rows = tuple(_pair_row(ranking, a, b) for a, b in _sorted(ranking))
-    caption = (
-        "Ahead − behind over the n conversations that both have; "
-        f"{_test_text(settings, counted(pairs.tests, 'pair') + ' of this metric and mode')} {_mde_text(settings, m)}"
-    )
-    title = "The pair" if pairs.of == 1 else f"All {pairs.of} pairs"
-    return Table("pairs", title, columns, rows, caption)
-
-
-def modes_table(effects: ModeEffects, settings: Settings) -> Table:
-    """A row for each model: what the mode changes, and the places in both."""
-    card = metric(effects.metric_id)
-    unit, digits = unit_of(card.id), digits_of(card.id)
-    m = max(1, effects.tests)
-    columns = (
-        Column("model", "Model", "text"),
-        Column("difference", "Difference", unit, f"{effects.mode} − {effects.base}.", None, digits),
-        Column("p_corrected", "p corr.", "p", f"Corrected over {counted(effects.tests, 'model')}."),
-        Column("told_apart", "Told apart", "text"),
-        Column("mde_corrected", f"MDE at α/{m}", unit, f"MDE, {_MARGIN}, at the corrected level.", None, digits),
-        Column("n", "n", "count", "Conversations that the model has in both modes."),
-        Column("place_base", f"Place, {effects.base}", "rank"),
-        Column("place_mode", f"Place, {effects.mode}", "rank"),
-        Column("shift", "Places gained", "number", "Positive is up.", None, 0),
-        Column("p", "p", "p", "Of the sign-flip test of this model alone."),
-        Column("mde", "MDE", unit, f"Minimum detectable effect: {_MARGIN}.", None, digits),
-        Column("participants", "People", "count", "Participants that these conversations are of."),
-    )
-    caption = (
-        f"{effects.mode} − {effects.base} over the n conversations that a model has in both; "
-        f"{_test_text(settings, counted(effects.tests, 'model'))} Places are over the "
-        f"{counted(effects.ranked_on, 'conversation')} that all {len(effects.groups)} have in both modes. "
-        f"{_mde_text(settings, m)}"
-    )
-    order = np.argsort(np.where(np.isnan(effects.difference), np.inf, -np.abs(effects.difference)), kind="stable")
-    rows = tuple(_mode_row(effects, int(i)) for i in order)
-    title = f"{card.label}: {effects.mode} − {effects.base}"
-    chart = Chart("intervals", "model", ("difference",), title=title, axis=card.label, lines={"no change": 0.0})
-    return Table(f"{card.id}-{effects.mode}", title, columns, rows, caption, (), chart)
 
 
 def weights_table(groups: Sequence[Group], found: WeightSensitivity, mode: str, settings: Settings) -> Table:
-    """A row for each model: how firmly it keeps its place under other weights."""
-    columns = [
-        Column("model", "Model", "text"),
-        Column("place", "Place", "rank", "Under the published weights.", False),
-    ]
-    for key, label in (("near", "near"), ("uniform", "any")):
-        columns += [
-            Column(f"{key}_keeps", f"Keeps it, {label}", "share", "Share of draws in which the place holds.", None, 2),
-            Column(f"{key}_places", f"Places, {label}", "text", "Best and worst place in any draw."),
-            Column(
-                f"{key}_p_best", f"P(best), {label}", "share", "Share of draws in which the model is first.", None, 2
-            ),
+    """A row for each model: how firmly it keeps its rank under other weights."""
+    columns = []
+    for key, label, draws in (("near", "near", found.near), ("uniform", "any", found.uniform)):
+        ends = [
+            _UNDEFINED if np.isnan(one) else "–".join(dict.fromkeys((f"{one:.0f}", f"{other:.0f}")))
+            for one, other in zip(draws.best, draws.worst, strict=True)
         ]
-    order = np.argsort(np.where(np.isnan(found.rank), np.inf, found.rank), kind="stable")
-    rows = []
-    for i in map(int, order):
-        cells = [text(groups[i].label), Cell(known(found.rank[i]))]
-        for draws in (found.near, found.uniform):
-            places = _places(draws, i)
-            cells += [Cell(known(draws.keeps[i])), text(places), Cell(known(draws.p_best[i]))]
-        rows.append(tuple(cells))
+        columns += [
+            column(f"{key}_keeps", draws.keeps, f"Keeps it, {label}", "share", "Share of draws.", digits=2),
+            words(f"{key}_places", ends, f"Ranks, {label}", "Best and worst rank in any draw."),
+            column(f"{key}_p_best", draws.p_best, f"P(best), {label}", "share", "Share of draws.", digits=2),
+        ]
     published = ", ".join(f"{weight:g}" for weight in PILLAR_WEIGHTS.values())
     spread = ", ".join(f"{value:.2f}" for value in found.spread)
-    caption = (
-        f"{settings.resamples:,} draws of the pillar weights each: near the published ones ({published}, with standard "
-        f"deviations of {spread}), and any at all, every weighting being as likely. The means of the pillars are taken "
-        "as they are: this is doubt about the weights, not about the conversations."
-    )
-    return Table(f"weights-{mode}", f"Other weights, {mode}", tuple(columns), tuple(rows), caption)
-
-
-def _ranked_row(ranking: Ranking, i: int, best: int) -> tuple[Cell, ...]:
-    group, stability, pairs = ranking.groups[i], ranking.stability, ranking.pairs
-    nameless = ranking.small or np.isnan(ranking.tier[i])
-    mean, low, high = (known(part[i]) for part in (ranking.mean, ranking.low, ranking.high))
-    drill = Drill(group=group.key, metric=ranking.metric_id, conversations=ranking.conversations)
-    behind, furthest, nearest = (known(part[i, best]) for part in (pairs.difference, pairs.low, pairs.high))
-    return (
-        text(_NOTHING if nameless else str(int(ranking.tier[i]))),
-        text(group.label),
-        Cell(
-            mean,
-            low,
-            high,
-            small=ranking.small and ranking.n[i] > 0,
-            mark=mark_of(ranking.mean[i], ranking.low[i], int(ranking.n[i])),
-            drill=drill,
-        ),
-        Cell(known(stability.rank[i]), known(stability.low[i]), known(stability.high[i])),
-        Cell(known(stability.p_best[i])),
-        Cell(
-            behind,
-            furthest,
-            nearest,
-            mark=mark_of(pairs.difference[i, best], pairs.low[i, best], int(pairs.n[i, best])),
-        ),
-        Cell(known(pairs.p_corrected[i, best])),
-        Cell(int(ranking.n[i])),
+    return table(
+        f"weights-{mode}",
+        f"Other weights, {mode}",
+        words("model", [group.label for group in groups], "Model"),
+        ranks("place", found.rank, "Rank", "Under the published weights."),
+        *columns,
+        order=np.argsort(np.nan_to_num(found.rank, nan=np.inf), kind="stable"),
+        caption=f"{settings.resamples:,} draws of the pillar weights each: near the published ones ({published}, with "
+        f"standard deviations of {spread}), and any at all, every weighting being as likely. The means of the pillars "
+        "are taken as they are: the uncertainty is that of the weights, not of the conversations.",
     )
 
 
-def _reference_row(reference: ReferenceValues, estimates: Estimates) -> tuple[Cell, ...]:
-    mean, low, high, n = estimates.value[0], estimates.low[0], estimates.high[0], int(estimates.n[0])
-    nothing = Cell(None)
-    score = Cell(known(mean), known(low), known(high), mark=mark_of(mean, low, n))
-    return (text("ref."), text(reference.label), score, nothing, nothing, nothing, nothing, Cell(n))
+def _effect(cell: Cell) -> Cell:
+    """A difference whose n and p have columns of their own."""
+    return replace(cell, n=None, p=None, p_corrected=None)
 
 
-def _sorted(ranking: Ranking) -> list[tuple[int, int]]:
-    pairs, order = ranking.pairs, ranking.order
-    found = []
-    for place, a in enumerate(order):
-        for b in order[place + 1 :]:
-            ahead = (b, a) if pairs.ahead(b, a) else (a, b)
-            size = abs(float(pairs.difference[a, b]))
-            found.append((not pairs.told_apart[a, b], np.isnan(size), -size, ahead))
-    return [ahead for *_, ahead in sorted(found, key=lambda item: item[:3])]
-
-
-def _pair_row(ranking: Ranking, a: int, b: int) -> tuple[Cell, ...]:
-    pairs = ranking.pairs
-    p, small, n = float(pairs.p[a, b]), bool(pairs.small[a, b]), int(pairs.n[a, b])
-    difference, low, high = (known(part[a, b]) for part in (pairs.difference, pairs.low, pairs.high))
-    return (
-        text(pairs.groups[a].label),
-        text(pairs.groups[b].label),
-        Cell(difference, low, high, small=small and n > 0, mark=mark_of(pairs.difference[a, b], pairs.low[a, b], n)),
-        Cell(known(pairs.p_corrected[a, b])),
-        text(_told(bool(pairs.told_apart[a, b]), small, p)),
-        Cell(known(pairs.mde_corrected[a, b])),
-        Cell(n),
-        Cell(known(p)),
-        Cell(known(pairs.mde[a, b])),
-        Cell(known(ranking.stability.p_above[a, b])),
-        Cell(int(pairs.participants[a, b])),
-    )
-
-
-def _mode_row(effects: ModeEffects, i: int) -> tuple[Cell, ...]:
-    group, p, small, n = effects.groups[i], float(effects.p[i]), bool(effects.small[i]), int(effects.n[i])
-    difference, low, high = (known(part[i]) for part in (effects.difference, effects.low, effects.high))
-    return (
-        text(group.label),
-        Cell(
-            difference,
-            low,
-            high,
-            small=small and n > 0,
-            mark=mark_of(effects.difference[i], effects.low[i], n),
-            drill=Drill(group=group.key, metric=effects.metric_id),
-        ),
-        Cell(known(effects.p_corrected[i])),
-        text(_told(bool(effects.told_apart[i]), small, p)),
-        Cell(known(effects.mde_corrected[i])),
-        Cell(n),
-        Cell(known(effects.rank_base[i])),
-        Cell(known(effects.rank_mode[i])),
-        Cell(known(effects.shift[i])),
-        Cell(known(p)),
-        Cell(known(effects.mde[i])),
-        Cell(int(effects.participants[i])),
-    )
-
-
-def _told(apart: bool, small: bool, p: float) -> str:
-    """Whether a difference is told from none, in a word."""
-    if np.isnan(p):
-        return _NOTHING
-    return "too few" if small else "yes" if apart else "no"
-
-
-def _test_text(settings: Settings, over: str) -> str:
-    return (
-        f"{intervals_text(settings)}; p by sign flips of {settings.units}, corrected "
-        f"({CORRECTIONS[settings.correction]}) over {over}."
-    )
-
-
-def _mde_text(settings: Settings, m: int) -> str:
-    return (
-        f"MDE, the minimum detectable effect, is {_MARGIN} ({100 * settings.power:g} %), alone at α {settings.alpha:g} "
-        f"or at α/{m}."
-    )
-
-
-def _places(draws: WeightDraws, i: int) -> str:
-    if np.isnan(draws.best[i]):
-        return _NOTHING
-    best, worst = int(draws.best[i]), int(draws.worst[i])
-    return str(best) if best == worst else f"{best}–{worst}"
-
-
-def _chance(chance: float | None) -> dict[str, float]:
-    return {} if chance is None else {"chance": chance}
+def _in_unit(id: str, values: Sequence[Cell] | np.ndarray, label: str, meaning: str, metric_id: str) -> Filled:
+    return column(id, values, label, unit_of(metric_id), meaning, digits=digits_of(metric_id))

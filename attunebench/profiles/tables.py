@@ -16,7 +16,6 @@ from attunebench.analyses.sampling import (
     cells_of,
     claimed,
     corrected_p,
-    difference_cell,
     mean_over_models,
     pair_tests,
 )
@@ -139,7 +138,8 @@ class _Chance:
         tests.p[small] = tests.least[small] = np.nan
         small |= beyond_reach(tests.least, self.settings)
         corrected = corrected_p(tests, self.settings)
-        return [difference_cell(tests, corrected, i, small=bool(small[i])) for i in range(len(a))]
+        ends = (tests.difference, tests.low, tests.high, tests.n)
+        return cells_of(*ends, small, p=tests.p, p_corrected=corrected)
 
     def association(self, scale: Scale) -> Cell:
         """Spearman's ρ over participants; a person's predictions count by their mean."""

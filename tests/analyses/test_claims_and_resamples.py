@@ -31,10 +31,10 @@ def spread(seed: int = 3) -> ScoreTable:
 
 @cache
 def alike(seed: int) -> ScoreTable:
-    """As many models that are all the same, on skewed values."""
+    """Five models that are all the same, on skewed values."""
     rng = np.random.default_rng(seed)
     hard = rng.normal(60, 12, 60)
-    return score_table(plain_scores({f"m{i:02}": {"composite": hard + rng.exponential(6, 60)} for i in range(MODELS)}))
+    return score_table(plain_scores({f"m{i}": {"composite": hard + rng.exponential(6, 60)} for i in range(5)}))
 
 
 @cache
@@ -81,7 +81,6 @@ def test_too_few_participants_are_the_reason_and_not_chance(name) -> None:
     analysis = made(name, few_people(), settings)
     # Of five people the smallest p is 1/16, which no correction can bring to 0.05.
     assert any("smallest possible p is 0.0625" in one for one in analysis.warnings)
-    assert "chance" not in analysis.shows
     by_conversation = made(name, few_people(), replace(settings, by_participant=False))
     assert () == tuple(one for one in by_conversation.warnings if "smallest possible" in one)
 
@@ -103,8 +102,6 @@ def test_differences_of_too_few_participants_are_small() -> None:
 
 def test_five_models_cannot_be_found_related() -> None:
     analysis = made("independence", ranked())
-    assert "5 models cannot decide this" in analysis.shows
-    assert "0.167" in analysis.shows
     verdicts = {row[4].value for row in table_of(analysis, "capabilities").rows}
     assert verdicts <= {"too few models", "independent", "too few"}
     meaning = next(c.meaning for c in table_of(analysis, "capabilities").columns if c.id == "verdict")

@@ -11,7 +11,6 @@ from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
 from planted_studies import QUICK, cell_of, made, ranked, table_of
 
-from attunebench.analyses import ANALYSES
 from attunebench.analyses.composite_variants import VARIANTS, variant_values
 from attunebench.reports.analyses import FORMATS, render
 from attunebench.scores.loading import score_table
@@ -84,8 +83,6 @@ def test_a_rank_that_the_judge_turns_is_named_with_its_shift() -> None:
     analysis = made(NAME, plain({"a": 0.9, "b": 0.1, "c": 0.1}))
     table = table_of(analysis, "judge")
     assert [2.0, 1.0, 1.0] == [cell_of(table, "a", c).value for c in ("rank_published", "rank", "shift")]
-    assert "a +1" in analysis.shows
-    assert "b -1" in analysis.shows
     cell = cell_of(table, "a", "difference")
     assert cell.low is not None
     assert cell.high is not None
@@ -104,8 +101,6 @@ def test_without_a_judge_the_variant_is_said_to_be_missing_and_judges_are_named_
     analysis = made(NAME, plain({"a": np.nan, "b": np.nan}))
     assert "judge" not in {table.id for table in analysis.tables}
     assert any("No draft was judged" in note for note in analysis.notes)
-    assert any("once entered" in note for note in analysis.notes)
-    assert "once entered" in ANALYSES[NAME].published
 
 
 def test_every_variant_is_named_by_its_formula_in_every_format() -> None:
@@ -121,4 +116,4 @@ def test_models_without_a_conversation_in_common_are_no_error() -> None:
     pillars = ("emotion_tracking", "evaluation_quality", "holistic_comprehension", "composite")
     models = {"a": dict.fromkeys(pillars, base + gap), "b": dict.fromkeys(pillars, gap + base)}
     analysis = made(NAME, score_table(plain_scores(models)))
-    assert "no conversation has a value for all of 2 models" in analysis.shows
+    assert {0} == {row[2].value for row in table_of(analysis, "variants").rows}

@@ -85,16 +85,10 @@ def test_agreement_is_the_plain_share_of_equal_labels() -> None:
     assert pytest.approx(sum(a == b for a, b in pairs) / len(pairs)) == cell.value
 
 
-def test_the_sentence_names_the_labels_that_agree_least() -> None:
-    shows = made("label-sets", first(), others=(other("flipped"),)).shows
-    assert "least on preferred behaviour" in shows
-
-
-def test_a_ranking_that_holds_is_said_to() -> None:
-    analysis = made("label-sets", first(), others=(other("flipped"),))
-    cell = cell_of(table_of(analysis, "rankings"), ("labels 2", "Pairwise"), "spearman")
-    assert 1.0 == cell.value
-    assert "For Pairwise the ranking under labels 2 correlates at ρ 1.00" in analysis.shows
+def test_a_ranking_that_holds_correlates_fully() -> None:
+    table = table_of(made("label-sets", first(), others=(other("flipped"),)), "rankings")
+    assert 1.0 == cell_of(table, ("labels 2", "Pairwise"), "spearman").value
+    assert "yes" == cell_of(table, ("labels 2", "Pairwise"), "best").value
 
 
 def test_a_ranking_that_was_turned_round_is_found() -> None:
@@ -102,7 +96,7 @@ def test_a_ranking_that_was_turned_round_is_found() -> None:
     table = table_of(analysis, "rankings")
     assert -1.0 == cell_of(table, ("labels 2", "Pairwise"), "spearman").value
     assert -1.0 == cell_of(table, ("labels 2", "Pairwise"), "kendall").value
-    assert "another model is first" in analysis.shows
+    assert "no" == cell_of(table, ("labels 2", "Pairwise"), "best").value
     agreement = cell_of(table_of(analysis, "agreement"), ("labels 2", "preferred reply"), "percent")
     assert 0.0 == agreement.value
 
@@ -122,7 +116,7 @@ def test_the_same_labels_twice_are_warned_of() -> None:
     scores: Any = {**first_scores()}
     scores["metadata"] = {**scores["metadata"], "ground_truth_sha256": "same"}
     one, two = score_table(scores), score_table(scores)
-    assert any("the same labels" in warning for warning in made("label-sets", one, others=(two,)).warnings)
+    assert 1 == len(made("label-sets", one, others=(two,)).warnings)
 
 
 def test_sets_are_called_by_their_folders() -> None:
@@ -140,7 +134,6 @@ def test_older_scores_give_rankings_and_no_agreement() -> None:
 def test_few_conversations_make_no_claim() -> None:
     few = first().with_conversations(first().ids[:6])
     analysis = made("label-sets", few, others=(other("flipped"),))
-    assert "too few for a claim" in analysis.shows
     assert all(row[4].small for row in table_of(analysis, "rankings").rows)
 
 
@@ -150,4 +143,4 @@ def test_one_label_set_says_what_is_needed() -> None:
 
 def test_sets_without_a_common_conversation_say_so() -> None:
     elsewhere = score_table(planted_scores({"a": Skill()}, Plan(conversations=2, turns=3, seed=99)))
-    assert "no model and conversation in common" in made("label-sets", first(), others=(elsewhere,)).missing
+    assert made("label-sets", first(), others=(elsewhere,)).missing

@@ -155,17 +155,6 @@ def test_one_model_has_no_pair() -> None:
     assert (0, 0) == (table.of, table.tests)
 
 
-def test_ahead_heeds_which_way_is_better() -> None:
-    rng = np.random.default_rng(4)
-    study = score_table(
-        plain_scores({name: {"neutral_false_alarm": noisy(rng, 30, mean)} for name, mean in (("a", 0.2), ("b", 0.6))})
-    )
-    table = pairs(study, "neutral_false_alarm", QUICK)
-    assert table.difference[0, 1] < 0
-    assert table.ahead(0, 1)
-    assert not table.ahead(1, 0)
-
-
 def test_an_unknown_metric_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="pairwise_acuracy"):
         pairs(study_of(np.ones(30)), "pairwise_acuracy")

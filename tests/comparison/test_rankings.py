@@ -8,7 +8,7 @@ from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses.model import Settings
-from attunebench.comparison import Ranking, mode_effects, pairs, tiers_of, weight_effects
+from attunebench.comparison import Ranking, tiers_of, weight_effects
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
@@ -89,55 +89,10 @@ def test_under_twenty_conversations_nothing_is_claimed() -> None:
     assert 1 == len(ranking.tiers)
 
 
-def test_a_table_at_hand_is_used() -> None:
-    study = graded({"a": 0.9, "b": 0.1})
-    table = pairs(study, METRIC, QUICK)
-    assert table is tiers_of(study, METRIC, QUICK, table=table).pairs
-
-
 def test_chances_of_places_sum_to_one() -> None:
     stability = tiers_of(graded(dict.fromkeys("abcd", 0.5)), METRIC, QUICK).stability
     assert pytest.approx(1) == stability.p_best.sum()
     assert pytest.approx(1) == stability.p_above[0, 1] + stability.p_above[1, 0]
-
-
-# Modes
-
-
-def moded(change: float, *, lost: int = 0) -> ScoreTable:
-    """Three models in two modes; `b` changes, and `a` was not asked about the first `lost` in the second mode."""
-    rng = np.random.default_rng(7)
-    given = {}
-    for name, mean in (("a", 0.7), ("b", 0.6), ("c", 0.3)):
-        base = mean + 0.1 * rng.standard_normal(60)
-        other = base + (change if name == "b" else 0) + 0.05 * rng.standard_normal(60)
-        other[: lost if name == "a" else 0] = np.nan
-        given[name] = {"verbose": {METRIC: other}, "default": {METRIC: base}}
-    return score_table(plain_scores(given))
-
-
-def test_a_planted_change_of_mode_is_found_with_its_shift() -> None:
-    (effect,) = mode_effects(moded(0.2), METRIC, QUICK)
-    assert ("verbose", "default", 60) == (effect.mode, effect.base, effect.ranked_on)
-    assert [False, True, False] == effect.told_apart.tolist()
-    assert effect.low[1] < 0.2 < effect.high[1]
-    assert [-1, 1, 0] == effect.shift.tolist()
-
-
-def test_no_change_of_mode_is_found_where_none_was_planted() -> None:
-    (effect,) = mode_effects(moded(0.0), METRIC, QUICK)
-    assert not effect.told_apart.any()
-    assert [0, 0, 0] == effect.shift.tolist()
-
-
-def test_modes_are_compared_over_the_conversations_that_both_have() -> None:
-    (effect,) = mode_effects(moded(0.2, lost=25), METRIC, QUICK)
-    assert [35, 60, 60] == effect.n.tolist()
-    assert 35 == effect.ranked_on
-
-
-def test_one_mode_has_nothing_to_be_compared_with() -> None:
-    assert () == mode_effects(graded({"a": 0.5, "b": 0.5}), METRIC, QUICK)
 
 
 # Weights

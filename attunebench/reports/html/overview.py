@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from attunebench.analyses import common
-from attunebench.analyses.leaderboard import sentence_of
 from attunebench.analyses.model import Cell, Column, Drill, Settings, known
 from attunebench.comparison import Ranking, tiers_of
+from attunebench.comparison.ranking import ranking_sentence
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.analyses.words import Words, words_of
@@ -96,7 +96,7 @@ def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, loo
         axis=axis,
         best=_best(ranking),
         sure=_sure(ranking),
-        sentence=sentence_of(ranking),
+        sentence=ranking_sentence(ranking),
         remarks=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
         caption=f"{common.counted(len(ranking.conversations), 'conversation')} of "
         f"{common.counted(ranking.participants, 'participant')}, scored for every model. "
