@@ -23,8 +23,7 @@ from attunebench.scorer import score_folders
 from attunebench.scorer import score_to_file as _score_to_file
 from attunebench.scorer.closeness import Progress
 from attunebench.scorer.encoder import BertScoreSettings
-from attunebench.scorer.groups import Ci
-from attunebench.scorer.scoring import Cluster
+from attunebench.scorer.groups import Ci, Cluster
 from attunebench.scores import Scores
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Reads one JSON file of a user's within bounds of size and depth, and says in one sentence why it could not.
 
 Owns encoding, size, depth and what Python's parser takes although it cannot be used (NaN, 1e999, half surrogates).
-Refuses to know what a file means.
+Refuses to know what a file means. orjson reads what is beyond doubt; the standard library's parser all else.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any, NoReturn
+
+import orjson
 
 from attunebench.errors import DataError
 from attunebench.text import encodable
@@ -21,6 +24,8 @@ _MAX_DIGITS = 30
 _SHOWN = 60
 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_DIGITS_AS_0 = bytes.maketrans(b"123456789", b"0" * 9)
+_BEYOND_64_BITS = b"0" * 19
 
 
 def read_json(path: Path, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> tuple[Any, str]:
@@ -45,20 +50,50 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
     pairs become U+FFFD, for files in which one odd value must not cost all others.
     """
     try:
-        value = (_LENIENT if lenient else _STRICT).decode(data.decode("utf-8-sig"))
+        value, is_text = _read_quickly(data), True
+    except ValueError:
+        value = _read_carefully(data, max_depth, _LENIENT if lenient else _STRICT)
+        is_text = not (b"\\ud" in data or b"\\uD" in data) or _is_text(value)
+    if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
+        raise ValueError(f"nested deeper than {max_depth} levels")
+    if is_text:
+        return value
+    if lenient:
+        return json.loads(encodable(json.dumps(value, ensure_ascii=False)))
+    raise ValueError("holds an unpaired surrogate (\\ud800 to \\udfff)")
+
+
+def dump_json(value: Any) -> bytes:
+    """The value as JSON on one line. What orjson does not take (half surrogates, whole numbers beyond 64 bits) goes the
+    way of the standard library."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value).encode()
+
+
+def _read_quickly(data: bytes) -> Any:
+    """The value; ValueError where orjson refuses the text, or may have read it otherwise than `_read_carefully` does:
+    doubled keys, whole numbers beyond 64 bits."""
+    value = orjson.loads(data)
+    # A key that stands in one object twice takes its colon along; only an escaped colon could make up for it.
+    if data.count(b":") != orjson.dumps(value).count(b":") or (b"\\" in data and b"\\u003" in data):
+        raise ValueError
+    digits = data.translate(_DIGITS_AS_0)
+    if _BEYOND_64_BITS in digits and re.search(rb"(?<![.0])0{19}", digits):
+        raise ValueError
+    return value
+
+
+def _read_carefully(data: bytes, max_depth: int, decoder: json.JSONDecoder) -> Any:
+    try:
+        return decoder.decode(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})") from None
     except RecursionError:
         raise ValueError(f"nested deeper than {max_depth} levels") from None
-    if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):
-        raise ValueError(f"nested deeper than {max_depth} levels")
-    if (b"\\ud" in data or b"\\uD" in data) and not _is_text(value):
-        if not lenient:
-            raise ValueError("holds an unpaired surrogate (\\ud800 to \\udfff)")
-        return json.loads(encodable(json.dumps(value, ensure_ascii=False)))
-    return value
 
 
 def _bytes_of(path: Path, max_bytes: int) -> bytes:

@@ -152,7 +152,7 @@ def subset_report(
 
 def _facts(study: ScoreTable, folder: Path | None, *, skip_invalid: bool) -> Facts:
     from attunebench.cli.loading import load
-    from attunebench.scorer.answers import truth_entry
+    from attunebench.scorer.truth import truth_entry
     from attunebench.selection.facts import facts_of
 
     if folder is None:

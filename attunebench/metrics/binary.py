@@ -1,47 +1,38 @@
 """Yes/no metrics: what the reply did (om) and what the person would have wanted (hp), in two phrasings.
 
-`truth` maps question → "yes" | "no" and holds only questions that have one of the two. `predicted` maps question →
-"yes" | "no"; a question that is missing, or `predicted` None, is not answered and counts as wrong. A block that was
-never asked is not passed to these functions.
+`truth` and `answers` have a letter for each question, in the same order: y, n, "." for no truth, "-" for not answered,
+which counts as wrong. A block that was never asked is not passed to these functions.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, compress
+from collections.abc import Iterable, Mapping
 from math import sqrt
-from operator import eq
-from sys import intern
+from typing import NamedTuple
 
 from attunebench.metrics.card import OURS, README, Metric
 
-Truth = Mapping[str, str]
-Predicted = Mapping[str, str] | None
-Cells = tuple[str, ...]
+Cells = tuple[tuple[str, int, int], ...]
+"""Category, and a bit for each of its questions whose truth is yes, and for each whose truth is no; over many turns."""
+_RIGHT = bytes([1, *[0] * 255])
 
 UNCATEGORISED = "other"
 """The category of a question that the codebook does not know."""
 
 
-def binary_accuracy(truth: Truth, predicted: Predicted) -> float | None:
-    """Share of the questions answered as the truth says, in [0, 1]; None without a question. Source: spec 4.1."""
-    if not truth:
-        return None
-    if not predicted:
-        return 0.0
-    return sum(_right(truth, predicted)) / len(truth)
+def right_answers(truth: bytes, answers: bytes) -> bytes:
+    """For each question 1 where it is answered as the truth says, else 0."""
+    different = int.from_bytes(truth, "little") ^ int.from_bytes(answers, "little")
+    return different.to_bytes(len(truth), "little").translate(_RIGHT)
 
 
-def _right(truth: Truth, predicted: Mapping[str, str]) -> Iterator[bool]:
-    """Whether each question of the truth is answered as it says."""
-    return map(eq, truth.values(), map(predicted.get, truth))
+def binary_accuracy(truth: bytes, answers: bytes) -> float | None:
+    """Share of the questions answered as the truth says, in [0, 1]; None without truth. Source: spec 4.1."""
+    asked = len(truth) - truth.count(b".")
+    return right_answers(truth, answers).count(1) / asked if asked else None
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(NamedTuple):
     """Counts with "yes" as the positive class. Every rate is 0 where its denominator is 0 and there is any truth.
 
     Without any truth (all four counts 0) the rates are None: undefined is not 0.
@@ -51,9 +42,6 @@ class Confusion:
     tn: int = 0
     fp: int = 0
     fn: int = 0
-
-    def __add__(self, other: Confusion) -> Confusion:
-        return Confusion(self.tp + other.tp, self.tn + other.tn, self.fp + other.fp, self.fn + other.fn)
 
     @property
     def total(self) -> int:
@@ -87,41 +75,35 @@ class Confusion:
         return numerator / denominator if denominator else 0.0
 
 
-def cells_of(truth: Truth, categories: Mapping[str, str]) -> Cells:
-    """Each question's "category/answer" in the order of the truth, made once for all models."""
-    return tuple(intern(f"{categories.get(question, UNCATEGORISED)}/{answer}") for question, answer in truth.items())
+def cells_of(questions: Iterable[tuple[str, str]]) -> Cells:
+    """Questions of turns, as (category, letter of the truth), by category in alphabetical order; once for all models.
 
-
-def tally(turns: Iterable[tuple[Truth, Cells, Predicted]]) -> dict[str, Confusion]:
-    """The counts over all turns by question category; not answered is fn where the truth is yes, fp where it is no.
-
-    Each turn comes with the `cells_of` its truth. Categories without a question that has truth are left out.
+    Categories without a question that has truth are left out.
     """
-    listed = list(turns)
-    right = Counter(
-        chain.from_iterable(compress(cells, _right(truth, predicted or {})) for truth, cells, predicted in listed)
-    )
-    counts = {}
-    for category, yes, asked_yes, no, asked_no in _asked(tuple(cells for _, cells, _ in listed)):
-        tp, tn = right[yes], right[no]
-        counts[category] = Confusion(tp=tp, tn=tn, fp=asked_no - tn, fn=asked_yes - tp)
+    asked = list(questions)
+    names = sorted({category for category, letter in asked if letter != "."})
+    return tuple((name, _bits(asked, name, "y"), _bits(asked, name, "n")) for name in names)
+
+
+def _bits(asked: Iterable[tuple[str, str]], name: str, letter: str) -> int:
+    return int.from_bytes(bytes(cell == (name, letter) for cell in asked), "little")
+
+
+def tally(cells: Cells, right: Iterable[bytes]) -> dict[str, Confusion]:
+    """The counts by question category; not answered is fn where the truth is yes, fp where it is no.
+
+    `right`: the `right_answers` of the turns of `cells`, in their order.
+    """
+    known, counts = int.from_bytes(b"".join(right), "little"), {}
+    for category, yes, no in cells:
+        tp, tn = (known & yes).bit_count(), (known & no).bit_count()
+        counts[category] = Confusion(tp, tn, no.bit_count() - tn, yes.bit_count() - tp)
     return counts
-
-
-@lru_cache(maxsize=4096)
-def _asked(turns: tuple[Cells, ...]) -> tuple[tuple[str, str, int, str, int], ...]:
-    """Category, its cell of yes and how often that was asked, and the same of no; in alphabetical order.
-
-    Every model is asked the same, so a conversation is counted once.
-    """
-    asked = Counter(chain.from_iterable(turns))
-    names = sorted({cell.rpartition("/")[0] for cell in asked})
-    return tuple((name, yes := f"{name}/yes", asked[yes], no := f"{name}/no", asked[no]) for name in names)
 
 
 def total(tallies: Mapping[str, Confusion]) -> Confusion:
     """The counts over all categories."""
-    return sum(tallies.values(), Confusion())
+    return Confusion(*map(sum, zip(*tallies.values(), strict=True)))
 
 
 def gap(minuend: float | None, subtrahend: float | None) -> float | None:

@@ -8,6 +8,7 @@ was never asked, or a turn without any judge set, is for the caller to leave out
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from operator import eq
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
 from attunebench.metrics.pairwise import VARIANTS
@@ -47,10 +48,12 @@ def draft_judge(has_draft: bool, votes: Votes) -> float | None:
 
 def parts(has_draft: bool, votes: Votes) -> dict[str, float | None]:
     """Each of `DIMENSIONS` alone, as `draft_judge`: metric id → the judges' mean rating scaled to [0, 1]."""
-    return {
-        f"draft_judge_{name}": draft_judge(has_draft, {j: {name: v[name]} for j, v in votes.items() if name in v})
-        for name in DIMENSIONS
-    }
+    values: dict[str, float | None] = {}
+    for name in DIMENSIONS:
+        ratings = [vote[name] for vote in votes.values() if name in vote]
+        scaled = (sum(ratings) / len(ratings) - 1) / 6 if ratings else None
+        values[f"draft_judge_{name}"] = scaled if has_draft else 0.0
+    return values
 
 
 def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes: YesNoVotes) -> float | None:
@@ -64,11 +67,11 @@ def draft_binary_alignment(has_draft: bool, preferred: Mapping[str, str], votes:
         return None
     if not has_draft:
         return 0.0
-    shares = []
-    for answers in votes.values():
-        judged = [answers[question] == wish for question, wish in preferred.items() if question in answers]
-        if judged:
-            shares.append(sum(judged) / len(judged))
+    shares = [
+        sum(map(eq, preferred.values(), map(answers.get, preferred))) / judged
+        for answers in votes.values()
+        if (judged := len(preferred.keys() & answers.keys()))
+    ]
     return sum(shares) / len(shares) if shares else None
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
 from math import perm
+from operator import itemgetter
 
 _FEW = 120
 """Up to so many matchings are tried one by one, which for a turn's few emotions is quicker than to call the solver."""
@@ -27,16 +28,24 @@ def matched_total(similarity: Sequence[Sequence[float]]) -> float:
         return _solved(similarity)
     if rows > columns:
         similarity = list(zip(*similarity, strict=True))
-    return max(
-        sum([row[column] for row, column in zip(similarity, matching, strict=True)])
-        for matching in _matchings(min(rows, columns), max(rows, columns))
-    )
+    cells = [*chain.from_iterable(similarity)]
+    return max([sum(pick(cells)) for pick in _pickers(min(rows, columns), max(rows, columns))])
 
 
 @lru_cache(maxsize=64)
 def _matchings(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
     """The columns that the rows could have, for all ways of giving each row one of its own."""
     return tuple(permutations(range(columns), rows))
+
+
+@lru_cache(maxsize=64)
+def _pickers(rows: int, columns: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
+    """For each of these matchings what takes its cells, row by row, out of all cells of the table."""
+    starts = range(0, rows * columns, columns)
+    return tuple(
+        itemgetter(*(start + column for start, column in zip(starts, matching, strict=True)))
+        for matching in _matchings(rows, columns)
+    )
 
 
 def _solved(similarity: Sequence[Sequence[float]]) -> float:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 def mean_defined(values: Sequence[float | None]) -> float | None:
     """Mean of the values that are not None; None where there are none."""
-    defined = [value for value in values if value is not None]
-    return sum(defined) / len(defined) if defined else None
+    if None in values:
+        values = [value for value in values if value is not None]
+    return sum(values) / len(values) if values else None  # type: ignore[arg-type]
 
 
 def weighted_mean(terms: Sequence[tuple[float, float | None]]) -> float | None:

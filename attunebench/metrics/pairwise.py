@@ -47,8 +47,12 @@ def kendall_tau(sides: Sides, winners: Letters, selections: Letters | None) -> f
     if not winners:
         return None
     chosen = selections or {}
-    settled = {index: chosen.get(index) or _OTHER[winner] for index, winner in winners.items()}
-    return tau_b(wins(sides, winners), wins(sides, settled))
+    felt, guessed = dict.fromkeys(VARIANTS, 0), dict.fromkeys(VARIANTS, 0)
+    for index, winner in winners.items():
+        one, other = sides[index]
+        felt[one if winner == "A" else other] += 1
+        guessed[one if (chosen.get(index) or _OTHER[winner]) == "A" else other] += 1
+    return tau_b(tuple(felt.values()), tuple(guessed.values()))
 
 
 @lru_cache(maxsize=4096)

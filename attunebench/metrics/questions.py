@@ -7,6 +7,7 @@ empty collection is an answer on both sides. A conversation that was never asked
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
 from attunebench.metrics.matching import matched_total
@@ -41,7 +42,7 @@ def q3_fit_distance(truth: str | None, predicted: str | None, options: Sequence[
 
     3 where not answered, or answered with no option of the list; None where the truth is none of them.
     """
-    order = {normalised(option): position for position, option in enumerate(options)}
+    order = _order(tuple(options))
     right = None if truth is None else order.get(normalised(truth))
     if right is None:
         return None
@@ -49,6 +50,12 @@ def q3_fit_distance(truth: str | None, predicted: str | None, options: Sequence[
     return WORST_FIT_DISTANCE if guess is None else float(abs(right - guess))
 
 
+@lru_cache(maxsize=64)
+def _order(options: tuple[str, ...]) -> dict[str, int]:
+    return {normalised(option): position for position, option in enumerate(options)}
+
+
+@lru_cache(maxsize=4096)
 def entry_similarity(one: str, other: str) -> float:
     """1 if equal, else the token Jaccard where it is at least 0.3, else 0. Source: spec 4.2."""
     if normalised(one) == normalised(other):

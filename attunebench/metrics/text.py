@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Set
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
 
 
+@lru_cache(maxsize=4096)
 def normalised(text: str) -> str:
     """The form in which two strings compare: trimmed, case-folded, white space collapsed to single spaces."""
     return " ".join(text.split()).casefold()

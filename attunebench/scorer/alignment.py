@@ -1,7 +1,6 @@
 """Whether a result answers the conversation that it is scored on, and its A/B choices in the conversation's own order.
 
 Answers to other turns, other texts or other comparisons are never scored: a number of theirs would look like any other.
-Refuses to know a metric.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ def aligned(truth: Truth, result: Result) -> Result:
         raise MismatchError(f"its conversation is {result.conversation_id!r}, not {truth.conversation_id!r}")
     if result.asked_sha256 and truth.asked_sha256 and result.asked_sha256 != truth.asked_sha256:
         raise MismatchError("it answers texts or comparisons that have changed since")
-    turns = result.turns if result.numbered else _numbered(truth, result.turns)
-    known = {turn.number: turn for turn in truth.turns}
+    known, turns = {turn.number: turn for turn in truth.turns}, result.turns
+    if not result.numbered:
+        if len(turns) != len(known):
+            raise MismatchError(f"it has {len(turns)} turns without numbers, and the conversation has {len(known)}")
+        turns = tuple(replace(turn, number=number) for turn, number in zip(turns, known, strict=True))
     if lacking := [turn.number for turn in turns if turn.number not in known]:
         raise MismatchError(f"its turn {lacking[0]} is not in the conversation")
     turned = tuple(_sided(known[turn.number], turn) for turn in turns)
-    return (
-        result
-        if all(new is old for new, old in zip(turned, result.turns, strict=True))
-        else replace(result, turns=turned)
-    )
+    unchanged = all(new is old for new, old in zip(turned, result.turns, strict=True))
+    return result if unchanged else replace(result, turns=turned)
 
 
 def may_be_outdated(truth: Truth, result: Result) -> bool:
@@ -43,33 +42,23 @@ def may_be_outdated(truth: Truth, result: Result) -> bool:
     return all(digests) and digests[0] != digests[1] and not result.asked_sha256
 
 
-def _numbered(truth: Truth, turns: tuple[ResultTurn, ...]) -> tuple[ResultTurn, ...]:
-    """Turns without numbers are the conversation's in order, if they are as many."""
-    if len(turns) != len(truth.turns):
-        raise MismatchError(f"it has {len(turns)} turns without numbers, and the conversation has {len(truth.turns)}")
-    return tuple(
-        turn if turn.number == known.number else replace(turn, number=known.number)
-        for turn, known in zip(turns, truth.turns, strict=True)
-    )
-
-
 def _sided(truth: TruthTurn, turn: ResultTurn) -> ResultTurn:
     """The turn with the letters of comparisons whose two replies were shown the other way round exchanged."""
     if not turn.assignment or turn.assignment == truth.assignment:
         return turn
-    swapped = [index for index, shown in turn.assignment.items() if _is_swapped(truth, turn.number, index, shown)]
-    if not swapped:
-        return turn
+    swapped = [index for index, shown in turn.assignment.items() if _is_swapped(truth, index, shown)]
     exchanged = {index: _OTHER[turn.pairwise[index]] for index in swapped if index in turn.pairwise}
-    return replace(turn, pairwise={**turn.pairwise, **exchanged})
+    return replace(turn, pairwise={**turn.pairwise, **exchanged}) if exchanged else turn
 
 
-def _is_swapped(truth: TruthTurn, number: int, index: str, shown: object) -> bool:
+def _is_swapped(truth: TruthTurn, index: str, shown: object) -> bool:
     if not isinstance(shown, Mapping) or not {"A", "B"} <= shown.keys():
         return False  # what a file of another make says here, or nothing
-    asked = truth.assignment.get(index)
-    if asked is not None and (shown["A"], shown["B"]) == (asked["B"], asked["A"]):
+    asked, sides = truth.assignment.get(index), (shown["A"], shown["B"])
+    if asked is not None and sides == (asked["B"], asked["A"]):
         return True
-    if asked is None or (shown["A"], shown["B"]) != (asked["A"], asked["B"]):
-        raise MismatchError(f"comparison {index} of its turn {number} compares other replies than in the conversation")
+    if asked is None or sides != (asked["A"], asked["B"]):
+        raise MismatchError(
+            f"comparison {index} of its turn {truth.number} compares other replies than in the conversation"
+        )
     return False

@@ -1,113 +1,53 @@
-"""What a model said and what a person labelled, in the compact form of `scores.json`: analyses need no other file.
+"""What a result answered, in the compact form of `scores.json`: answers, counts of calls and items, pooled yes/no.
 
-Copies and abbreviates; judges nothing. No words of a talk, a draft or a reason are kept.
+Copies, abbreviates and counts; computes no metric. No words of a draft or a reason are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import Any
 
-from attunebench.coerce import MOST, amount, in_range, text
-from attunebench.constants import BINARY_CATEGORY
-from attunebench.conversations.groups import diagnosis_groups
-from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
+from attunebench.coerce import amount
+from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
+from attunebench.metrics import binary
+from attunebench.metrics.binary import Confusion
 from attunebench.metrics.emotion import as_tags
-from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
-from attunebench.scores import (
-    ConversationAnswers,
-    GroundTruthEntry,
-    PanasState,
-    TurnAnswers,
-    TurnTruth,
-    WideAnswers,
-)
+from attunebench.metrics.registry import Rules
+from attunebench.results.schema import TURN_BLOCKS, Result, ResultTurn
+from attunebench.scorer.truth import QUESTIONS, TruthTurn, panas_state, wide_answers
+from attunebench.scores.schema import ConversationAnswers, Pooled, PooledBlock, PooledCell, TurnAnswers
 
-QUESTIONS = tuple(BINARY_CATEGORY)
-"""The binary questions in the order of the strings of letters."""
-_LETTERS = {"yes": "y", "no": "n"}
-_NO_ANSWER, _NO_TRUTH = "-", "."
+COUNTS = ("answered", "expected", "made", "refused", "mended", "reasked", "truncated")
+"""What is counted of a result; judges and reasoning are not among it. None is unknown.
+
+`reasked`: calls that were asked again at least once; `truncated`: calls cut at the limit of tokens for good.
+"""
+RATES = {
+    "answered_rate": ("answered", "expected"),
+    "refusal_rate": ("refused", "made"),
+    "mended_rate": ("mended", "made"),
+}
+"""Metric id → the two counts whose ratio it is; over several conversations both are summed first."""
 _USAGE = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
+_SIDES = ((PANAS_POSITIVE, "positive"), (PANAS_NEGATIVE, "negative"))
+Pairs = Sequence[tuple[TruthTurn, ResultTurn]]
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """The answers of one result, and what they took; `turns`: turn number → answers, those of the file alone."""
-
-    turns: Mapping[int, TurnAnswers]
-    whole: ConversationAnswers
-    usage: dict[str, float]
-    api_cost: float | None
-    duration_seconds: float | None
-
-
-def answers_of(result: Result, comparisons: Mapping[int, int]) -> Answers:
-    """The answers of a result; `comparisons`: turn number → how many comparisons the turn has."""
-    given = {turn.number: turn for turn in result.turns}
-    return Answers(
-        turns={
-            number: _turn_answers(given.get(number) or ResultTurn(number), result.measured, count)
-            for number, count in comparisons.items()
-        },
-        whole={
-            "post_panas": _panas(result.panas) if "panas" in result.measured else None,
-            "wide": _wide(result.wide) if "wide" in result.measured else None,
-        },
-        usage={name: known for name in _USAGE if (known := amount(result.usage.get(name))) is not None},
-        api_cost=result.api_cost,
-        duration_seconds=result.duration_seconds,
-    )
-
-
-def truth_entry(conversation: Conversation) -> GroundTruthEntry:
-    """A conversation's labels and what is known of its participant."""
-    metadata, profile = conversation.metadata, conversation.profile
-    category = metadata.get("category")
-    categories = category if isinstance(category, (list, tuple)) else (category,)
-    told = profile.demographics.model_dump(exclude_none=True, mode="json") if profile else {}
-    return {
-        "conversationId": conversation.conversation_id,
-        "source_file": conversation.source_file.replace("\\", "/").rsplit("/", 1)[-1],
-        "participant_id": conversation.participant_id,
-        "om_model": text(metadata.get("model")),
-        "topics": [topic for raw in categories if (topic := text(raw))],
-        "subtopic": text(metadata.get("subtopic")),
-        "attitude": profile.conversation_topic_attitude if profile else None,
-        "demographics": {key: value for key, value in told.items() if value != [] and _is_told(value)},
-        "diagnosis_groups": list(diagnosis_groups(profile.demographics.diagnoses)) if profile else [],
-        "computed_scores": dict(profile.computed_scores) if profile else {},
-        "pre_panas": _panas(conversation.pre_panas),
-        "post_panas": _panas(conversation.post_panas),
-        "wide": _wide(conversation.wide),
-        "turns": [_turn_truth(turn) for turn in conversation.turns],
-    }
-
-
-def _turn_answers(turn: ResultTurn, measured: frozenset[str], comparisons: int) -> TurnAnswers:
+def turn_answers(
+    truth: TruthTurn, turn: ResultTurn, measured: frozenset[str], given: Mapping[str, bytes]
+) -> TurnAnswers:
+    """What was answered in a turn; a block that the result does not have is absent. `given`: yes/no block → letters."""
     answers: TurnAnswers = {}
     if "tags" in measured:
         answers["tags"] = None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags)
-    for name in BINARY_BLOCKS:
-        if name in measured:
-            answers[name] = _letters(getattr(turn, name), _NO_ANSWER)  # type: ignore[literal-required]
+    for block, known in given.items():
+        answers[block] = known[: len(QUESTIONS)].decode()  # type: ignore[literal-required]
     if "pairwise" in measured:
-        answers["pairwise"] = "".join(map(turn.pairwise.get, _indices(comparisons), repeat(_NO_ANSWER)))
+        indices = _indices(len(truth.entry["comparisons"]))
+        answers["pairwise"] = "".join(map(turn.pairwise.get, indices, repeat("-")))
     return answers
-
-
-def _turn_truth(turn: Turn) -> TurnTruth:
-    observed = {judgement.question_id: judgement.observed or "" for judgement in turn.judgements}
-    preferred = {judgement.question_id: judgement.preferred or "" for judgement in turn.judgements}
-    return {
-        "turnNumber": turn.number,
-        "tags": None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
-        "observed": _letters(observed, _NO_TRUTH),
-        "preferred": _letters(preferred, _NO_TRUTH),
-        "comparisons": [[c.question_id, c.a, c.b, c.winner] for c in turn.comparisons],
-    }
 
 
 @lru_cache(maxsize=64)
@@ -115,26 +55,72 @@ def _indices(count: int) -> tuple[str, ...]:
     return tuple(map(str, range(count)))
 
 
-def _letters(given: Mapping[str, str], otherwise: str) -> str:
-    return "".join(map(_LETTERS.get, map(given.get, QUESTIONS), repeat(otherwise)))  # type: ignore[arg-type]
-
-
-def _panas(state: Panas | PredictedPanas) -> PanasState:
-    return {"positive": state.positive, "negative": state.negative, "items": dict(state.items)}
-
-
-def _wide(wide: ConversationWide | PredictedWide) -> WideAnswers:
+def whole_answers(result: Result) -> ConversationAnswers:
+    """What was answered about the whole conversation."""
     return {
-        "q1": None if wide.q1 is None else list(wide.q1),
-        "q2": wide.q2,
-        "q3": wide.q3,
-        "follow_up": None if wide.follow_up is None else list(wide.follow_up),
-        "four_branch": dict(wide.four_branch),
+        "post_panas": panas_state(result.panas) if "panas" in result.measured else None,
+        "wide": wide_answers(result.wide) if "wide" in result.measured else None,
     }
 
 
-def _is_told(value: Any) -> bool:
-    """Whether a value is of those by which conversations can be chosen: texts and numbers, no objects."""
-    if isinstance(value, list):
-        return all(isinstance(one, str) for one in value)
-    return isinstance(value, str) or in_range(value, -MOST, MOST) is not None
+def usage_of(result: Result) -> dict[str, float]:
+    """The tokens that a result states."""
+    return {name: known for name in _USAGE if (known := amount(result.usage.get(name))) is not None}
+
+
+def counts_of(result: Result, pairs: Pairs) -> dict[str, float | None]:
+    """The `COUNTS` of a result: the file's own where they are sound, else those of what is in it."""
+    stated = {name: amount(result.calls.get(name)) for name in COUNTS[2:]}
+    answered, expected = amount(result.calls.get("answered_items")), amount(result.calls.get("expected_items"))
+    if answered is None or not expected or answered > expected:
+        answered, expected = _items(result, pairs)
+    made = stated["made"]
+    sound = {
+        name: count if count is not None and made is not None and count <= made else None
+        for name, count in stated.items()
+    }
+    return {"answered": answered, "expected": expected, **sound}
+
+
+def _items(result: Result, pairs: Pairs) -> tuple[float, float]:
+    """(answered, expected) over the blocks that the result has."""
+    answered = expected = 0
+    for truth, turn in pairs:
+        for block in TURN_BLOCKS.keys() & result.measured:
+            answer = getattr(turn, block)
+            if block in ("draft", "tags"):
+                answered, expected = answered + (answer is not None), expected + 1
+            else:
+                asked = truth.assignment.keys() if block == "pairwise" else truth.questions
+                answered, expected = answered + len(asked & answer.keys()), expected + len(asked)
+    if "panas" in result.measured:
+        for items, side in _SIDES:  # a side for which only the total is given counts as answered
+            stated = getattr(result.panas, side) is not None
+            answered += len(items) if stated else len({item.lower() for item in items} & result.panas.items.keys())
+        expected += len(PANAS_ITEMS)
+    if "wide" in result.measured:
+        wide = result.wide
+        answered += sum(answer is not None for answer in (wide.q1, wide.q2, wide.q3, wide.follow_up))
+        answered += len(wide.four_branch)
+        expected += 4 + len(BRANCHES)
+    return answered, expected
+
+
+def pooled_json(pooled: Mapping[str, Mapping[str, Confusion] | None], rules: Rules = "attunebench") -> Pooled:
+    """Block → counts by category, None for a block that was not measured → these and their rates, in all and by
+    category."""
+    return {block: None if counts is None else _block(counts, rules) for block, counts in pooled.items()}
+
+
+def _block(counts: Mapping[str, Confusion], rules: Rules) -> PooledBlock:
+    cells = {category: _cell(confusion, rules).copy() for category, confusion in counts.items()}
+    return {**_cell(binary.total(counts), rules), "by_category": cells}
+
+
+@lru_cache(maxsize=65_536)
+def _cell(counts: Confusion, rules: Rules) -> PooledCell:
+    """Nine in ten have stood in an earlier entry. Without truth rates are undefined, and 0 by the released rules."""
+    names = ("accuracy", "precision", "recall", "f1", "mcc")
+    undefined = 0.0 if rules == "released" else None
+    rates = {name: getattr(counts, name) if counts.total else undefined for name in names}
+    return {**counts._asdict(), **rates}  # type: ignore[typeddict-item]

@@ -6,57 +6,65 @@ Takes results in any order and puts them in that of the file: by group, then as 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from attunebench._version import __version__
-from attunebench.conversations.schema import Conversation
+from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.metrics import released
-from attunebench.metrics.registry import REGISTRY_VERSION, Rules
+from attunebench.metrics.draft import JUDGED
+from attunebench.metrics.registry import REGISTRY_VERSION, Rules, cards_of
 from attunebench.results.folder import Duplicate, Skipped, find_duplicates
-from attunebench.results.schema import RunOrder
-from attunebench.scorer.answers import QUESTIONS, truth_entry
-from attunebench.scorer.groups import (
-    Columns,
-    Group,
-    ObservedCounts,
-    Resampling,
-    aggregate_group,
-    columns_of,
-    settings_of_groups,
-)
-from attunebench.scorer.kept import Kept
+from attunebench.results.schema import Observed, Result, RunOrder
+from attunebench.results.votes import on_one_scale
+from attunebench.scorer.alignment import MismatchError, may_be_outdated
+from attunebench.scorer.closeness import DraftScores
+from attunebench.scorer.conversation import score_prepared
+from attunebench.scorer.groups import Columns, Floats, Resampling, columns_of, numbers_of, pooled_of
 from attunebench.scorer.references import references
-from attunebench.scorer.sample import sample_of
-from attunebench.scorer.truth import Truth, prepare
-from attunebench.scorer.votes import LeftOut, of_one_scale
-from attunebench.scores import Aggregate, AggregateEntry, Coverage, GroundTruthEntry, Scores, new_scores
+from attunebench.scorer.truth import QUESTIONS, Ground, Truth
+from attunebench.scores.files import new_scores
+from attunebench.scores.schema import Aggregate, AggregateEntry, ConversationEntry, Coverage, Sample, Scores
 
 Estimate = Callable[[Sequence["Columns | None"]], Iterable[dict[str, Aggregate]]]
 """The estimates of several groups, in their order."""
+Group = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """The ground truth: prepared for scoring, as the file keeps it, and where it comes from."""
+@dataclass(slots=True)
+class Scored:
+    """What is kept of a scored result until all are: its row of `numbers`, and what files and groups say of it.
 
-    truths: Mapping[str, Truth]
-    facts: tuple[GroundTruthEntry, ...]
-    sources: tuple[str, ...]
+    `entry` is what the file holds of it, or where that is kept.
+    """
 
-    @classmethod
-    def of(cls, conversations: Iterable[Conversation], rules: Rules = "attunebench") -> Ground:
-        """Reads each conversation once, so that a generator will do."""
-        truths: dict[str, Truth] = {}
-        facts: list[GroundTruthEntry] = []
-        sources: set[str] = set()
-        for conversation in conversations:
-            facts.append(truth_entry(conversation))
-            truths[conversation.conversation_id] = prepare(conversation, rules)
-            if source := conversation.metadata.get("source"):
-                sources.add(str(source))
-        return cls(truths, tuple(facts), tuple(sorted(sources)))
+    key: tuple[str, str, str, str, int | None]
+    source_file: str
+    participant_id: str | None
+    complete: bool
+    numbers: Floats
+    entry: Any
+    settings: Mapping[str, Any]
+    observed: Observed
+    run_order: RunOrder | None
+    judges: tuple[str, ...]
+    votes_left_out: tuple[JudgeScale, ...]
+    outdated: bool
+    """Whether the conversation may have had other texts when it was run."""
+    unjudged: bool = False
+    """Whether the entry's judged scores do not count: `without_votes` takes them out."""
+
+    @property
+    def conversation_id(self) -> str:
+        return self.key[0]
+
+    @property
+    def group(self) -> Group:
+        return self.key[1:4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,58 +76,194 @@ class Unknown:
     reason: str = ""
 
 
+def score_one(
+    truths: Mapping[str, Truth],
+    result: Result,
+    drafts: DraftScores | None = None,
+    judge_scale: JudgeScale | None = None,
+) -> Scored | Unknown:
+    """A result scored on the conversation that it answers."""
+    truth = truths.get(result.conversation_id)
+    if truth is None:
+        return Unknown(result.source_file, result.conversation_id)
+    result = on_one_scale(result, judge_scale)
+    try:
+        entry = score_prepared(truth, result, drafts)
+    except MismatchError as error:
+        return Unknown(result.source_file, result.conversation_id, str(error))
+    return Scored(
+        key=result.key,
+        source_file=result.source_file,
+        participant_id=entry["participant_id"],
+        complete=entry["composite_complete"],
+        numbers=numbers_of(entry),
+        entry=entry,
+        settings=result.settings,
+        observed=result.observed,
+        run_order=result.run_order,
+        judges=result.judges,
+        votes_left_out=result.votes_left_out,
+        outdated=may_be_outdated(truth, result),
+    )
+
+
+def without_votes(entry: ConversationEntry) -> ConversationEntry:
+    """The entry as if no judge had been set."""
+    turns = [{**turn, "metrics": _unjudged(turn["metrics"])} for turn in entry["turns"]]
+    return {**entry, "metrics": _unjudged(entry["metrics"]), "turns": turns}  # type: ignore[typeddict-item]
+
+
+def _unjudged(values: Mapping[str, float | None]) -> dict[str, float | None]:
+    return {metric_id: None if metric_id in JUDGED else value for metric_id, value in values.items()}
+
+
 def assemble(
     ground: Ground,
-    found: Iterable[Kept | Unknown],
+    outcomes: Iterable[Scored | Unknown],
     skipped: Iterable[Skipped],
     resampling: Resampling,
     estimate: Estimate | None = None,
     bertscore: Mapping[str, Any] | None = None,
-) -> tuple[Scores, list[Kept]]:
+) -> tuple[Scores, list[Scored]]:
     """The file's content but for its `conversations`, and the results whose entries belong there, in order.
 
     `estimate` makes the intervals of the groups, by default one after the other. `skipped` is looked at only when all
-    of `found` has been taken. `bertscore` says with which model drafts were compared, None where they were not.
+    `outcomes` have been taken. `bertscore` says with which model drafts were compared, None where they were not.
     """
-    gathered = _gather(ground.truths, found, resampling.rules)
+    rules = resampling.rules
+    gathered = _gather(ground, outcomes, rules)
     skips = list(skipped)
-    groups = _by_group(ground.truths, gathered, skips)
-    columns = [columns_of(kept, resampling) for kept in groups.values()]
-    estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
-    baselines = references(ground.facts, ground.truths, resampling)  # while others may be at work on the estimates
-    aggregates = [
-        aggregate_group(group, kept, metrics, _coverage(group, kept, ground.truths, gathered, skips), resampling.rules)
-        for (group, kept), metrics in zip(groups.items(), estimates, strict=True)
+    groups = _by_group(ground, gathered, skips)
+    columns = [
+        columns_of([(one.conversation_id, one.participant_id) for one in those], [o.numbers for o in those], resampling)
+        for those in groups.values()
     ]
-    if resampling.rules == "released":
+    estimates = map(resampling.estimate, columns) if estimate is None else estimate(columns)
+    baselines = references(ground, resampling)  # while others may be at work on the estimates
+    aggregates = [
+        _aggregate(group, those, metrics, _coverage(group, those, ground, gathered, skips), rules)
+        for (group, those), metrics in zip(groups.items(), estimates, strict=True)
+    ]
+    if rules == "released":
         _add_z_scores(aggregates)
     left_out: dict[str, list[Any]] = {
         "unreadable": [],
         "not_in_ground_truth": [
-            {"file": f.file, "conversationId": f.conversation_id} for f in gathered.unknown if not f.reason
+            {"file": one.file, "conversationId": one.conversation_id} for one in gathered.unknown if not one.reason
         ],
         "mismatched": [
-            {"file": f.file, "conversationId": f.conversation_id, "reason": f.reason}
-            for f in gathered.unknown
-            if f.reason
+            {"file": one.file, "conversationId": one.conversation_id, "reason": one.reason}
+            for one in gathered.unknown
+            if one.reason
         ],
-        "duplicates": [_duplicate(duplicate) for duplicate in gathered.duplicates],
+        "duplicates": [
+            {**dict(zip(_KEYS, duplicate.key, strict=True)), "files": list(duplicate.files)}
+            for duplicate in gathered.duplicates
+        ],
         "skipped": [asdict(entry) for entry in skips],
         "invalid_conversations": [],
     }
+    metadata = _metadata(ground, gathered, groups, resampling) | ({} if bertscore is None else {"bertscore": bertscore})
     scores = new_scores(
-        {
-            **_metadata(ground, gathered, groups, resampling),
-            **({} if bertscore is None else {"bertscore": dict(bertscore)}),
-        },
-        [],
-        aggregates,
-        left_out,
-        questions=QUESTIONS,
-        ground_truth=ground.facts,
-        references=baselines,
+        metadata, [], aggregates, left_out, questions=QUESTIONS, ground_truth=ground.entries, references=baselines
     )
-    return scores, gathered.kept
+    return scores, gathered.scored
+
+
+_KEYS = ("conversationId", "provider", "em_model", "mode", "epoch")
+
+
+@dataclass(slots=True)
+class _Gathered:
+    scored: list[Scored] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    by_settings: dict[Group, dict[str, list[Scored]]] = field(default_factory=lambda: defaultdict(dict))
+    by_group: dict[Group, list[Scored]] = field(default_factory=lambda: defaultdict(list))
+    judges: set[str] = field(default_factory=set)
+    votes_left_out: Counter[tuple[Group, JudgeScale]] = field(default_factory=Counter)
+    duplicates: tuple[Duplicate, ...] = ()
+
+
+def _gather(ground: Ground, outcomes: Iterable[Scored | Unknown], rules: Rules) -> _Gathered:
+    gathered, found = _Gathered(), list[Scored]()
+    for outcome in outcomes:
+        if isinstance(outcome, Unknown):
+            gathered.unknown.append(outcome)
+        else:
+            found.append(outcome)
+    scored, gathered.votes_left_out = _on_one_scale(found, rules)
+    for one in scored:
+        gathered.by_group[one.group].append(one)
+        settings = json.dumps(one.settings, sort_keys=True)
+        gathered.by_settings[one.group].setdefault(settings, []).append(one)
+        gathered.judges.update(one.judges)
+    gathered.duplicates = find_duplicates((one.key, one.source_file) for one in scored)
+    doubtful = {duplicate.key for duplicate in gathered.duplicates}
+    order = {conversation_id: position for position, conversation_id in enumerate(ground.truths)}
+    gathered.scored = sorted(
+        (one for one in scored if one.key not in doubtful),
+        key=lambda one: (*one.group, order[one.conversation_id], one.key[-1] or 0),
+    )
+    return gathered
+
+
+def _on_one_scale(scored: Sequence[Scored], rules: Rules) -> tuple[list[Scored], Counter[tuple[Group, JudgeScale]]]:
+    """The results with judged scores on one scale in each group, the default one where there are several, and on which
+    other scales how many results have votes that do not count."""
+    scales: dict[Group, set[JudgeScale]] = defaultdict(set)
+    for one in scored:
+        scales[one.group].update(_scales(one))
+    judged = [column for column, metric_id in enumerate(cards_of(rules)) if metric_id in JUDGED]
+    on_one, left_out = [], Counter[tuple[Group, JudgeScale]]()
+    for one in scored:
+        others = _scales(one) - {JUDGE_SCALE} if len(scales[one.group]) > 1 else set()
+        left_out.update((one.group, scale) for scale in {*one.votes_left_out, *others})
+        if others:
+            numbers = one.numbers.copy()
+            numbers[judged] = np.nan
+            settings = {**one.settings, "judge_scales": {}}
+            one = replace(one, numbers=numbers, judges=(), settings=settings, unjudged=True)
+        on_one.append(one)
+    return on_one, left_out
+
+
+def _scales(one: Scored) -> set[JudgeScale]:
+    return set(one.settings.get("judge_scales", {}).values())
+
+
+def _by_group(ground: Ground, gathered: _Gathered, skipped: Sequence[Skipped]) -> dict[Group, list[Scored]]:
+    """Also the groups of which nothing was scored, so that a model that failed throughout does not vanish."""
+    groups = {one.group for one in gathered.scored}
+    groups |= {duplicate.key[1:4] for duplicate in gathered.duplicates}
+    groups |= {(s.provider, s.em_model, s.mode) for s in skipped if s.conversation_id in ground.truths}
+    by_group: dict[Group, list[Scored]] = {group: [] for group in sorted(groups)}
+    for one in gathered.scored:
+        by_group[one.group].append(one)
+    return by_group
+
+
+def _aggregate(
+    group: Group, scored: Sequence[Scored], metrics: dict[str, Aggregate], coverage: Coverage, rules: Rules
+) -> AggregateEntry:
+    """The line of one group; a group of which nothing was scored has n 0 and no value anywhere."""
+    incomplete = {one.conversation_id for one in scored if not one.complete}
+    provider, em_model, mode = group
+    return {
+        "provider": provider,
+        "em_model": em_model,
+        "mode": mode,
+        "n_conversations": len({one.conversation_id for one in scored}),
+        "n_participants": len({one.participant_id for one in scored if one.participant_id is not None}),
+        "composite_incomplete": len(incomplete),
+        "judges": {judge: scale for one in scored for judge, scale in one.settings.get("judge_scales", {}).items()},
+        "metrics": metrics,
+        "pooled": pooled_of([one.numbers for one in scored], rules),
+        "coverage": coverage,
+    }
+
+
+def _named(group: Group) -> dict[str, Any]:
+    return dict(zip(_KEYS[1:4], group, strict=True))
 
 
 def _add_z_scores(aggregates: Sequence[AggregateEntry]) -> None:
@@ -128,54 +272,6 @@ def _add_z_scores(aggregates: Sequence[AggregateEntry]) -> None:
     known = [(metrics, mean) for metrics, mean in means if mean is not None]
     for (metrics, _), score in zip(known, released.z_scores([mean for _, mean in known]), strict=True):
         metrics["z_score"] |= {"mean": score, "n": metrics["composite"]["n"]}
-
-
-@dataclass(slots=True)
-class _Gathered:
-    kept: list[Kept] = field(default_factory=list)
-    unknown: list[Unknown] = field(default_factory=list)
-    settings: dict[Group, dict[str, tuple[dict[str, Any], int]]] = field(default_factory=dict)
-    observed: dict[Group, ObservedCounts] = field(default_factory=dict)
-    orders: dict[Group, dict[str, RunOrder | None]] = field(default_factory=dict)
-    judges: dict[str, None] = field(default_factory=dict)
-    votes_left_out: list[LeftOut] = field(default_factory=list)
-    duplicates: tuple[Duplicate, ...] = ()
-
-
-def _gather(truths: Mapping[str, Truth], found: Iterable[Kept | Unknown], rules: Rules) -> _Gathered:
-    gathered = _Gathered()
-    for result in found:
-        if isinstance(result, Unknown):
-            gathered.unknown.append(result)
-            continue
-        gathered.kept.append(result)
-        gathered.observed.setdefault(result.group, ObservedCounts()).add(result.observed)
-        gathered.orders.setdefault(result.group, {})[result.conversation_id] = result.run_order
-    gathered.kept, gathered.votes_left_out = of_one_scale(gathered.kept, rules)
-    for result in gathered.kept:
-        variants = gathered.settings.setdefault(result.group, {})
-        text = json.dumps(result.settings, sort_keys=True)
-        variants[text] = (result.settings, variants.get(text, ({}, 0))[1] + 1)
-        gathered.judges.update(dict.fromkeys(result.judges))
-    gathered.duplicates = find_duplicates((kept.key, kept.source_file) for kept in gathered.kept)
-    doubtful = {duplicate.key for duplicate in gathered.duplicates}
-    order = {conversation_id: position for position, conversation_id in enumerate(truths)}
-    gathered.kept = sorted(
-        (kept for kept in gathered.kept if kept.key not in doubtful),
-        key=lambda kept: (*kept.group, order[kept.conversation_id], kept.key[-1] or 0),
-    )
-    return gathered
-
-
-def _by_group(truths: Mapping[str, Truth], gathered: _Gathered, skipped: Sequence[Skipped]) -> dict[Group, list[Kept]]:
-    """Also the groups of which nothing was scored, so that a model that failed throughout does not vanish."""
-    groups = {kept.group for kept in gathered.kept}
-    groups |= {duplicate.key[1:4] for duplicate in gathered.duplicates}
-    groups |= {(s.provider, s.em_model, s.mode) for s in skipped if s.conversation_id in truths}
-    by_group: dict[Group, list[Kept]] = {group: [] for group in sorted(groups)}
-    for kept in gathered.kept:
-        by_group[kept.group].append(kept)
-    return by_group
 
 
 def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resampling: Resampling) -> dict[str, Any]:
@@ -187,59 +283,80 @@ def _metadata(ground: Ground, gathered: _Gathered, groups: Iterable[Group], resa
         "ground_truth_sha256": None,
         "results": None,
         "n_conversations": len(ground.truths),
-        "n_results": len(gathered.kept),
+        "n_results": len(gathered.scored),
         "models": sorted({model for _, model, _ in groups}),
         "modes": sorted({mode for _, _, mode in groups}),
-        "n_outdated": sum(kept.outdated for kept in gathered.kept),
+        "n_outdated": sum(one.outdated for one in gathered.scored),
         "registry_version": REGISTRY_VERSION,
         "rules": resampling.rules,
         "judges": sorted(gathered.judges),
-        "settings": settings_of_groups(
-            {group: gathered.settings[group] for group in groups if group in gathered.settings}, gathered.observed
-        ),
+        "settings": [_settings(group, gathered) for group in groups if group in gathered.by_group],
         "intervals": {
             "method": f"{'BCa' if resampling.ci == 'bca' else 'percentile'} bootstrap",
             "level": 0.95,
             "resamples": resampling.resamples,
             "seed": resampling.seed,
-            "unit": "participant" if resampling.by_participant else "conversation",
+            "unit": resampling.cluster or "conversation",
         },
         "sources": list(ground.sources),
-        "votes_left_out": [left.as_json() for left in gathered.votes_left_out],
+        "votes_left_out": [
+            {**_named(group), "judge_scale": scale, "n_results": count}
+            for (group, scale), count in sorted(gathered.votes_left_out.items())
+        ],
     }
+
+
+def _settings(group: Group, gathered: _Gathered) -> dict[str, Any]:
+    """The distinct settings of a group's results, and how often servers named themselves so or did not take something
+    as it was asked."""
+    observed = [one.observed for one in gathered.by_group[group]]
+    adapted: dict[str, list[str]] = defaultdict(list)
+    for parameter, how in (pair for each in observed for pair in each.adapted.items()):
+        adapted[parameter].append(how)
+    return {
+        **_named(group),
+        "variants": [{"n_results": len(those), **those[-1].settings} for those in gathered.by_settings[group].values()],
+        "observed": {
+            "models_reported": _counts(name for each in observed for name in each.models),
+            "providers_reported": _counts(name for each in observed for name in each.providers),
+            "structured_used": _counts(name for each in observed for name in each.structured),
+            "adapted": {parameter: _counts(hows) for parameter, hows in sorted(adapted.items())},
+        },
+    }
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 def _coverage(
-    group: Group,
-    kept: Sequence[Kept],
-    truths: Mapping[str, Truth],
-    gathered: _Gathered,
-    skipped: Sequence[Skipped],
+    group: Group, scored: Sequence[Scored], ground: Ground, gathered: _Gathered, skipped: Sequence[Skipped]
 ) -> Coverage:
-    scored = {found.conversation_id for found in kept}
-    duplicated = {d.key[0] for d in gathered.duplicates if d.key[1:4] == group} - scored
-    failed = {s.conversation_id for s in skipped if (s.provider, s.em_model, s.mode) == group} - scored - duplicated
+    there = {one.conversation_id for one in scored}
+    duplicated = {d.key[0] for d in gathered.duplicates if d.key[1:4] == group} - there
+    failed = {s.conversation_id for s in skipped if (s.provider, s.em_model, s.mode) == group} - there - duplicated
+    orders = {one.conversation_id: one.run_order for one in gathered.by_group.get(group, ())}
+    accounted = there | failed | duplicated
     return {
-        "expected": len(truths),
-        "scored": len(scored),
-        "skipped": [conversation_id for conversation_id in truths if conversation_id in failed],
-        "duplicated": [conversation_id for conversation_id in truths if conversation_id in duplicated],
-        "missing": [
-            conversation_id
-            for conversation_id in truths
-            if conversation_id not in scored and conversation_id not in failed and conversation_id not in duplicated
-        ],
-        "sample": sample_of([gathered.orders[group][conversation_id] for conversation_id in scored], len(truths)),
+        "expected": len(ground.truths),
+        "scored": len(there),
+        "skipped": [conversation_id for conversation_id in ground.truths if conversation_id in failed],
+        "duplicated": [conversation_id for conversation_id in ground.truths if conversation_id in duplicated],
+        "missing": [conversation_id for conversation_id in ground.truths if conversation_id not in accounted],
+        "sample": _sample([orders[conversation_id] for conversation_id in there], len(ground.truths)),
     }
 
 
-def _duplicate(duplicate: Duplicate) -> dict[str, Any]:
-    conversation_id, provider, em_model, mode, epoch = duplicate.key
-    return {
-        "conversationId": conversation_id,
-        "provider": provider,
-        "em_model": em_model,
-        "mode": mode,
-        "epoch": epoch,
-        "files": list(duplicate.files),
-    }
+def _sample(orders: Sequence[RunOrder | None], expected: int) -> Sample | None:
+    """The beginning of a run's order that these results reach into, and thus a fair sample of the `expected`.
+
+    None where all is scored, and where that is not certain: results of several orders, an unknown one, another set.
+    """
+    known = [order for order in orders if order is not None]
+    if not 0 < len(known) == len(orders) < expected:
+        return None
+    if {(order.seed, order.of) for order in known} != {(known[0].seed, expected)}:
+        return None
+    if len({order.position for order in known}) < len(known):  # results of sets that are not the same
+        return None
+    return {"seed": known[0].seed, "reached": max(order.position for order in known) + 1, "of": expected}

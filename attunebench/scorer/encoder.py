@@ -28,29 +28,13 @@ Device = Literal["cpu", "cuda"]
 
 DEFAULT_MODEL = "roberta-large"
 PUBLISHED_LAYERS = {
-    "albert-base-v2": 9,
-    "albert-xxlarge-v2": 8,
-    "bert-base-cased": 9,
-    "bert-base-chinese": 8,
-    "bert-base-multilingual-cased": 9,
-    "bert-base-uncased": 9,
-    "bert-large-uncased": 18,
-    "deberta-base-mnli": 9,
-    "deberta-large-mnli": 18,
-    "deberta-v3-base": 9,
-    "deberta-v3-large": 12,
-    "deberta-v3-small": 4,
-    "deberta-xlarge-mnli": 40,
-    "distilbert-base-multilingual-cased": 5,
-    "distilbert-base-uncased": 5,
-    "distilroberta-base": 5,
-    "mdeberta-v3-base": 10,
-    "roberta-base": 10,
-    "roberta-large": 17,
-    "roberta-large-mnli": 19,
-    "xlm-roberta-base": 9,
-    "xlm-roberta-large": 17,
-}
+    "albert-base-v2": 9, "albert-xxlarge-v2": 8, "bert-base-cased": 9, "bert-base-chinese": 8,
+    "bert-base-multilingual-cased": 9, "bert-base-uncased": 9, "bert-large-uncased": 18, "deberta-base-mnli": 9,
+    "deberta-large-mnli": 18, "deberta-v3-base": 9, "deberta-v3-large": 12, "deberta-v3-small": 4,
+    "deberta-xlarge-mnli": 40, "distilbert-base-multilingual-cased": 5, "distilbert-base-uncased": 5,
+    "distilroberta-base": 5, "mdeberta-v3-base": 10, "roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19,
+    "xlm-roberta-base": 9, "xlm-roberta-large": 17,
+}  # fmt: skip
 """Model, without whose it is → the layer that its authors' package for BERTScore takes: the one that agreed best with
 human ratings of translations."""
 

@@ -1,49 +1,86 @@
-"""Scores of many conversations → one line per (provider, model, mode): means with their doubt, pooled counts, coverage.
+"""Entries of many conversations → one line per (provider, model, mode): means with their doubt, pooled counts.
 
-Epochs of a conversation are averaged first, so that a conversation counts once however often it was run.
+An entry is kept as one row of numbers, so that thousands of results are a matrix, and a process can hand them to
+another at little cost. Epochs of a conversation are averaged first, so that it counts once however often it was run.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attunebench.constants import BINARY_CATEGORY
+from attunebench.errors import UsageError
+from attunebench.judging import JudgeScale
+from attunebench.metrics.binary import UNCATEGORISED, Confusion
 from attunebench.metrics.registry import Rules, cards_of
-from attunebench.results.schema import BINARY_BLOCKS, Observed
-from attunebench.scorer.entries import pooled_json
-from attunebench.scorer.kept import Kept, metrics_of, pooled_of, tally_of
-from attunebench.scorer.tallies import RATES
-from attunebench.scores import Aggregate, AggregateEntry, Coverage
+from attunebench.results.schema import BINARY_BLOCKS
+from attunebench.scorer.answers import COUNTS, RATES, pooled_json
+from attunebench.scores.schema import Aggregate, ConversationEntry, Pooled
 from attunebench.statistics import bootstrap
-from attunebench.statistics.intervals import BcaIntervals, bca_ratios, with_wilson
+from attunebench.statistics.intervals import bca_ratios, with_wilson
 
-Group = tuple[str, str, str]
 Floats = NDArray[np.float64]
 Ci = Literal["percentile", "bca"]
+Cluster = Literal["participant"]
+
+_CATEGORIES = tuple(sorted({*BINARY_CATEGORY.values(), UNCATEGORISED}))
+_CELLS = ("tp", "tn", "fp", "fn")
+_NOT_MEASURED = [np.nan] * (len(_CATEGORIES) * len(_CELLS))
+_NOT_ASKED = [0] * len(_CELLS)
+_CONVERTED_ONCE = 5_000_000
+"""Cells of a weight matrix up to which it is held as the numbers (40 MB) that each group would else convert anew."""
+
+
+class ScoreOptions(TypedDict, total=False):
+    """How scores and their intervals are made; the defaults are those of `Resampling`."""
+
+    seed: int
+    resamples: int
+    cluster: Cluster | None
+    ci: Ci
+    rules: Rules
+    judge_scale: JudgeScale | None
 
 
 @dataclass(slots=True)
 class Resampling:
-    """How intervals are made. Groups with equally many units share one weight matrix, and so their resamples."""
+    """The `ScoreOptions`, checked. Groups with equally many units share one weight matrix, and so their resamples.
 
-    seed: int
-    resamples: int
-    by_participant: bool
+    Intervals are over conversations, or over participants with `cluster`; with `ci="bca"` they are corrected for bias
+    and skewness where that is defined. `judge_scale`: the scale of the votes that count; without it, where a model's
+    results hold votes on both, those on the quality scale. `rules` "released" computes what the released scorer does.
+    Raises UsageError for a value that does not exist.
+    """
+
+    seed: int = 0
+    resamples: int = 10_000
+    cluster: Cluster | None = None
     ci: Ci = "percentile"
     rules: Rules = "attunebench"
-    """Whose metrics are estimated."""
-    _weights: dict[int, bootstrap.Counts] = field(default_factory=dict)
+    judge_scale: JudgeScale | None = None
+    _weights: dict[int, bootstrap.Counts] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1 or self.seed < 0:
+            raise UsageError("The number of resamples must be at least 1 and the seed at least 0.")
+        for what, value, known in (
+            ("cluster", self.cluster, (None, *get_args(Cluster))),
+            ("interval", self.ci, get_args(Ci)),
+            ("rules", self.rules, get_args(Rules)),
+        ):
+            if value not in known:
+                raise UsageError(f"Unknown {what} {value!r}; choose {' or '.join(filter(None, known))}.")
 
     def weights(self, units: int) -> bootstrap.Counts:
         """How often each of `units` units is drawn in each resample: the same however often it is asked."""
         if units not in self._weights:
-            rng = np.random.default_rng(self.seed)
-            self._weights[units] = bootstrap.resample_weights(units, self.resamples, rng)
+            drawn = bootstrap.resample_weights(units, self.resamples, np.random.default_rng(self.seed))
+            self._weights[units] = drawn.astype(np.float64) if drawn.size <= _CONVERTED_ONCE else drawn
         return self._weights[units]
 
     def estimate(self, columns: Columns | None) -> dict[str, Aggregate]:
@@ -56,82 +93,24 @@ class Resampling:
         found = bootstrap.estimate_ratios(above, below, weights, clusters=clusters)
         proportions = np.array([card.proportion for card in ids.values()])
         found, wilson = with_wilson(found, below, proportions, clusters)
-        numbers = (found.value.tolist(), found.n.tolist(), found.se.tolist(), found.low.tolist(), found.high.tolist())
-        aggregates: dict[str, Aggregate] = {
-            name: {"mean": _known(mean), "n": n, "se": _known(se), "ci_low": _known(low), "ci_high": _known(high)}
-            for name, mean, n, se, low, high in zip(ids, *numbers, strict=True)
-        }
+        low, high = found.low, found.high
+        methods = np.where(wilson, "wilson", "")
         if self.ci == "bca":
-            _correct(aggregates, bca_ratios(above, below, weights, clusters=clusters))
-        for name, alike in zip(ids, wilson.tolist(), strict=True):
-            if alike:
-                aggregates[name]["ci_method"] = "wilson"
-        return aggregates
+            bca = bca_ratios(above, below, weights, clusters=clusters)
+            corrected = ~np.isnan(low) & ~np.isnan(bca.low)
+            low, high = np.where(corrected, bca.low, low), np.where(corrected, bca.high, high)
+            named = np.where(corrected, np.where(bca.fell_back, "percentile", "bca"), "")
+            methods = np.where(wilson, methods, named)
+        figures = (column.tolist() for column in (found.value, found.n, found.se, low, high, methods))
+        return {name: _aggregate(*row) for name, *row in zip(ids, *figures, strict=True)}
 
 
-def _correct(aggregates: Mapping[str, Aggregate], bca: BcaIntervals) -> None:
-    """Put the BCa bounds in place of the percentiles, where there is an interval at all."""
-    columns = (bca.low.tolist(), bca.high.tolist(), bca.fell_back.tolist())
-    for aggregate, low, high, fell_back in zip(aggregates.values(), *columns, strict=True):
-        if aggregate["ci_low"] is not None and not np.isnan(low):
-            aggregate["ci_low"], aggregate["ci_high"] = _known(low), _known(high)
-            aggregate["ci_method"] = "percentile" if fell_back else "bca"
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-@dataclass(slots=True)
-class ObservedCounts:
-    """In how many results of a group a server named itself so, or did not take something as it was asked."""
-
-    models: Counter[str] = field(default_factory=Counter)
-    providers: Counter[str] = field(default_factory=Counter)
-    structured: Counter[str] = field(default_factory=Counter)
-    adapted: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def add(self, observed: Observed) -> None:
-        """Count one result."""
-        self.models.update(observed.models)
-        self.providers.update(observed.providers)
-        self.structured.update(observed.structured)
-        for parameter, how in observed.adapted.items():
-            self.adapted.setdefault(parameter, Counter())[how] += 1
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts by name, in an order of their own."""
-        return {
-            "models_reported": _sorted(self.models),
-            "providers_reported": _sorted(self.providers),
-            "structured_used": _sorted(self.structured),
-            "adapted": {parameter: _sorted(hows) for parameter, hows in sorted(self.adapted.items())},
-        }
-
-
-def _sorted(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items()))
-
-
-def aggregate_group(
-    group: Group, kept: Sequence[Kept], metrics: dict[str, Aggregate], coverage: Coverage, rules: Rules
-) -> AggregateEntry:
-    """The line of one group; a group of which nothing was scored has n 0 and no value anywhere."""
-    complete: dict[str, bool] = {}
-    for found in kept:
-        complete[found.conversation_id] = complete.get(found.conversation_id, True) and found.complete
-    return {
-        "provider": group[0],
-        "em_model": group[1],
-        "mode": group[2],
-        "n_conversations": len(complete),
-        "n_participants": len({found.participant_id for found in kept if found.participant_id is not None}),
-        "composite_incomplete": sum(not whole for whole in complete.values()),
-        "judges": {judge: scale for found in kept for judge, scale in found.settings.get("judge_scales", {}).items()},
-        "metrics": metrics,
-        "pooled": pooled_json(pooled_of(_rows(kept)) if kept else dict.fromkeys(BINARY_BLOCKS), rules),
-        "coverage": coverage,
-    }
+def _aggregate(mean: float, n: int, se: float, low: float, high: float, method: str) -> Aggregate:
+    known = [None if np.isnan(value) else value for value in (mean, se, low, high)]
+    aggregate: Aggregate = {"mean": known[0], "n": n, "se": known[1], "ci_low": known[2], "ci_high": known[3]}
+    if method:
+        aggregate["ci_method"] = method
+    return aggregate
 
 
 class Columns(NamedTuple):
@@ -142,26 +121,43 @@ class Columns(NamedTuple):
     clusters: bootstrap.Labels | None
 
 
-def columns_of(kept: Sequence[Kept], resampling: Resampling) -> Columns | None:
-    """The columns of a group, one row for each conversation however often it was run; None where nothing was scored."""
-    if not kept:
+def numbers_of(entry: ConversationEntry) -> Floats:
+    """The row of an entry: its metrics in registry order, its `COUNTS`, its pooled counts; NaN is undefined."""
+    pooled: list[float] = []
+    for block in entry["pooled"].values():
+        if block is None:
+            pooled += _NOT_MEASURED
+        else:
+            for category in _CATEGORIES:
+                cell = block["by_category"].get(category)
+                pooled += _NOT_ASKED if cell is None else (cell["tp"], cell["tn"], cell["fp"], cell["fn"])
+    return np.array([*entry["metrics"].values(), *entry["calls"].values(), *pooled], dtype=np.float64)  # type: ignore[union-attr]
+
+
+def columns_of(
+    units: Sequence[tuple[str, str | None]], rows: Sequence[Floats], resampling: Resampling
+) -> Columns | None:
+    """The columns of a group, one row for each conversation however often it was run; None where nothing was scored.
+
+    `units`: of each row of `numbers_of` (pooled counts may lack) the conversation and its participant, None if unknown.
+    """
+    if not units:
         return None
+    ids, table = list(cards_of(resampling.rules)), np.array(rows)
     runs: dict[str, list[int]] = {}
-    for row, found in enumerate(kept):
-        runs.setdefault(found.conversation_id, []).append(row)
-    rows = _rows(kept)
-    values = np.array([_mean_over_epochs(metrics_of(rows[places])) for places in runs.values()])
+    for row, (conversation, _) in enumerate(units):
+        runs.setdefault(conversation, []).append(row)
+    values = np.array([_mean_over_epochs(table[places, : len(ids)]) for places in runs.values()])
     numerators, denominators = bootstrap.mean_as_ratio(values)
-    for column, metric_id in enumerate(cards_of(resampling.rules)):
-        if metric_id in RATES:
-            counted = [_summed(rows[places], *RATES[metric_id]) for places in runs.values()]
-            numerators[:, column], denominators[:, column] = zip(*counted, strict=True)
-    firsts = [kept[places[0]] for places in runs.values()]
-    return Columns(numerators, denominators, _participant_labels(firsts) if resampling.by_participant else None)
-
-
-def _rows(kept: Sequence[Kept]) -> Floats:
-    return np.array([found.numbers for found in kept])
+    for metric_id, counts in RATES.items():
+        both = table[:, [len(ids) + COUNTS.index(name) for name in counts]]
+        both[np.isnan(both).any(axis=1)] = 0
+        column = ids.index(metric_id)
+        for row, places in enumerate(runs.values()):
+            numerators[row, column], denominators[row, column] = both[places].sum(axis=0)
+    return Columns(
+        numerators, denominators, _clusters([units[p[0]] for p in runs.values()]) if resampling.cluster else None
+    )
 
 
 def _mean_over_epochs(values: Floats) -> Floats:
@@ -172,33 +168,25 @@ def _mean_over_epochs(values: Floats) -> Floats:
         return np.asarray(numerators.sum(axis=0) / denominators.sum(axis=0))
 
 
-def _summed(rows: Floats, part: str, whole: str) -> tuple[float, float]:
-    above, below = tally_of(rows, part), tally_of(rows, whole)
-    known = ~np.isnan(above) & ~np.isnan(below)
-    return float(above[known].sum()), float(below[known].sum())
-
-
-def _participant_labels(conversations: Sequence[Kept]) -> bootstrap.Labels:
+def _clusters(units: Sequence[tuple[str, str | None]]) -> bootstrap.Labels:
     """A label per conversation; one whose participant is unknown is a cluster of its own."""
     labels: dict[tuple[bool, str], int] = {}
-    keys = [
-        (False, found.conversation_id) if found.participant_id is None else (True, found.participant_id)
-        for found in conversations
-    ]
+    keys = [(who is not None, conversation if who is None else who) for conversation, who in units]
     return np.array([labels.setdefault(key, len(labels)) for key in keys], dtype=np.intp)
 
 
-def settings_of_groups(
-    settings: Mapping[Group, Mapping[str, tuple[dict[str, Any], int]]], observed: Mapping[Group, ObservedCounts]
-) -> list[dict[str, Any]]:
-    """Per group the distinct settings of its results and how many results have each, and what servers made of them."""
-    return [
-        {
-            "provider": provider,
-            "em_model": em_model,
-            "mode": mode,
-            "variants": [{"n_results": count, **found} for found, count in variants.values()],
-            "observed": observed[provider, em_model, mode].as_json(),
-        }
-        for (provider, em_model, mode), variants in settings.items()
-    ]
+def pooled_of(rows: Sequence[Floats], rules: Rules) -> Pooled:
+    """The pooled counts of rows together; a block that none of them has measured is None."""
+    if not rows:
+        return dict.fromkeys(BINARY_BLOCKS)
+    size = len(BINARY_BLOCKS) * len(_NOT_MEASURED)
+    table = np.array(rows)[:, -size:].reshape(len(rows), len(BINARY_BLOCKS), len(_CATEGORIES), len(_CELLS))
+    measured: Any = (~np.isnan(table[:, :, 0, 0])).any(axis=0).tolist()
+    summed: Any = np.nansum(table, axis=0).astype(np.int64).tolist()
+    pooled: Mapping[str, Mapping[str, Confusion] | None] = {
+        block: {name: Confusion(*counts) for name, counts in zip(_CATEGORIES, cells, strict=True) if any(counts)}
+        if known
+        else None
+        for block, known, cells in zip(BINARY_BLOCKS, measured, summed, strict=True)
+    }
+    return pooled_json(pooled, rules)

@@ -1,7 +1,7 @@
 """Result files scored by one process or by several: the same outcomes in the same order, at another pace.
 
 Owns the processes: how many, what they are given, what happens when they cannot be started, die or are interrupted.
-Computes nothing itself. Processes hand over finished texts and rows of numbers alone, so that gathering costs little.
+Processes hand over finished lines and rows of numbers alone, so that gathering costs little.
 """
 
 from __future__ import annotations
@@ -11,23 +11,20 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attunebench.judging import JudgeScale
+from attunebench.jsonfile import dump_json
 from attunebench.results.folder import NoResult, read_result
 from attunebench.results.schema import Result
-from attunebench.scorer.assembling import Unknown
+from attunebench.scorer.assembling import Scored, Unknown, score_one
 from attunebench.scorer.closeness import DraftScores
-from attunebench.scorer.entries import line_of
 from attunebench.scorer.groups import Columns, Resampling
-from attunebench.scorer.kept import Kept
-from attunebench.scorer.scoring import score_one
 from attunebench.scorer.truth import Truth
-from attunebench.scores import Aggregate
+from attunebench.scores.schema import Aggregate
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 File = tuple[Path, str]
-Outcome = Kept | Unknown | NoResult
+Outcome = Scored | Unknown | NoResult
 
 FILES_PER_PROCESS = 250
 """With fewer files for each, starting a process takes longer than it saves."""
@@ -48,13 +45,13 @@ _AHEAD = 3
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every process needs: the labels, how intervals are made, the BERTScores where they were asked for, and the
-    scale of the votes that count."""
+    """What every process needs: the labels, how scores are made, and the BERTScores where they were asked for."""
 
     truths: Mapping[str, Truth]
     resampling: Resampling
     drafts: DraftScores | None = None
-    judge_scale: JudgeScale | None = None
+    as_lines: bool = True
+    """Whether entries are handed over as the lines of the file."""
 
 
 def processes_for(files: int) -> int:
@@ -89,23 +86,19 @@ class Scorers:
 
     def score(self, files: Sequence[File]) -> Iterator[Outcome]:
         """The outcome of each file, in their order."""
-        chunks = [files[start : start + _CHUNK] for start in range(0, len(files), _CHUNK)]
-        for outcomes in self._map(_score_files, chunks):
-            yield from outcomes
+        under_way: deque[tuple[Sequence[File], Future[list[Outcome]] | None]] = deque()
+        for start in range(0, len(files), _CHUNK):
+            chunk = files[start : start + _CHUNK]
+            under_way.append((chunk, self._submit(_score_files, chunk)))
+            if len(under_way) > self._processes * _AHEAD or self._executor is None:
+                yield from self._result(_score_files, *under_way.popleft())
+        while under_way:
+            yield from self._result(_score_files, *under_way.popleft())
 
     def estimate(self, columns: Sequence[Columns | None]) -> Iterator[dict[str, Aggregate]]:
         """The estimates of each group, in their order; the processes begin at once."""
         under_way = [(group, self._submit(_estimate, group)) for group in columns]
         return (self._result(_estimate, group, future) for group, future in under_way)
-
-    def _map(self, work: Callable[[Task, Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-        under_way: deque[tuple[Item, Future[Made] | None]] = deque()
-        for item in items:
-            under_way.append((item, self._submit(work, item)))
-            if len(under_way) > self._processes * _AHEAD or self._executor is None:
-                yield self._result(work, *under_way.popleft())
-        while under_way:
-            yield self._result(work, *under_way.popleft())
 
     def _submit(self, work: Callable[[Task, Item], Made], item: Item) -> Future[Made] | None:
         """None where this process has to do it itself."""
@@ -177,8 +170,13 @@ def _score_files(task: Task, files: Sequence[File]) -> list[Outcome]:
 
 
 def _outcome(task: Task, path: Path, name: str) -> Outcome:
-    found = read_result(path, name)
-    return score_one(task.truths, found, line_of, task.drafts, task.judge_scale) if isinstance(found, Result) else found
+    result = read_result(path, name)
+    if not isinstance(result, Result):
+        return result
+    scored = score_one(task.truths, result, task.drafts, task.resampling.judge_scale)
+    if task.as_lines and isinstance(scored, Scored):
+        scored.entry = dump_json(scored.entry)
+    return scored
 
 
 def _estimate(task: Task, columns: Columns | None) -> dict[str, Aggregate]:

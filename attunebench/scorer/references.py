@@ -39,13 +39,11 @@ from attunebench.results.schema import (
     Result,
     ResultTurn,
 )
-from attunebench.scorer.answers import QUESTIONS
+from attunebench.scorer.answers import RATES
 from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.groups import Resampling, columns_of
-from attunebench.scorer.kept import keep
-from attunebench.scorer.tallies import RATES
-from attunebench.scorer.truth import Truth
-from attunebench.scores import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference, TurnTruth
+from attunebench.scorer.groups import Resampling, columns_of, numbers_of
+from attunebench.scorer.truth import QUESTIONS, Ground
+from attunebench.scores.schema import BASE_RATE, EMPTY_TAGS, GroundTruthEntry, Reference, TurnTruth
 
 T = TypeVar("T")
 Credits = NDArray[np.int64]
@@ -79,22 +77,20 @@ _MEANINGS = {
 }
 
 
-def references(
-    facts: Sequence[GroundTruthEntry], truths: Mapping[str, Truth], resampling: Resampling
-) -> list[Reference]:
+def references(ground: Ground, resampling: Resampling) -> list[Reference]:
     """The references of a ground truth, with intervals from the same resamples as those of models.
 
     The base rate needs two conversations; the list is empty without any.
     """
-    found = []
+    found, facts = [], ground.entries
     cards = cards_of(resampling.rules)
     if len(facts) > 1:
         without = {*RATES, *_OF_THE_DATA}
         metrics = [name for name, card in cards.items() if name not in without and card.group != "draft"]
-        found.append(_reference(BASE_RATE, base_rate_results(facts), truths, metrics, resampling))
+        found.append(_reference(BASE_RATE, base_rate_results(facts), ground, metrics, resampling))
     if facts:
         metrics = [metric_id for metric_id in cards if metric_id in _OF_TAGS]
-        found.append(_reference(EMPTY_TAGS, empty_tag_results(facts), truths, metrics, resampling))
+        found.append(_reference(EMPTY_TAGS, empty_tag_results(facts), ground, metrics, resampling))
     return found
 
 
@@ -142,22 +138,25 @@ def _result(fact: GroundTruthEntry, name: str, **answers: Any) -> Result:
 
 
 def _reference(
-    name: str, results: Sequence[Result], truths: Mapping[str, Truth], metrics: Sequence[str], resampling: Resampling
+    name: str, results: Sequence[Result], ground: Ground, metrics: Sequence[str], resampling: Resampling
 ) -> Reference:
-    scores = [score_prepared(truths[result.conversation_id], result) for result in results]
-    shown = [metric_id for metric_id in metrics if any(score.metrics[metric_id] is not None for score in scores)]
-    kept = [keep(score, result, "") for score, result in zip(scores, results, strict=True)]
-    aggregates = resampling.estimate(columns_of(kept, resampling))
+    entries = [score_prepared(ground.truths[result.conversation_id], result) for result in results]
+    shown = [metric_id for metric_id in metrics if any(entry["metrics"][metric_id] is not None for entry in entries)]
+    units = [(entry["conversationId"], entry["participant_id"]) for entry in entries]
+    aggregates = resampling.estimate(columns_of(units, [*map(numbers_of, entries)], resampling))
     label, meaning = _MEANINGS[name]
     return {
         "id": name,
         "label": label,
         "meaning": meaning,
-        "n_conversations": len(scores),
-        "metrics": {name: aggregates[name] for name in shown},
+        "n_conversations": len(entries),
+        "metrics": {metric_id: aggregates[metric_id] for metric_id in shown},
         "conversations": [
-            {"conversationId": score.conversation_id, "metrics": {name: score.metrics[name] for name in shown}}
-            for score in scores
+            {
+                "conversationId": entry["conversationId"],
+                "metrics": {metric_id: entry["metrics"][metric_id] for metric_id in shown},
+            }
+            for entry in entries
         ],
     }
 

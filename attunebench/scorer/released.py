@@ -21,11 +21,14 @@ from attunebench.conversations.schema import Conversation, ConversationWide, Tur
 from attunebench.conversations.schema import Panas as ReadPanas
 from attunebench.metrics import binary, released
 from attunebench.metrics.binary import UNCATEGORISED
+from attunebench.metrics.registry import cards_of
 from attunebench.metrics.released import Comparison, Confusion, Judgement, Panas, Tags, Values, Wide
 from attunebench.results.schema import BINARY_BLOCKS, PredictedPanas, PredictedWide, Result, ResultTurn
 
 _SIMILARITY = {one.lower(): {other.lower(): v for other, v in row.items()} for one, row in PANAS_SIMILARITY.items()}
-_ACCURACIES = {
+TURN_METRICS = tuple(card.id for card in cards_of("attunebench").values() if card.level == "turn")
+"""What the entry of a turn holds, whatever the rules."""
+ACCURACIES = {
     "binary_om": "binary_om_accuracy",
     "binary_hp": "binary_hp_accuracy",
     "binary_om_hp": "binary_om_accuracy_hp",
@@ -57,9 +60,6 @@ class TurnLabels:
     texts: Mapping[str, str]
 
 
-_NOTHING = (TurnLabels((), (), (), {}), ResultTurn(0))
-
-
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The labels of one conversation; `turns`: number → labels, in their order."""
@@ -71,11 +71,13 @@ class Labels:
 
 
 class Scored(NamedTuple):
-    """The metrics of a result, those of its turns by number, and its pooled counts by block and category."""
+    """What rules make of a result: its metrics, those of its turns by number, its pooled counts by block and category
+    (None for a block that was not measured), and whether every term of the Composite is there."""
 
     metrics: Values
-    turns: dict[int, Values]
-    pooled: Mapping[str, Mapping[str, binary.Confusion]]
+    turns: Mapping[int, Values]
+    pooled: Mapping[str, Mapping[str, binary.Confusion] | None]
+    complete: bool
 
 
 def labels_of(conversation: Conversation) -> Labels:
@@ -111,7 +113,8 @@ def score_released(labels: Labels, result: Result) -> Scored:
     )
     metrics.update(released.composite(metrics))
     kept = {block: {name: binary.Confusion(*one) for name, one in found.items()} for block, found in pooled.items()}
-    return Scored(metrics, turns, kept)
+    shown = {number: {name: values.get(name) for name in TURN_METRICS} for number, values in turns.items()}
+    return Scored(metrics, shown, kept, complete=True)
 
 
 def _turn_values(labels: TurnLabels, answers: ResultTurn, counts: Mapping[str, Counts]) -> Values:
@@ -136,7 +139,7 @@ def _turn_values(labels: TurnLabels, answers: ResultTurn, counts: Mapping[str, C
         ),
         **released.response_similarity(answers.draft, labels.texts, won),
     }
-    for block, metric_id in _ACCURACIES.items():
+    for block, metric_id in ACCURACIES.items():
         values[metric_id] = released.accuracy(
             released.total(counts[block].values()), judged=bool(labels.judgements), participant=block in _PARTICIPANT
         )
@@ -166,7 +169,8 @@ def _summed(turns: list[Counts]) -> Counts:
 
 
 def _means(turns: list[Values]) -> Values:
-    names = turns[0] if turns else _turn_values(*_NOTHING, _confusions(*_NOTHING))
+    nothing = TurnLabels((), (), (), {}), ResultTurn(0)
+    names = turns[0] if turns else _turn_values(*nothing, _confusions(*nothing))
     means: Values = {}
     for name in names:
         defined = [value for turn in turns if (value := turn[name]) is not None]

@@ -1,110 +1,216 @@
-"""A conversation's labels in the form that the metrics take, made once and used for every result of it.
+"""A conversation's labels, made once for all results of it: as metrics take them, and as `scores.json` keeps them.
 
-Items without truth are absent here, so that no metric has to know what "no truth" looks like in a file.
-Knows no result.
+Items without truth are absent, so that no metric has to know what "no truth" looks like. Knows no result; no words of
+a conversation are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
 
+from attunebench.coerce import MOST, in_range, text
 from attunebench.constants import BINARY_CATEGORY
-from attunebench.conversations.schema import Comparison, Conversation, ConversationWide, Turn
-from attunebench.metrics.binary import Cells, cells_of
-from attunebench.metrics.emotion import Tags, as_tags
+from attunebench.conversations.groups import diagnosis_groups
+from attunebench.conversations.schema import Conversation, ConversationWide, Panas, Turn
+from attunebench.metrics.binary import UNCATEGORISED, Cells, cells_of
+from attunebench.metrics.emotion import as_tags
 from attunebench.metrics.pairwise import VARIANTS, wins
 from attunebench.metrics.registry import Rules
 from attunebench.metrics.text import tokens
+from attunebench.results.schema import PredictedPanas, PredictedWide
 from attunebench.scorer.released import Labels, labels_of
+from attunebench.scores.schema import (
+    TRUTH_OF_BLOCK,
+    Block,
+    GroundTruthEntry,
+    PanasState,
+    Side,
+    TurnTruth,
+    WideAnswers,
+)
+
+QUESTIONS = tuple(BINARY_CATEGORY)
+"""The binary questions in the order of the strings of letters."""
+_SIDES: dict[Side, Block] = {side: block for block, side in TRUTH_OF_BLOCK.items()}
+"""Side of the labels → a block of answers that is about it."""
+_LETTERS, _NEITHER = {"yes": ord("y"), "no": ord("n")}, ord("-")
 
 
 @dataclass(frozen=True, slots=True)
 class TruthTurn:
-    """The labels of one turn. `tags` None is no truth, {} is neutral.
+    """The labels of one turn. Comparisons go by their index, as text.
 
-    `observed`, `preferred`: question → "yes" | "no"; `sides`, `winners`: index → variants, letter, of the comparisons
-    with a winner between two replies that have a text; `wins`: variant → its wins among those; `variants`: variant →
-    the tokens of its text.
+    `binary`: block → a letter for each question of `order`; `preferred`: question → "yes" | "no"; `assignment`: of the
+    comparisons that were
+    asked, {"A": variant, "B": variant}; `sides`, `winners`: variants and letter of those with a winner; `wins`: variant
+    → how many of these it won; `variants`: variant → the tokens of its text.
     """
 
-    number: int
-    tags: Tags | None
-    observed: Mapping[str, str]
+    entry: TurnTruth
+    order: tuple[str, ...]
+    """The `QUESTIONS`, and behind them those of the turn that the codebook does not know."""
+    binary: Mapping[str, bytes]
     preferred: Mapping[str, str]
+    questions: frozenset[str]
+    """The binary questions that were asked, whichever side of their truth is known."""
+    assignment: Mapping[str, Mapping[str, str]]
     sides: Mapping[str, tuple[str, str]]
     winners: Mapping[str, str]
     wins: Mapping[str, int]
     variants: Mapping[str, frozenset[str]]
-    questions: frozenset[str]
-    """The binary questions that were asked, whichever side of their truth is known."""
-    assignment: Mapping[str, Mapping[str, str]]
-    """Index → {"A": variant, "B": variant}, of the comparisons that were asked."""
-    comparisons: frozenset[str]
-    """The comparisons that were asked, with and without a winner."""
-    n_comparisons: int
-    """All comparisons of the turn, also those that could not be asked."""
-    observed_cells: Cells
-    preferred_cells: Cells
+
+    @property
+    def number(self) -> int:
+        return self.entry["turnNumber"]
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The labels of one conversation; `pre` and `post` are (positive, negative) totals, None where unknown."""
+    """The labels of one conversation; `released` holds them for the released rules, None where ours apply."""
 
-    conversation_id: str
-    participant_id: str | None
+    entry: GroundTruthEntry
     turns: tuple[TruthTurn, ...]
-    pre: tuple[float | None, float | None]
-    post: tuple[float | None, float | None]
-    pre_items: Mapping[str, float]
-    post_items: Mapping[str, float]
-    wide: ConversationWide
+    cells: Mapping[str, Cells]
+    """Block → the questions of all turns by category."""
     source_sha256: str = ""
     asked_sha256: str = ""
     released: Labels | None = None
-    """The same labels for the released rules; None where ours apply."""
+
+    @property
+    def conversation_id(self) -> str:
+        return self.entry["conversationId"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The ground truth by conversation id, in its order, and where it comes from."""
+
+    truths: Mapping[str, Truth]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, conversations: Iterable[Conversation], rules: Rules = "attunebench") -> Ground:
+        """Reads each conversation once, so that a generator will do."""
+        truths, sources = {}, set()
+        for conversation in conversations:
+            truths[conversation.conversation_id] = prepare(conversation, rules)
+            if source := conversation.metadata.get("source"):
+                sources.add(str(source))
+        return cls(truths, tuple(sorted(sources)))
+
+    @property
+    def entries(self) -> list[GroundTruthEntry]:
+        return [truth.entry for truth in self.truths.values()]
 
 
 def prepare(conversation: Conversation, rules: Rules = "attunebench") -> Truth:
     """The labels of a conversation, ready for scoring any number of results by these rules."""
-    pre, post = conversation.pre_panas, conversation.post_panas
+    entry = truth_entry(conversation)
+    turns = tuple(map(_turn, conversation.turns, entry["turns"]))
+    cells = {side: _cells(turns, block) for side, block in _SIDES.items()}
     return Truth(
-        conversation_id=conversation.conversation_id,
-        participant_id=conversation.participant_id,
-        turns=tuple(map(_turn, conversation.turns)),
-        pre=(pre.positive, pre.negative),
-        post=(post.positive, post.negative),
-        pre_items=dict(pre.items),
-        post_items=dict(post.items),
-        wide=conversation.wide,
+        entry=entry,
+        turns=turns,
+        cells={block: cells[side] for block, side in TRUTH_OF_BLOCK.items()},
         source_sha256=conversation.source_sha256,
         asked_sha256=conversation.asked_sha256,
         released=labels_of(conversation) if rules == "released" else None,
     )
 
 
-def _turn(turn: Turn) -> TruthTurn:
-    texts = {variant: text for variant, text in turn.variants.items() if text and text.strip()}
-    asked = {str(i): c for i, c in enumerate(turn.comparisons) if c.a in texts and c.b in texts}
-    decided: dict[str, Comparison] = {index: c for index, c in asked.items() if c.winner is not None}
-    sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in decided.items()}
-    winners: dict[str, str] = {index: c.winner for index, c in decided.items() if c.winner is not None}
-    observed = {j.question_id: str(j.observed) for j in turn.judgements if j.observed in ("yes", "no")}
-    preferred = {j.question_id: str(j.preferred) for j in turn.judgements if j.preferred in ("yes", "no")}
+def truth_entry(conversation: Conversation) -> GroundTruthEntry:
+    """A conversation's labels and what is known of its participant."""
+    metadata, profile = conversation.metadata, conversation.profile
+    category = metadata.get("category")
+    categories = category if isinstance(category, (list, tuple)) else (category,)
+    stated = profile.demographics.model_dump(exclude_none=True, mode="json") if profile else {}
+    return {
+        "conversationId": conversation.conversation_id,
+        "source_file": conversation.source_file.replace("\\", "/").rsplit("/", 1)[-1],
+        "participant_id": conversation.participant_id,
+        "om_model": text(metadata.get("model")),
+        "topics": [topic for raw in categories if (topic := text(raw))],
+        "subtopic": text(metadata.get("subtopic")),
+        "attitude": profile.conversation_topic_attitude if profile else None,
+        "demographics": {key: value for key, value in stated.items() if value != [] and _is_plain(value)},
+        "diagnosis_groups": list(diagnosis_groups(profile.demographics.diagnoses)) if profile else [],
+        "computed_scores": dict(profile.computed_scores) if profile else {},
+        "pre_panas": panas_state(conversation.pre_panas),
+        "post_panas": panas_state(conversation.post_panas),
+        "wide": wide_answers(conversation.wide),
+        "turns": [_turn_entry(turn) for turn in conversation.turns],
+    }
+
+
+def letters(answers: Mapping[str, str | None], order: Sequence[str]) -> bytes:
+    """A letter for each question: y, n, or - for neither."""
+    return bytes(map(_LETTERS.get, map(answers.get, order), repeat(_NEITHER)))  # type: ignore[arg-type]
+
+
+def panas_state(state: Panas | PredictedPanas) -> PanasState:
+    """A state as the scores file keeps it."""
+    return {"positive": state.positive, "negative": state.negative, "items": dict(state.items)}
+
+
+def wide_answers(wide: ConversationWide | PredictedWide) -> WideAnswers:
+    """Answers about the whole conversation as the scores file keeps them."""
+    return {
+        "q1": None if wide.q1 is None else list(wide.q1),
+        "q2": wide.q2,
+        "q3": wide.q3,
+        "follow_up": None if wide.follow_up is None else list(wide.follow_up),
+        "four_branch": dict(wide.four_branch),
+    }
+
+
+def _turn_entry(turn: Turn) -> TurnTruth:
+    return {
+        "turnNumber": turn.number,
+        "tags": None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
+        "observed": _labels(turn, "observed", QUESTIONS).decode(),
+        "preferred": _labels(turn, "preferred", QUESTIONS).decode(),
+        "comparisons": [[c.question_id, c.a, c.b, c.winner] for c in turn.comparisons],
+    }
+
+
+def _turn(turn: Turn, entry: TurnTruth) -> TruthTurn:
+    texts = {variant: words for variant, words in turn.variants.items() if words and words.strip()}
+    asked = {str(index): c for index, c in enumerate(turn.comparisons) if c.a in texts and c.b in texts}
+    sides: dict[str, tuple[str, str]] = {index: (c.a, c.b) for index, c in asked.items() if c.winner is not None}
+    winners: dict[str, str] = {index: c.winner for index, c in asked.items() if c.winner is not None}
+    order = tuple(dict.fromkeys((*QUESTIONS, *(judged.question_id for judged in turn.judgements))))
+    labels: dict[Side, bytes] = {side: _labels(turn, side, order) for side in _SIDES}
     return TruthTurn(
-        number=turn.number,
-        tags=None if turn.tags is None else as_tags((tag.emotion, tag.intensity) for tag in turn.tags),
-        observed=observed,
-        preferred=preferred,
+        entry=entry,
+        order=order,
+        binary={block: labels[side] for block, side in TRUTH_OF_BLOCK.items()},
+        preferred={j.question_id: j.preferred for j in turn.judgements if j.preferred in ("yes", "no")},
+        questions=frozenset(turn.applicable_questions),
+        assignment={index: {"A": c.a, "B": c.b} for index, c in asked.items()},
         sides=sides,
         winners=winners,
         wins=dict(zip(VARIANTS, wins(sides, winners), strict=True)),
-        variants={variant: tokens(text) for variant, text in texts.items()},
-        questions=frozenset(turn.applicable_questions),
-        assignment={index: {"A": c.a, "B": c.b} for index, c in asked.items()},
-        comparisons=frozenset(asked),
-        n_comparisons=len(turn.comparisons),
-        observed_cells=cells_of(observed, BINARY_CATEGORY),
-        preferred_cells=cells_of(preferred, BINARY_CATEGORY),
+        variants={variant: tokens(words) for variant, words in texts.items()},
     )
+
+
+def _labels(turn: Turn, side: Side, order: Sequence[str]) -> bytes:
+    return letters({judged.question_id: getattr(judged, side) for judged in turn.judgements}, order).replace(b"-", b".")
+
+
+def _cells(turns: Iterable[TruthTurn], block: str) -> Cells:
+    return cells_of(
+        (BINARY_CATEGORY.get(question, UNCATEGORISED), letter)
+        for turn in turns
+        for question, letter in zip(turn.order, turn.binary[block].decode(), strict=True)
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is of those by which conversations can be chosen: texts and numbers, no objects."""
+    if isinstance(value, list):
+        return all(isinstance(one, str) for one in value)
+    return isinstance(value, str) or in_range(value, -MOST, MOST) is not None

@@ -5,16 +5,15 @@ Refuses to know what a value means.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from attunebench.errors import DataError
-from attunebench.scores.schema import STRICT, AggregateEntry, ConversationEntry, GroundTruthEntry, Reference, Scores
+from attunebench.scores.schema import Scores
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -28,14 +27,6 @@ _MESSAGES = {
     "too_short": "it has too few parts",
 }
 """What the kinds of pydantic's errors mean here, where its own words are for programmers."""
-
-_ENTRIES: dict[str, Any] = {
-    "conversations": list[ConversationEntry],
-    "aggregates": list[AggregateEntry],
-    "ground_truth": list[GroundTruthEntry],
-    "references": list[Reference],
-}
-"""The lists of the file that stand in it with an entry on each line."""
 
 
 def require_shape(content: Mapping[str, Any], name: str) -> None:
@@ -52,33 +43,9 @@ def require_shape(content: Mapping[str, Any], name: str) -> None:
         raise _refusal(name, odd)
 
 
-def read_before_written(pieces: Iterable[str]) -> Iterator[str]:
-    """The pieces of a scores file as `scores.write_scores` makes them, each passed on once it has been read.
-
-    Raises ValueError where the file would not be JSON, or would not have the shape that `require_shape` asks for.
-    """
-    frame: list[str] = []
-    reader: TypeAdapter[Any] | None = None
-    for piece in pieces:
-        text = piece.strip(",\n")
-        if reader is not None and text.startswith("{"):
-            reader.validate_json(f"[{text}]")
-            frame.append(piece.replace(text, "null", 1))
-        else:
-            reader = _readers().get(text.partition(":")[0].strip('"')) if text.endswith("[") else None
-            frame.append(piece)
-        yield piece
-    _reader().validate_python(json.loads("".join(frame)) | {name: [] for name in _ENTRIES})
-
-
 @cache
 def _reader() -> TypeAdapter[Scores]:
     return TypeAdapter(Scores)
-
-
-@cache
-def _readers() -> dict[str, TypeAdapter[Any]]:
-    return {name: TypeAdapter(entries, config=STRICT) for name, entries in _ENTRIES.items()}
 
 
 def _refusal(name: str, what: str) -> DataError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.scores import ConversationEntry
+from attunebench.scores.schema import ConversationEntry, TurnEntry
 
 Floats = NDArray[np.float64]
 GroupKey = tuple[str, str, str]
@@ -41,42 +41,36 @@ class Tables:
 
     def __init__(self, entries: Entries) -> None:
         self.entries = entries
-        self._of_group: dict[GroupKey, list[tuple[str, tuple[ConversationEntry, ...]]]] = {}
+        self._of_group: dict[GroupKey, list[tuple[str, ConversationEntry]]] = {}
         for (group, conversation), found in entries.items():
-            self._of_group.setdefault(group, []).append((conversation, found))
+            self._of_group.setdefault(group, []).extend((conversation, entry) for entry in found)
         self._made: dict[tuple[str, GroupKey], Table] = {}
 
     def conversations(self, group: GroupKey) -> Table:
         """Metrics by conversation id."""
-        if ("conversation", group) not in self._made:
-            self._made["conversation", group] = _table(self._conversation_values(group))
-        return self._made["conversation", group]
+        key = ("conversation", group)
+        if key not in self._made:
+            self._made[key] = _table((c, entry["metrics"]) for c, entry in self._of_group.get(group, ()))
+        return self._made[key]
 
     def turns(self, group: GroupKey) -> Table:
         """Metrics by (conversation id, turn number)."""
-        if ("turn", group) not in self._made:
-            self._made["turn", group] = _table(self._turn_values(group))
-        return self._made["turn", group]
+        key = ("turn", group)
+        if key not in self._made:
+            self._made[key] = _table((place, turn["metrics"]) for place, turn in self._turns(group))
+        return self._made[key]
 
     def letters(self, group: GroupKey, block: str, width: int) -> Iterator[tuple[tuple[str, int], str]]:
         """((conversation id, turn number), letters) of each turn and epoch that has `width` of them."""
-        for conversation, found in self._of_group.get(group, ()):
-            for entry in found:
-                for turn in entry["turns"]:
-                    letters = turn.get("answers", {}).get(block)
-                    if isinstance(letters, str) and len(letters) == width and letters.isascii():
-                        yield (conversation, turn["turnNumber"]), letters
+        for place, turn in self._turns(group):
+            letters = turn.get("answers", {}).get(block)
+            if isinstance(letters, str) and len(letters) == width and letters.isascii():
+                yield place, letters
 
-    def _conversation_values(self, group: GroupKey) -> Iterator[tuple[Hashable, Values]]:
-        for conversation, found in self._of_group.get(group, ()):
-            for entry in found:
-                yield conversation, entry["metrics"]
-
-    def _turn_values(self, group: GroupKey) -> Iterator[tuple[Hashable, Values]]:
-        for conversation, found in self._of_group.get(group, ()):
-            for entry in found:
-                for turn in entry["turns"]:
-                    yield (conversation, turn["turnNumber"]), turn["metrics"]
+    def _turns(self, group: GroupKey) -> Iterator[tuple[tuple[str, int], TurnEntry]]:
+        for conversation, entry in self._of_group.get(group, ()):
+            for turn in entry["turns"]:
+                yield (conversation, turn["turnNumber"]), turn
 
 
 def _table(given: Iterable[tuple[Hashable, Values]]) -> Table:

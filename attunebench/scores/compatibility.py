@@ -6,9 +6,8 @@ Computes no statistic and compares no score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ _NAMED_AT_MOST = 6
 _SHORT_HASH = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something that groups differ in. "refuse": a comparison would measure this and not the models."""
 
     severity: Literal["refuse", "warn"]
@@ -49,19 +47,20 @@ class Finding:
 
 def findings(study: ScoreTable, metric_ids: Iterable[str] = ()) -> tuple[Finding, ...]:
     """What stands against comparing the groups of the study in these metrics, the gravest first."""
+    ids = list(metric_ids)
     found = [
         *_labels(study),
         *_definitions(study),
-        *(finding for metric_id in metric_ids if metric_id in JUDGED for finding in judges_differ(study, metric_id)),
-        *(finding for metric_id in metric_ids if metric_id in _BERTSCORES for finding in _comparers(study, metric_id)),
-        *(finding for key, what in _SETTINGS.items() for finding in _setting(study, key, what)),
-        *_mixed(study),
+        *(finding for metric_id in ids if metric_id in JUDGED for finding in judges_differ(study, metric_id)),
+        *(finding for metric_id in ids if metric_id in _BERTSCORES for finding in _comparers(study, metric_id)),
+        *_settings(study),
         *_published(study),
         *_served(study),
         *_coverage(study),
         *_unanswered(study),
-        *_demonstration(study),
     ]
+    if any("synthetic-demo" in (metadata.get("sources") or ()) for metadata in study.metadata):
+        found.append(Finding("warn", "These are demonstration conversations that the project wrote: no human data."))
     return tuple(sorted(found, key=lambda finding: finding.severity != "refuse"))
 
 
@@ -71,81 +70,71 @@ def warnings_or_refusal(study: ScoreTable, metric_ids: Iterable[str] = (), *, fo
     against = [finding.sentence for finding in found if finding.severity == "refuse"]
     if against and not force:
         raise DataError(f"{' '.join(against)} --force compares all the same.")
-    return tuple(
-        f"NOT COMPARABLE, compared because it was forced: {finding.sentence}"
-        if finding.severity == "refuse"
-        else finding.sentence
-        for finding in found
-    )
+    forced = {"refuse": "NOT COMPARABLE, compared because it was forced: ", "warn": ""}
+    return tuple(f"{forced[finding.severity]}{finding.sentence}" for finding in found)
 
 
 # Labels and definitions: of the files
 
 
-def _labels(study: ScoreTable) -> list[Finding]:
+def _labels(study: ScoreTable) -> Iterator[Finding]:
     used = sorted({group.source for group in study.groups if "published" not in study.metadata[group.source]})
     if len(used) < 2:
-        return []
-    found, ids = [], frozenset(study.ids)
-    for source in used:
-        other = [conversation for conversation in study.relabelled.get(source, ()) if conversation in ids]
+        return
+    ids = frozenset(study.ids)
+    others = {source: [one for one in study.relabelled.get(source, ()) if one in ids] for source in used}
+    for source, other in others.items():
         if other:
-            sentence = (
+            yield Finding(
+                "refuse",
                 f"{_file(study, source)} was scored on other labels than the other files: {len(other)} of "
-                f"{len(ids)} conversations differ, {other[0]} for one. Score all results on the same conversations."
+                f"{len(ids)} conversations differ, {other[0]} for one. Score all results on the same conversations.",
             )
-            found.append(Finding("refuse", sentence))
-    if found:
-        return found
-    digests = [study.metadata[source].get("ground_truth_sha256") for source in used]
+    if any(others.values()):
+        return
+    digests = {study.metadata[source].get("ground_truth_sha256") for source in used}
     unsure = [source for source in used if source in study.unlabelled]
     names = _listed([_file(study, source) for source in used])
-    if unsure and len(set(digests)) > 1:
+    if unsure and len(digests) > 1:
         old = _listed([_file(study, source) for source in unsure])
         sentence = f"{names} were scored on different data, and {old} keeps no labels to see how; score it again."
-        return [Finding("refuse", sentence)]
-    if unsure and None in digests:
-        return [Finding("warn", f"Whether {names} were scored on the same labels is not known.")]
-    if len(set(digests)) > 1:
+        yield Finding("refuse", sentence)
+    elif unsure and None in digests:
+        yield Finding("warn", f"Whether {names} were scored on the same labels is not known.")
+    elif len(digests) > 1:
         sentence = f"{names} were scored on different sets of conversations; only those in common are compared."
-        return [Finding("warn", sentence)]
-    return []
+        yield Finding("warn", sentence)
 
 
-def _published(study: ScoreTable) -> list[Finding]:
+def _published(study: ScoreTable) -> Iterator[Finding]:
     """Of models whose scores the released scorer made, nothing tells on which labels; some are known by aggregates."""
     files = [metadata for metadata in study.metadata if "published" in metadata]
-    found = [Finding("warn", remark) for metadata in files for remark in published_remarks(metadata)]
-    alone = [name for metadata in files for entry in metadata["published"] for name in entry["aggregates_only"]]
+    for metadata in files:
+        yield from (Finding("warn", remark) for remark in published_remarks(metadata))
     if files:
         sentence = (
             "Whether the released scorer used the same labels is not known; conversations are matched by their id."
         )
-        found.append(Finding("warn", sentence))
-    if alone:
+        yield Finding("warn", sentence)
+    if alone := [name for metadata in files for entry in metadata["published"] for name in entry["aggregates_only"]]:
         names = printable(_listed(alone), 500)
-        found.append(Finding("warn", f"Only aggregates are known, so no test includes them: {names}."))
-    return found
+        yield Finding("warn", f"Only aggregates are known, so no test includes them: {names}.")
 
 
-def _definitions(study: ScoreTable) -> list[Finding]:
-    versions: dict[str, dict[str, None]] = {"registry_version": {}, "attunebench_version": {}}
-    for source in sorted({group.source for group in study.groups}):
-        for key, known in versions.items():
-            if isinstance(value := study.metadata[source].get(key), str):
-                known[value] = None
-    registries = versions["registry_version"]
+def _definitions(study: ScoreTable) -> Iterator[Finding]:
+    files = [study.metadata[source] for source in sorted({group.source for group in study.groups})]
+    registries, scorers = (
+        list(dict.fromkeys(value for metadata in files if isinstance(value := metadata.get(key), str)))
+        for key in ("registry_version", "attunebench_version")
+    )
     if len({registry.partition(".")[0] for registry in registries}) > 1:
-        sentence = (
-            f"The files were scored with different definitions of the metrics (registry {_listed(list(registries))}); "
-            "score all results with one version."
+        yield Finding(
+            "refuse",
+            f"The files were scored with different definitions of the metrics (registry {_listed(registries)}); "
+            "score all results with one version.",
         )
-        return [Finding("refuse", sentence)]
-    if len(scorers := versions["attunebench_version"]) > 1:
-        return [
-            Finding("warn", f"The files were scored by different versions of attunebench: {_listed(list(scorers))}.")
-        ]
-    return []
+    elif len(scorers) > 1:
+        yield Finding("warn", f"The files were scored by different versions of attunebench: {_listed(scorers)}.")
 
 
 # Settings: of the groups
@@ -159,9 +148,12 @@ def several_scales(study: ScoreTable) -> bool:
 
 def judges_differ(study: ScoreTable, metric_id: str) -> list[Finding]:
     """That a judged metric comes from different judges, or from different scales, where it does."""
-    judged = [not np.isnan(column).all() for column in study.values(metric_id).T]
-    groups = [group for group, known in zip(study.groups, judged, strict=True) if known]
-    by_judges = _gathered(groups, lambda group: [", ".join(map(str, _judges_of(study, group))) or "no judge named"])
+
+    def judges_of(group: Group) -> list[str]:
+        named = dict.fromkeys(judge for variant in _variants(study, group) for judge in judges_named(variant))
+        return [", ".join(map(str, named)) or "no judge named"]
+
+    by_judges = _gathered(_measured(study, metric_id), judges_of)
     if len(by_judges) < 2:
         return []
     parts = "; ".join(f"{judges} for {_names(study, who)}" for judges, who in by_judges.items())
@@ -174,54 +166,46 @@ def judges_differ(study: ScoreTable, metric_id: str) -> list[Finding]:
     ]
 
 
-def _comparers(study: ScoreTable, metric_id: str) -> list[Finding]:
-    measured = [not np.isnan(column).all() for column in study.values(metric_id).T]
-    groups = [group for group, known in zip(study.groups, measured, strict=True) if known]
-    by_model = _gathered(groups, lambda group: [_comparer(_compared(study, group))])
-    if len(by_model) < 2:
-        return []
-    named = {weights: printable(str(_compared(study, who[0]).get("model"))) for weights, who in by_model.items()}
-    parts = "; ".join(f"{named[weights]} ({weights}) for {_names(study, who)}" for weights, who in by_model.items())
-    sentence = f"{metric_id} comes from different language models: {parts}. Score all results with the same one."
-    return [Finding("refuse", sentence)]
+def _comparers(study: ScoreTable, metric_id: str) -> Iterator[Finding]:
+    """Weights up to a layer are the same whatever their folder is called."""
+
+    def facts_of(group: Group) -> Mapping[str, Any]:
+        return study.metadata[group.source].get("bertscore") or {}
+
+    def comparer(group: Group) -> list[str]:
+        facts = facts_of(group)
+        weights = facts.get("sha256")
+        which = f"weights {weights[:_SHORT_HASH]}" if weights else f"model {facts.get('model')}"
+        return [f"{printable(which)}, layer {facts.get('layer')}{', rescaled' if facts.get('rescaled') else ''}"]
+
+    by_model = _gathered(_measured(study, metric_id), comparer)
+    if len(by_model) > 1:
+        parts = "; ".join(
+            f"{printable(str(facts_of(who[0]).get('model')))} ({weights}) for {_names(study, who)}"
+            for weights, who in by_model.items()
+        )
+        sentence = f"{metric_id} comes from different language models: {parts}. Score all results with the same one."
+        yield Finding("refuse", sentence)
 
 
-def _compared(study: ScoreTable, group: Group) -> Mapping[str, Any]:
-    return study.metadata[group.source].get("bertscore") or {}
+def _settings(study: ScoreTable) -> Iterator[Finding]:
+    """Settings that differ between groups, and those that changed in the middle of a group's results."""
+    mixed = []
+    for key, what in _SETTINGS.items():
+        values = {group: _values_of(study, group, key) for group in _asked(study)}
+        by_value = _gathered(values, values.__getitem__)
+        if len(by_value) > 1:
+            longest = _SHORT_HASH if key.endswith("sha256") else None
+            parts = "; ".join(f"{value[:longest]} ({_names(study, who)})" for value, who in by_value.items())
+            yield Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")
+        if several := [group for group, found in values.items() if len(found) > 1]:
+            mixed.append(f"{what} in {_names(study, several)}")
+    if mixed:
+        yield Finding("warn", f"Results of one model that were made in different ways: {'; '.join(mixed)}.")
 
 
-def _comparer(facts: Mapping[str, Any]) -> str:
-    """The same for the same weights up to the same layer, whatever the folder is called."""
-    weights = facts.get("sha256")
-    which = f"weights {weights[:_SHORT_HASH]}" if weights else f"model {facts.get('model')}"
-    return f"{printable(which)}, layer {facts.get('layer')}{', rescaled' if facts.get('rescaled') else ''}"
-
-
-def _setting(study: ScoreTable, key: str, what: str) -> list[Finding]:
-    """Groups that differ from each other; a group that differs within itself is told by `_mixed`."""
-    by_value = _gathered(_asked(study), lambda group: _values_of(study, group, key))
-    if len(by_value) < 2:
-        return []
-    longest = _SHORT_HASH if key.endswith("sha256") else None
-    parts = "; ".join(f"{value[:longest]} ({_names(study, who)})" for value, who in by_value.items())
-    return [Finding("warn", f"DIFFERENT {what.upper()}: {parts}. A difference may come from that.")]
-
-
-def _mixed(study: ScoreTable) -> list[Finding]:
-    """A setting may change in the middle of a group's results."""
-    by_what = {
-        what: [group for group in _asked(study) if len(_values_of(study, group, key)) > 1]
-        for key, what in _SETTINGS.items()
-    }
-    parts = [f"{what} in {_names(study, who)}" for what, who in by_what.items() if who]
-    if not parts:
-        return []
-    return [Finding("warn", f"Results of one model that were made in different ways: {'; '.join(parts)}.")]
-
-
-def _served(study: ScoreTable) -> list[Finding]:
+def _served(study: ScoreTable) -> Iterator[Finding]:
     """A name may stand for another model tomorrow: what servers called themselves tells."""
-    found = []
     names = {group: _reported(study, group) for group in _asked(study)}
     changed = [
         f"{group.label} ({', '.join(telling)})"
@@ -229,32 +213,24 @@ def _served(study: ScoreTable) -> list[Finding]:
         if (telling := worth_telling(group.model, reported))
     ]
     if changed:
-        found.append(Finding("warn", f"Another model answered than was asked, or several did: {_listed(changed)}."))
-    versions = _gathered_models(names)
-    if versions:
-        sentence = f"Modes of a model were answered by different versions of it: {_listed(versions)}."
-        found.append(Finding("warn", sentence))
-    return found
-
-
-def _gathered_models(names: Mapping[Group, tuple[str, ...]]) -> list[str]:
-    """Models whose modes were answered under different names, with these."""
+        yield Finding("warn", f"Another model answered than was asked, or several did: {_listed(changed)}.")
     by_model: dict[tuple[str, str], dict[tuple[str, ...], Group]] = {}
     for group, reported in names.items():
         if reported:
             by_model.setdefault(group.model_key, {}).setdefault(reported, group)
-    return [
-        f"{next(iter(versions.values())).label} ({', '.join(dict.fromkeys(n for names in versions for n in names))})"
-        for versions in by_model.values()
-        if len(versions) > 1
+    versions = [
+        f"{next(iter(found.values())).label} ({', '.join(dict.fromkeys(name for each in found for name in each))})"
+        for found in by_model.values()
+        if len(found) > 1
     ]
+    if versions:
+        yield Finding("warn", f"Modes of a model were answered by different versions of it: {_listed(versions)}.")
 
 
 # Coverage: of the groups
 
 
-def _coverage(study: ScoreTable) -> list[Finding]:
-    found = []
+def _coverage(study: ScoreTable) -> Iterator[Finding]:
     scored = study.scored()
     for mode in study.modes:
         columns = [column for column, group in enumerate(study.groups) if group.mode == mode]
@@ -268,8 +244,7 @@ def _coverage(study: ScoreTable) -> list[Finding]:
             f"Not everyone was scored on the same conversations ({mode}): {_listed(few) or 'different ones'} of up to "
             f"{int(table.any(axis=1).sum())}; {shared} are common to all.{_without(table, groups, shared)}"
         )
-        found.append(Finding("warn", sentence))
-    return found
+        yield Finding("warn", sentence)
 
 
 def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group], shared: int) -> str:
@@ -278,24 +253,21 @@ def _without(table: np.ndarray[Any, np.dtype[np.bool_]], groups: Sequence[Group]
         return ""
     gains = [int(np.delete(table, column, axis=1).all(axis=1).sum()) for column in range(len(groups))]
     best = int(np.argmax(gains))
-    return (
-        f" Without {groups[best].label} there would be {gains[best]}." if gains[best] >= max(1, 1.25 * shared) else ""
-    )
+    enough = gains[best] >= max(1, 1.25 * shared)
+    return f" Without {groups[best].label} there would be {gains[best]}." if enough else ""
 
 
-def _unanswered(study: ScoreTable) -> list[Finding]:
+def _unanswered(study: ScoreTable) -> Iterator[Finding]:
     low = []
     for group in study.groups:
         entries = [entry for place in study.ids for entry in study.entries.get((group.key, place), ())]
-        counts = [_answered(entry) for entry in entries]
-        known = [(part, whole) for part, whole in counts if part is not None and whole is not None]
+        known = [(part, whole) for part, whole in map(_answered, entries) if part is not None and whole is not None]
         answered = rate(sum(part for part, _ in known), sum(whole for _, whole in known))  # as in a report
         if answered is not None and answered < ANSWERED_ENOUGH:
             low.append(f"{_name(study, group)} {percent(answered)}")
-    if not low:
-        return []
-    sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
-    return [Finding("warn", f"{sentence}: {_listed(low)}.")]
+    if low:
+        sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
+        yield Finding("warn", f"{sentence}: {_listed(low)}.")
 
 
 def _answered(entry: ConversationEntry) -> tuple[float | None, float | None]:
@@ -306,12 +278,6 @@ def _answered(entry: ConversationEntry) -> tuple[float | None, float | None]:
     return calls.get("answered"), calls["expected"]
 
 
-def _demonstration(study: ScoreTable) -> list[Finding]:
-    if not any("synthetic-demo" in (metadata.get("sources") or ()) for metadata in study.metadata):
-        return []
-    return [Finding("warn", "These are demonstration conversations that the project wrote: no human data.")]
-
-
 # Reading metadata
 
 
@@ -320,11 +286,15 @@ def _asked(study: ScoreTable) -> list[Group]:
     return [group for group in study.groups if group.kind == "model"]
 
 
+def _measured(study: ScoreTable, metric_id: str) -> list[Group]:
+    values = study.values(metric_id).T
+    return [group for group, column in zip(study.groups, values, strict=True) if not np.isnan(column).all()]
+
+
 def _entry(study: ScoreTable, group: Group) -> Mapping[str, Any]:
-    for entry in study.metadata[group.source].get("settings") or ():
-        if (entry.get("provider"), entry.get("em_model"), entry.get("mode")) == group.key:
-            return dict(entry)
-    return {}
+    entries = study.metadata[group.source].get("settings") or ()
+    keys = ("provider", "em_model", "mode")
+    return next((entry for entry in entries if tuple(map(entry.get, keys)) == group.key), {})
 
 
 def _variants(study: ScoreTable, group: Group) -> Sequence[Mapping[str, Any]]:
@@ -332,17 +302,9 @@ def _variants(study: ScoreTable, group: Group) -> Sequence[Mapping[str, Any]]:
 
 
 def _values_of(study: ScoreTable, group: Group, key: str) -> tuple[str, ...]:
-    found = []
-    for variant in _variants(study, group):
-        parameters = variant.get("parameters") or {}
-        if key in variant or key in parameters:
-            value = variant.get(key, parameters.get(key))
-            found.append("the server's own" if value is None else str(value))
-    return tuple(dict.fromkeys(found))
-
-
-def _judges_of(study: ScoreTable, group: Group) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(judge for variant in _variants(study, group) for judge in judges_named(variant)))
+    both = [{**(variant.get("parameters") or {}), **variant} for variant in _variants(study, group)]
+    values = [variant[key] for variant in both if key in variant]
+    return tuple(dict.fromkeys("the server's own" if value is None else str(value) for value in values))
 
 
 def _reported(study: ScoreTable, group: Group) -> tuple[str, ...]:

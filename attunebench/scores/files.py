@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, cast
 
 from attunebench.errors import DataError
 from attunebench.files import atomic_write, replaces_a_file
-from attunebench.jsonfile import parse_json
+from attunebench.jsonfile import dump_json, parse_json
 from attunebench.scores.schema import (
     FORMAT,
     SCHEMA_VERSION,
@@ -23,8 +23,6 @@ from attunebench.scores.schema import (
 
 _HEAD_BYTES = 200
 _MAX_BYTES = 2 << 30
-_ENCODER = json.JSONEncoder(allow_nan=False)
-Check = Callable[[Iterable[str]], Iterable[str]]
 
 
 def new_scores(
@@ -51,10 +49,9 @@ def new_scores(
     }
 
 
-def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | None = None, check: Check = iter) -> None:
-    """Write the file whole or not at all; `lines`, texts as `entry_text` makes them, stand for its conversations.
+def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[bytes] | None = None) -> None:
+    """Write the file whole or not at all; `lines`, as `dump_json` makes them, stand for its conversations.
 
-    `check` passes on the pieces of the file, or raises, and then the target is as it was.
     DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
     """
     target = Path(path)
@@ -62,7 +59,7 @@ def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[str] | Non
         target.parent.mkdir(parents=True, exist_ok=True)
         refuse_foreign(target)
         with atomic_write(target) as file:
-            file.writelines(line.encode() for line in check(_lines(scores, lines)))
+            file.writelines(_lines(scores, lines))
     except OSError as error:
         raise DataError(f"{target} cannot be written ({error.strerror or error}); name another --output.") from None
 
@@ -132,26 +129,19 @@ def refuse_foreign(path: str | Path) -> None:
         raise DataError(f"{target} is there and is no scores file, so it is left as it is; name another --output.")
 
 
-def entry_text(value: Any) -> str:
-    """An entry as it stands in the file, on a line of its own."""
-    return _ENCODER.encode(value)
-
-
-def _lines(scores: Scores, conversations: Iterable[str] | None) -> Iterator[str]:
+def _lines(scores: Scores, conversations: Iterable[bytes] | None) -> Iterator[bytes]:
     """The file line by line, one conversation or group on each, and never as a whole in memory."""
-    yield f'{{"schema_version": {entry_text(scores["schema_version"])}, "format": {entry_text(scores["format"])},\n'
-    yield f'"metadata": {entry_text(scores["metadata"])},\n'
-    yield from _list(
-        "conversations", map(entry_text, scores["conversations"]) if conversations is None else conversations
-    )
-    yield from _list("aggregates", map(entry_text, scores["aggregates"]))
-    yield f'"questions": {entry_text(scores["questions"])},\n'
-    yield from _list("ground_truth", map(entry_text, scores["ground_truth"]))
-    yield from _list("references", map(entry_text, scores["references"]))
-    yield f'"left_out": {entry_text(scores["left_out"])}}}\n'
-
-
-def _list(name: str, texts: Iterable[str]) -> Iterator[str]:
-    yield f'"{name}": ['
-    yield from map("".join, zip(chain(["\n"], repeat(",\n")), texts, strict=False))
-    yield "\n],\n"
+    yield f'{{"schema_version": "{scores["schema_version"]}", "format": "{scores["format"]}",\n'.encode()
+    for name in ("metadata", "conversations", "aggregates", "questions", "ground_truth", "references", "left_out"):
+        value: Any = scores[name]
+        yield f'"{name}": '.encode()
+        if name in ("metadata", "questions", "left_out"):
+            yield dump_json(value)
+        else:
+            entries = conversations if name == "conversations" and conversations is not None else map(dump_json, value)
+            yield b"["
+            for separator, line in zip(chain([b"\n"], repeat(b",\n")), entries, strict=False):
+                yield separator
+                yield line
+            yield b"\n]"
+        yield b"}\n" if name == "left_out" else b",\n"

@@ -6,7 +6,8 @@ are those that an older version did not write; readers accept unknown keys, sinc
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, GetPydanticSchema, SkipValidation, with_config
 from pydantic_core import core_schema
@@ -24,6 +25,16 @@ SCHEMA_VERSION = "1.1"
 FORMAT = "attunebench-scores"
 BASE_RATE, EMPTY_TAGS = "base-rate", "always-empty-tags"
 """Ids of `references`."""
+
+Block = Literal["binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp"]
+Side = Literal["observed", "preferred"]
+TRUTH_OF_BLOCK: Mapping[Block, Side] = {
+    "binary_om": "observed",
+    "binary_hp": "preferred",
+    "binary_om_hp": "observed",
+    "binary_hp_hp": "preferred",
+}
+"""Block of answers → the side of the labels that it is about."""
 
 STRICT = ConfigDict(strict=True, extra="ignore")
 _MOST = 1e12

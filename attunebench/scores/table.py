@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import Rules
 from attunebench.published import rules_of
-from attunebench.scores import ConversationEntry, GroundTruthEntry
 from attunebench.scores.columns import Tables, averaged
+from attunebench.scores.schema import TRUTH_OF_BLOCK as TRUTH_OF_BLOCK
+from attunebench.scores.schema import Block as Block
+from attunebench.scores.schema import ConversationEntry, GroundTruthEntry
+from attunebench.scores.schema import Side as Side
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,15 +29,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
 Kind = Literal["model", "human", "baseline", "oracle"]
-Block = Literal["binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp"]
-Side = Literal["observed", "preferred"]
-
-TRUTH_OF_BLOCK: Mapping[str, Side] = {
-    "binary_om": "observed",
-    "binary_om_hp": "observed",
-    "binary_hp": "preferred",
-    "binary_hp_hp": "preferred",
-}
 
 
 def _table(otherwise: float) -> Floats:

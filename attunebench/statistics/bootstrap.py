@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.uint16]
+Counts = NDArray[np.uint16] | NDArray[np.float64]
 Labels = NDArray[np.intp]
 
 _NOTHING = 1e-9
@@ -58,7 +58,7 @@ def resampled_ratios(weights: Counts, numerators: Floats, denominators: Floats) 
     which = which.reshape(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         for rows in _chunks(*weights.shape):
-            drawn = weights[rows].astype(np.float64)
+            drawn = weights[rows].astype(np.float64, copy=False)
             below = drawn @ distinct
             below[below <= 0] = np.nan
             ratios[rows] = drawn @ numerators / below[:, which]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from attunebench import jsonfile
 from attunebench.jsonfile import parse_json
 
 
@@ -22,3 +25,42 @@ def test_half_a_character_is_replaced_where_one_value_must_not_cost_all() -> Non
     assert {"a\N{REPLACEMENT CHARACTER}": "\N{GRINNING FACE}"} == parse_json(
         rb'{"a\ud83d": "\ud83d\ude00"}', lenient=True
     )
+
+
+SPACES = st.sampled_from(["", " ", "\n", "\t"])
+KEYS = st.sampled_from(['"a"', r'"\u0061"', r'"\":"', r'"b\u003a"', '"c:"'])
+SCALARS = st.sampled_from(
+    [
+        "1",
+        "-0",
+        "1.5",
+        "1e999",
+        "NaN",
+        "18446744073709551616",
+        "0.00012345678901234567",
+        r'"\u003a"',
+        '":"',
+        r'"\ud800"',
+    ]
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: f"[{','.join(items)}]"),
+        st.lists(st.tuples(KEYS, SPACES, inner), max_size=3).map(
+            lambda items: "{" + ",".join(f"{key}{space}:{value}" for key, space, value in items) + "}"
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_a_text_is_read_as_the_standard_library_reads_it_with_every_check(text: str) -> None:
+    data = text.encode()
+    for lenient, decoder in ((False, jsonfile._STRICT), (True, jsonfile._LENIENT)):
+        try:
+            quick = repr(jsonfile._read_quickly(data))
+        except ValueError:
+            continue  # the careful reader decides
+        assert repr(jsonfile._read_carefully(data, jsonfile.MAX_DEPTH, decoder)) == quick, lenient

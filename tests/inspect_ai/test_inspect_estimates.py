@@ -7,7 +7,7 @@ import math
 import pytest
 
 from attunebench.metrics.registry import cards_of
-from attunebench.scorer.tallies import Tallies
+from attunebench.scorer.answers import COUNTS
 
 inspect_scorer = pytest.importorskip("inspect_ai.scorer", reason="needs inspect_ai, the extra `inspect`")
 
@@ -19,7 +19,9 @@ def sample(name, value, participant=None, counts=None, mode="default"):
     answered, expected = counts or (None, None)
     items = {"answered_items": answered or 0, "expected_items": expected or 0}
     values = {**dict.fromkeys(cards_of("attunebench"), NAN), "emotion_va": value, **items}
-    score = inspect_scorer.Score(value=values, metadata={"counts": Tallies(answered, expected).as_json()})
+    score = inspect_scorer.Score(
+        value=values, metadata={"counts": {**dict.fromkeys(COUNTS), "answered": answered, "expected": expected}}
+    )
     metadata = {"mode": mode, "participant": participant}
     return inspect_scorer.SampleScore(score=score, sample_id=name, sample_metadata=metadata)
 

@@ -13,7 +13,7 @@ from attunebench import ModelSettings, RunSettings, api
 from attunebench.conversations.bundled import demo_folder
 from attunebench.harness.common import STORE
 from attunebench.results.parsing import parse_result
-from attunebench.scorer.scoring import score
+from attunebench.scorer import score
 from attunebench.selftest.server import FakeServer
 
 inspect_model = pytest.importorskip("inspect_ai.model", reason="needs inspect_ai, the extra `inspect`")

@@ -80,7 +80,7 @@ def test_with_all_judges_it_is_what_the_scorer_says(data: Path, tmp_path: Path) 
     found = read_ballots(tmp_path / "r", loaded)
     by_id = {conversation.conversation_id: conversation for conversation in loaded}
     scored = {
-        (result.conversation_id, result.em_model): score_conversation(by_id[result.conversation_id], result).metrics
+        (result.conversation_id, result.em_model): score_conversation(by_id[result.conversation_id], result)["metrics"]
         for result in load_results(tmp_path / "r").results
     }
     for metric in ("draft_judge", "draft_binary_alignment"):

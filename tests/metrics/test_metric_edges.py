@@ -55,8 +55,9 @@ def test_a_shared_name_without_intensity_earns_nothing_where_intensity_counts():
 
 
 def test_not_answered_is_a_miss_where_the_truth_is_yes_and_an_alarm_where_it_is_no():
-    turns = [({"B1": "yes", "B2": "no"}, None), ({"B1": "yes"}, {"B1": "yes"})]
-    counts = binary.tally((truth, binary.cells_of(truth, {"B1": "perceiving"}), given) for truth, given in turns)
+    turns = [(b"yn", b"--"), (b"y.", b"yy")]
+    cells = binary.cells_of([("perceiving", "y"), ("other", "n"), ("perceiving", "y"), ("other", ".")])
+    counts = binary.tally(cells, [binary.right_answers(truth, answers) for truth, answers in turns])
     assert {"perceiving": binary.Confusion(tp=1, fn=1), "other": binary.Confusion(fp=1)} == counts
     assert binary.Confusion(tp=1, fn=1, fp=1) == binary.total(counts)
 
@@ -67,7 +68,7 @@ def test_rates_of_no_truth_are_undefined_and_of_an_empty_denominator_0():
 
 
 def test_accuracies_without_a_question_are_undefined():
-    assert binary.binary_accuracy({}, {"B1": "yes"}) is None
+    assert binary.binary_accuracy(b".", b"y") is None
     assert pairwise.pairwise_accuracy({}, {"0": "A"}) is None
     assert pairwise.kendall_tau({}, {}, {}) is None
 

@@ -25,10 +25,10 @@ similarity_tables = st.integers(1, 5).flatmap(
 
 @given(st.lists(st.tuples(yes_no, yes_no), min_size=1, max_size=30))
 def test_pooled_rates_are_those_of_scikit_learn(pairs):
-    truth = {str(index): pair[0] for index, pair in enumerate(pairs)}
-    given_answers = {str(index): pair[1] for index, pair in enumerate(pairs)}
-    counts = binary.total(binary.tally([(truth, binary.cells_of(truth, {}), given_answers)]))
-    left, right = list(truth.values()), list(given_answers.values())
+    left, right = zip(*pairs, strict=True)
+    truth, answers = ("".join(answer[0] for answer in side).encode() for side in (left, right))
+    cells = binary.cells_of([("other", letter) for letter in truth.decode()])
+    counts = binary.total(binary.tally(cells, [binary.right_answers(truth, answers)]))
     options = {"pos_label": "yes", "zero_division": 0}
     assert sklearn_metrics.accuracy_score(left, right) == pytest.approx(counts.accuracy)
     assert sklearn_metrics.precision_score(left, right, **options) == pytest.approx(counts.precision)
@@ -38,7 +38,7 @@ def test_pooled_rates_are_those_of_scikit_learn(pairs):
         assert sklearn_metrics.matthews_corrcoef(left, right) == pytest.approx(counts.mcc, abs=1e-12)
     else:
         assert 0 == counts.mcc
-    assert counts.accuracy == binary.binary_accuracy(truth, given_answers)
+    assert counts.accuracy == binary.binary_accuracy(truth, answers)
 
 
 @given(st.sets(st.sampled_from(PANAS_ITEMS), max_size=6), st.sets(st.sampled_from(PANAS_ITEMS), max_size=6))

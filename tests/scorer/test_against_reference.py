@@ -14,7 +14,6 @@ from attunebench.conversations.reading import read_conversation
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.results.parsing import parse_result
 from attunebench.scorer import score_conversation
-from attunebench.scorer.entries import pooled_json
 
 _SPEC = importlib.util.spec_from_file_location("slow_reference", Path(__file__).with_name("slow_reference.py"))
 assert _SPEC is not None
@@ -43,12 +42,13 @@ def test_every_metric_agrees_with_the_reference(seed, spoil):
     score = score_conversation(conversation, parse_result(file))
     for metric_id in cards_of("attunebench"):
         if metric_id not in COUNTED or "calls" in file:
-            assert metrics.get(metric_id) == pytest.approx(score.metrics[metric_id], abs=1e-12), metric_id
+            assert metrics.get(metric_id) == pytest.approx(score["metrics"][metric_id], abs=1e-12), metric_id
     assert set(metrics) <= set(REGISTRY)
-    for number, values in score.turns.items():
-        for metric_id, value in values.items():
+    for turn in score["turns"]:
+        number = turn["turnNumber"]
+        for metric_id, value in turn["metrics"].items():
             assert turns[number].get(metric_id) == pytest.approx(value, abs=1e-12), (number, metric_id)
-    for block, cells in pooled_json(score.pooled).items():
+    for block, cells in score["pooled"].items():
         expected = pooled.get(POOLED[block])
         if expected is None:
             assert cells is None

@@ -131,7 +131,7 @@ def scored(folder: Path, conversation: bytes, result: bytes) -> Any:
         score = score_prepared(prepare(talk), found)
     except MismatchError:
         return None
-    return {"metrics": score.metrics, "turns": score.turns}
+    return {"metrics": score["metrics"], "turns": {turn["turnNumber"]: turn["metrics"] for turn in score["turns"]}}
 
 
 def right(folder: Path, change: Callable[[Any], tuple[bytes, bytes]], new: Any) -> None:

@@ -79,7 +79,7 @@ def test_the_command_takes_it_and_refuses_another(folders, tmp_path):
 
 
 def test_an_interval_that_does_not_exist_is_a_usage_error(folders):
-    with pytest.raises(UsageError, match="`percentile` and `bca`"):
+    with pytest.raises(UsageError, match="percentile or bca"):
         score_folders(*folders, ci="wald")
 
 

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import multiprocessing
 from datetime import datetime, timezone
 
 import pytest
 from factory import make_conversation, write_conversations
-from hypothesis import given
-from hypothesis import strategies as st
-from reading import load_results
 from result_factory import noisy_result, oracle_result, write_result
 
 from attunebench.conversations import load_conversations
-from attunebench.conversations.reading import read_conversation
 from attunebench.errors import DataError, UsageError
-from attunebench.metrics.binary import Confusion
 from attunebench.results.folder import Findings, result_files
-from attunebench.results.parsing import parse_result
 from attunebench.scorer import pool, score_folders, score_to_file
-from attunebench.scorer.assembling import Ground
-from attunebench.scorer.conversation import score_prepared
-from attunebench.scorer.entries import entry_of, line_of
 from attunebench.scorer.groups import Resampling
-from attunebench.scorer.truth import prepare
-from attunebench.scores import entry_text, read_scores, write_scores
-from attunebench.scores.checks import read_before_written
+from attunebench.scorer.truth import Ground
+from attunebench.scores import read_scores, write_scores
 from attunebench.scores.loading import load_scores
 
 NOW = datetime(2026, 5, 1, 12, 0, tzinfo=timezone.utc)
@@ -65,7 +54,7 @@ def expected(folders, tmp_path_factory):
 
 def scorers(folders, processes):
     ground = Ground.of(load_conversations(folders[1]))
-    return pool.Scorers(pool.Task(ground.truths, Resampling(0, 200, by_participant=False)), processes)
+    return pool.Scorers(pool.Task(ground.truths, Resampling(0, 200)), processes)
 
 
 def files_of(folders):
@@ -124,14 +113,6 @@ def test_few_files_are_not_worth_a_process():
     assert 1 <= pool.processes_for(10**6) <= 16
 
 
-def test_the_text_of_a_line_is_that_of_its_entry(folders):
-    truths = Ground.of(load_conversations(folders[1])).truths
-    for result in load_results(folders[0]).results:
-        if result.conversation_id in truths:
-            found = score_prepared(truths[result.conversation_id], result)
-            assert entry_text(entry_of(found)) == line_of(found)
-
-
 def test_a_foreign_file_is_refused_before_anything_is_read(folders, tmp_path):
     target = tmp_path / "notes.txt"
     target.write_text("mine")
@@ -149,19 +130,6 @@ def test_what_cannot_be_scored_leaves_no_file(folders, tmp_path):
     assert not (tmp_path / "scores.json").exists()
 
 
-COUNTS = st.integers(0, 30)
-
-
-@given(counts=st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=4))
-def test_the_text_of_counts_is_that_of_their_entry_whichever_rate_is_undefined(counts):
-    raw = make_conversation(1, turns=1)
-    conversation, _ = read_conversation(raw)
-    found = score_prepared(prepare(conversation), parse_result(oracle_result(raw)))
-    tallies = {f"category {place}": Confusion(*cell) for place, cell in enumerate(counts)}
-    one = dataclasses.replace(found, pooled={"binary_om": tallies, "binary_hp": None})
-    assert entry_text(entry_of(one)) == line_of(one)
-
-
 @pytest.mark.parametrize("side", ["observedBehavior", "preferredBehavior"])
 def test_scores_of_conversations_without_truth_on_one_side_are_read_again(tmp_path, side):
     raw = make_conversation(1, turns=3)
@@ -173,25 +141,3 @@ def test_scores_of_conversations_without_truth_on_one_side_are_read_again(tmp_pa
     write_result(tmp_path / "results", noisy_result(raw, 1))
     score_to_file(tmp_path / "results", tmp_path / "truth", tmp_path / "scores.json", resamples=50, now=NOW)
     assert 1 == len(load_scores(tmp_path / "scores.json").groups)
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "broken"),
-    [
-        ("conversations", '"turnNumber": 1', "\"turnNumber\": 'null'"),
-        ("conversations", '"turnNumber": 1', '"turnNumber": "1"'),
-        ("aggregates", '"metrics"', '"metric"'),
-        ("ground_truth", '"topics"', '"topic"'),
-        ("references", '"label"', '"title"'),
-        ("metadata", '"seed": 0', '"seed": -1'),
-        ("questions", '"B1"', "B1"),
-    ],
-)
-def test_what_a_later_command_would_refuse_never_takes_the_place_of_a_file(expected, part, whole, broken):
-    pieces = [line + "\n" for line in expected.decode().split("\n")]
-    assert pieces == list(read_before_written(pieces))
-    start = next(place for place, piece in enumerate(pieces) if piece.startswith(f'"{part}"'))
-    place = next(place for place, piece in enumerate(pieces) if place >= start and whole in piece)
-    pieces[place] = pieces[place].replace(whole, broken, 1)
-    with pytest.raises(ValueError, match=r"\w"):
-        list(read_before_written(pieces))

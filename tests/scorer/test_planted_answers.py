@@ -86,9 +86,9 @@ KEYS = (*TURN_KEYS, "panas", *WIDE_KEYS, "branches")
 def test_the_oracle_scores_the_ceiling(seed):
     raw = make_conversation(seed)
     score = scored(raw, oracle_result(raw))
-    assert pytest.approx(100) == score.metrics["composite"]
-    assert score.composite_complete
-    for metric_id, value in score.metrics.items():
+    assert pytest.approx(100) == score["metrics"]["composite"]
+    assert score["composite_complete"]
+    for metric_id, value in score["metrics"].items():
         card = REGISTRY[metric_id]
         own_words = metric_id.startswith("response_") and metric_id != "response_similarity_human"
         if value is not None and metric_id not in DIFFERENCES | {"neutral_turn_share"} and not own_words:
@@ -100,8 +100,8 @@ def test_the_oracle_scores_the_ceiling(seed):
 def test_not_answered_is_never_better_than_wrong_in_any_metric(seed, key):
     raw = make_conversation(seed, turns=3)
     right = oracle_result(raw)
-    silent = scored(raw, plant(right, key, no_answer)).metrics
-    mistaken = scored(raw, plant(right, key, wrong)).metrics
+    silent = scored(raw, plant(right, key, no_answer))["metrics"]
+    mistaken = scored(raw, plant(right, key, wrong))["metrics"]
     for metric_id, card in cards_of("attunebench").items():
         if metric_id in DIFFERENCES or silent[metric_id] is None or mistaken[metric_id] is None:
             continue
@@ -114,7 +114,7 @@ def test_not_answered_is_never_better_than_wrong_in_any_metric(seed, key):
 def test_no_wrong_answer_helps_any_metric(seed, key):
     raw = make_conversation(seed, turns=3)
     right = oracle_result(raw)
-    best, worse = scored(raw, right).metrics, scored(raw, plant(right, key, wrong)).metrics
+    best, worse = scored(raw, right)["metrics"], scored(raw, plant(right, key, wrong))["metrics"]
     for metric_id, card in cards_of("attunebench").items():
         if metric_id in DIFFERENCES or best[metric_id] is None or worse[metric_id] is None:
             continue
@@ -129,7 +129,7 @@ def test_no_wrong_answer_helps_any_metric(seed, key):
 def test_every_value_lies_in_the_range_of_its_card(seed, spoil):
     raw = make_conversation(seed, turns=4)
     score = scored(raw, noisy_result(raw, spoil))
-    for values in (score.metrics, *score.turns.values()):
+    for values in (score["metrics"], *(turn["metrics"] for turn in score["turns"])):
         for metric_id, value in values.items():
             card = REGISTRY[metric_id]
             assert value is None or card.low - 1e-9 <= value <= card.high + 1e-9, metric_id
@@ -144,7 +144,7 @@ def test_one_flipped_answer_loses_its_share(seed):
     answers[question] = FLIP[answers[question]]
     selections = result["turns"][1]["em_pairwise_selections"]
     del selections["3"]
-    score = scored(raw, result).metrics
+    score = scored(raw, result)["metrics"]
     assert pytest.approx(1 - 1 / len(answers) / 5) == score["binary_om_accuracy"]
     assert pytest.approx(1 - 1 / 12 / 5) == score["pairwise_accuracy"]
     lost = 0.49 * 0.25 / len(answers) / 5 + 0.49 * 0.5 / 12 / 5
@@ -159,10 +159,10 @@ def test_nothing_answered_is_a_composite_of_0_and_complete(seed):
         turn.update(dict.fromkeys(TURN_KEYS))
     result["post_conversation"] = None
     score = scored(raw, result)
-    assert 0 == score.metrics["composite"]
-    assert score.composite_complete
-    assert 0 == score.metrics["answered_rate"]
-    assert 0 == score.metrics["draft_judge"]
+    assert 0 == score["metrics"]["composite"]
+    assert score["composite_complete"]
+    assert 0 == score["metrics"]["answered_rate"]
+    assert 0 == score["metrics"]["draft_judge"]
 
 
 @pytest.mark.parametrize("key", TURN_KEYS)
@@ -172,7 +172,7 @@ def test_a_block_absent_from_all_turns_was_not_measured_and_from_one_turn_not_an
     for turn in absent["turns"]:
         del turn[key]
     del partly["turns"][0][key]
-    gone, partial, full = (scored(raw, file).metrics for file in (absent, partly, oracle_result(raw)))
+    gone, partial, full = (scored(raw, file)["metrics"] for file in (absent, partly, oracle_result(raw)))
     own = [metric_id for metric_id in full if full[metric_id] != partial[metric_id] and metric_id in TURN_LEVEL]
     assert own
     for metric_id in own:
@@ -188,7 +188,7 @@ def test_a_missing_turn_is_not_answered():
     raw = make_conversation(5)
     result = oracle_result(raw)
     del result["turns"][4]
-    score = scored(raw, result).metrics
+    score = scored(raw, result)["metrics"]
     assert pytest.approx(0.8) == score["pairwise_accuracy"] == score["binary_om_accuracy"] == score["draft_judge"]
 
 
@@ -197,9 +197,9 @@ def test_a_result_without_a_post_conversation_has_no_composite_of_the_whole_talk
     result = oracle_result(raw)
     del result["post_conversation"]
     score = scored(raw, result)
-    assert score.metrics["holistic_comprehension"] is None
-    assert score.metrics["composite"] is None
-    assert not score.composite_complete
+    assert score["metrics"]["holistic_comprehension"] is None
+    assert score["metrics"]["composite"] is None
+    assert not score["composite_complete"]
 
 
 def test_a_mood_that_did_not_move_is_worth_half_to_everybody():
@@ -209,9 +209,9 @@ def test_a_mood_that_did_not_move_is_worth_half_to_everybody():
     silent["post_conversation"]["predicted_post_panas"] = None
     for result in (right, silent):
         score = scored(raw, result)
-        assert score.metrics["panas_baseline_adjusted"] is None
-        assert pytest.approx(0.8) == score.metrics["holistic_comprehension"]
-        assert score.composite_complete
+        assert score["metrics"]["panas_baseline_adjusted"] is None
+        assert pytest.approx(0.8) == score["metrics"]["holistic_comprehension"]
+        assert score["composite_complete"]
 
 
 def test_labels_without_truth_are_left_out_of_every_denominator():
@@ -225,9 +225,9 @@ def test_labels_without_truth_are_left_out_of_every_denominator():
     result["turns"][0]["em_binary_om_assessment"].pop(labels["binaryJudgements"][0]["questionId"], None)
     result["turns"][1]["em_emotion_tags"] = None
     score = scored(raw, result)
-    assert 1 == score.metrics["pairwise_accuracy"] == score.metrics["binary_om_accuracy"]
-    assert 1 == score.metrics["emotion_f1"]
-    assert score.turns[2]["emotion_f1"] is None
+    assert 1 == score["metrics"]["pairwise_accuracy"] == score["metrics"]["binary_om_accuracy"]
+    assert 1 == score["metrics"]["emotion_f1"]
+    assert score["turns"][1]["metrics"]["emotion_f1"] is None
 
 
 def test_an_older_file_with_one_judge_and_no_name_is_read_as_one_judge():
@@ -238,7 +238,7 @@ def test_an_older_file_with_one_judge_and_no_name_is_read_as_one_judge():
         turn.pop("em_draft_judge_scores_by_model")
         turn.pop("em_draft_binary_assessment_by_model")
         turn["em_draft_judge_scores"] = {"overall_score": 4}
-    assert pytest.approx(0.5) == scored(raw, result).metrics["draft_judge"]
+    assert pytest.approx(0.5) == scored(raw, result)["metrics"]["draft_judge"]
 
 
 def test_a_result_of_another_conversation_is_refused():
@@ -254,6 +254,6 @@ def test_every_metric_of_the_registry_is_computed_somewhere():
         raw = make_conversation(seed)
         result = {**oracle_result(raw), "calls": counted["calls"]}
         result["turns"][0]["em_draft_judge_scores_by_model"] = {"judge-1": dict.fromkeys(RATINGS, 5)}
-        found |= {k: v for k, v in scored(raw, result).metrics.items() if v is not None}
+        found |= {k: v for k, v in scored(raw, result)["metrics"].items() if v is not None}
     assert {metric_id for metric_id, card in cards_of("attunebench").items() if not card.optional} == set(found)
     assert (0.9, 2 / 26, 1 / 26) == (found["answered_rate"], found["refusal_rate"], found["mended_rate"])

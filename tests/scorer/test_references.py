@@ -16,8 +16,8 @@ from attunebench.conversations import demo_folder, load_conversations
 from attunebench.conversations.reading import read_conversation
 from attunebench.metrics.emotion import emotion_f1, emotion_va
 from attunebench.scorer import score
-from attunebench.scorer.answers import QUESTIONS, truth_entry
 from attunebench.scorer.references import base_rate_results, empty_tag_results
+from attunebench.scorer.truth import QUESTIONS, truth_entry
 from attunebench.scores import Scores
 
 

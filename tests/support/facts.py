@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attunebench.conversations.loading import load_conversations
-from attunebench.scorer.answers import truth_entry
+from attunebench.scorer.truth import truth_entry
 from attunebench.scores import GroundTruthEntry
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from planted import Plan, Skill, answered, planted_conversations
 from attunebench.conversations.reading import read_conversation
 from attunebench.results.folder import Skipped
 from attunebench.results.parsing import parse_result
-from attunebench.scorer.scoring import score
+from attunebench.scorer import score
 from attunebench.scores import Scores
 
 Asked = tuple[str, str, Callable[[int], bool]]

@@ -17,7 +17,7 @@ from result_factory import BINARY_KEYS, FLIP, oracle_result
 from attunebench.constants import BRANCHES, PANAS_ITEMS, Q1_OPTIONS, Q2_OPTIONS, Q3_OPTIONS
 from attunebench.conversations.reading import read_conversation
 from attunebench.results.parsing import parse_result
-from attunebench.scorer.scoring import score
+from attunebench.scorer import score
 from attunebench.scores import Scores
 
 Chance = "float | Callable[[Place], float]"

@@ -17,7 +17,7 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations.bundled import demo_folder
 from attunebench.protocol.calls import Call, Mode, PanasStrategy
 from attunebench.protocol.plan import plan_conversation
-from attunebench.scorer.scoring import Cluster
+from attunebench.scorer.groups import Cluster
 from attunebench.scores import AggregateEntry
 from attunebench.selftest.behaviours import Answer, Asked, Behaviour
 from attunebench.selftest.server import FakeServer

@@ -29,13 +29,12 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Mode
 from attunebench.protocol.plan import plan_warnings
 from attunebench.results.parsing import parse_result
-from attunebench.results.schema import BINARY_BLOCKS, Observed
 from attunebench.runner.settings import RunSettings
 from attunebench.scorer.alignment import MismatchError
-from attunebench.scorer.conversation import ConversationScore, score_conversation
-from attunebench.scorer.groups import Resampling, columns_of
-from attunebench.scorer.kept import CATEGORIES, TALLIES, Kept
-from attunebench.scorer.scoring import resampling_of
+from attunebench.scorer.answers import COUNTS
+from attunebench.scorer.conversation import score_conversation
+from attunebench.scorer.groups import Floats, Resampling, columns_of
+from attunebench.scores import ConversationEntry
 
 _logger = getLogger(__name__)
 _CARDS = cards_of("attunebench")
@@ -127,7 +126,7 @@ def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
     `cluster` as for `score`. Modes are never averaged with each other: with several of them, and with `by_mode`, a name
     is `<mode>.<id>`.
     """
-    resampling = resampling_of(0, 1, cluster, "percentile")
+    resampling = Resampling(resamples=1, cluster=cluster)
 
     def summarised(scores: list[SampleScore]) -> Value:
         modes: dict[str, list[SampleScore]] = {}
@@ -160,21 +159,22 @@ def attunebench_scorer(**arguments: Any) -> Scorer:
     return score
 
 
-def _score(found: ConversationScore) -> Score:
-    tallies, composite = found.tallies.as_json(), found.metrics["composite"]
+def _score(found: ConversationEntry) -> Score:
+    tallies, composite, complete = found["calls"] or {}, found["metrics"]["composite"], found["composite_complete"]
     shown = "undefined" if composite is None else f"{composite:.1f}"
-    values = {**found.metrics, **{f"{name}_items": tallies[name] for name in _COUNTED}}
+    values = {**found["metrics"], **{f"{name}_items": tallies[name] for name in _COUNTED}}
     return Score(
         value={key: math.nan if value is None else value for key, value in values.items()},
         answer=f"{tallies['answered'] or 0:g} of {tallies['expected'] or 0:g} items answered",
-        explanation=f"Composite {shown}{'' if found.composite_complete else ', a term of it is undefined'}",
-        metadata={"counts": tallies, "composite_complete": found.composite_complete},
+        explanation=f"Composite {shown}{'' if complete else ', a term of it is undefined'}",
+        metadata={"counts": tallies, "composite_complete": complete},
     )
 
 
 def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tuple[str, float]]:
     """The rows of one mode, as `attune-bench score` estimates them."""
-    estimates = resampling.estimate(columns_of([*map(_kept, scores)], resampling))
+    units = [(str(score.sample_id), (score.sample_metadata or {}).get("participant")) for score in scores]
+    estimates = resampling.estimate(columns_of(units, [*map(_numbers, scores)], resampling))
     for metric_id, estimate in estimates.items():
         if estimate["mean"] is not None and _CARDS[metric_id].status != "diagnostic":
             yield metric_id, estimate["mean"]
@@ -185,11 +185,9 @@ def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tup
         yield key, float(sum(float(score.score.as_dict()[key] or 0) for score in scores))
 
 
-def _kept(score: SampleScore) -> Kept:
-    """A sample's score in the form that scoring keeps for means, which leave out pooled counts."""
+def _numbers(score: SampleScore) -> Floats:
+    """A sample's score in the form that scoring keeps for means."""
     values, counts = score.score.as_dict(), (score.score.metadata or {})["counts"]
-    pooled = [math.nan] * (len(BINARY_BLOCKS) * len(CATEGORIES) * 4)
-    row = [*(values[metric_id] for metric_id in _CARDS), *(counts[name] for name in TALLIES), *pooled]
-    key, participant = (str(score.sample_id), "", "", "", None), (score.sample_metadata or {}).get("participant")
-    numbers = np.array(row, dtype=np.float64)
-    return Kept(key, "", participant, True, numbers, "", {}, Observed(), None, (), outdated=False)
+    return np.array(
+        [*(values[metric_id] for metric_id in _CARDS), *(counts[name] for name in COUNTS)], dtype=np.float64
+    )

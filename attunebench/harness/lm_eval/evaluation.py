@@ -19,7 +19,8 @@ from attunebench.metrics.registry import cards_of
 from attunebench.protocol.calls import Call, Message
 from attunebench.results.parsing import parse_result
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.scorer.scoring import resampling_of, score
+from attunebench.scorer.folders import score
+from attunebench.scorer.groups import Resampling
 from attunebench.scores import AggregateEntry
 
 METRICS = tuple(card for card in cards_of("attunebench").values() if not card.optional and card.id not in JUDGED)
@@ -58,7 +59,7 @@ class Evaluation:
         if type(self.repeats) is not int or self.repeats < 1:
             raise UsageError(f"repeats must be a whole number from 1, not {self.repeats!r}.")
         self.cluster = metadata.get("cluster")
-        resampling_of(0, 1, self.cluster, "percentile")  # rejects an unknown cluster before anything is asked
+        Resampling(cluster=self.cluster)  # rejects an unknown cluster before anything is asked
         # A model's own arguments name it in one of these ways; an object that a script made has no name.
         model = str(metadata.get("model") or metadata.get("pretrained") or "unnamed")
         options = {name: metadata[name] for name in _OPTIONS if name in metadata}
