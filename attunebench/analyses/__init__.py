@@ -3,8 +3,9 @@
 `ANALYSES` lists them, `analyse` makes one. Nothing here reads a file, draws or prints.
 """
 
+from attunebench.analyses.base import Settings, Subject
 from attunebench.analyses.catalogue import ANALYSES, Entry, analyse, entry
-from attunebench.analyses.model import Analysis, Cell, Chart, Column, Drill, Settings, Subject, Table
+from attunebench.analyses.table import Analysis, Cell, Chart, Column, Drill, Table
 
 __all__ = [
     "ANALYSES",

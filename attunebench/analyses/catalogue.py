@@ -140,7 +140,7 @@ _ENTRIES = (
     Entry(
         "branch-errors",
         "Four Branch errors",
-        "Which branch of emotional intelligence is foreseen worst?",
+        "Which branch of emotional intelligence is predicted worst?",
         "Mean absolute error in points of the scale 1 to 7.",
         "Understanding is the hardest branch, perceiving the easiest.",
     ),

@@ -32,7 +32,7 @@ from attunebench.cli.arguments import (
 from attunebench.cli.emitting import emit_analyses, is_brief, working
 
 if TYPE_CHECKING:
-    from attunebench.analyses.model import Analysis
+    from attunebench.analyses.table import Analysis
     from attunebench.comparison import Comparison
 
 _LEAST_ROWS = 15
@@ -88,7 +88,7 @@ def compare(
 
     Refuses scores on different labels. Needs no network and asks no model.
     """
-    from attunebench.analyses.model import Settings
+    from attunebench.analyses.base import Settings
     from attunebench.comparison import compare as compared
     from attunebench.scores.loading import load_scores
 

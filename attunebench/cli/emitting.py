@@ -20,7 +20,7 @@ from attunebench.jsonfile import read_json
 from attunebench.text import clean
 
 if TYPE_CHECKING:
-    from attunebench.analyses.model import Analysis
+    from attunebench.analyses.table import Analysis
 
 _FILE_WIDTH = 120
 _VTE_WITH_LINKS = 5000

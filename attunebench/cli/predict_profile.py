@@ -157,7 +157,7 @@ def _show(
     loaded: ConversationSet, settings: RunSettings, format: Format, output: Path | None, resamples: int
 ) -> ProfileScores:
     """Score what the folder holds and write it where it is wanted."""
-    from attunebench.analyses.model import Settings
+    from attunebench.analyses.base import Settings
     from attunebench.cli.emitting import emit_analyses, working
     from attunebench.profiles import score_profiles
 

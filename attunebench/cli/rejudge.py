@@ -131,7 +131,7 @@ def rejudge(
     No evaluated model is asked, votes that are there stay, and nothing but the votes changes in a file. The same
     command again goes on where it stopped. Then tells how judged scores move with who judges, and how far judges agree.
     """
-    from attunebench.analyses.model import Settings
+    from attunebench.analyses.base import Settings
     from attunebench.cli import rejudging
     from attunebench.protocol.modes import parse_modes
 

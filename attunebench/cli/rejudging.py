@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attunebench import api
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
 from attunebench.cli.arguments import Format
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.emitting import emit_analyses, working

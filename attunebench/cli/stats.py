@@ -28,8 +28,8 @@ from attunebench.cli.emitting import emit_analyses, hyperlinked, is_brief, termi
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from attunebench.analyses.model import Analysis, Table
     from attunebench.analyses.stats import Files
+    from attunebench.analyses.table import Analysis, Table
     from attunebench.scores.table import ScoreTable
 
 _ROOM_FOR_QUARTILES = 110
@@ -86,7 +86,7 @@ def stats(
 
     Needs no network and asks no model.
     """
-    from attunebench.analyses.model import Settings
+    from attunebench.analyses.base import Settings
     from attunebench.analyses.stats import model_stats
     from attunebench.metrics.registry import metric as card_of
     from attunebench.scores.loading import load_scores

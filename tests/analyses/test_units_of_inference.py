@@ -8,7 +8,7 @@ import numpy as np
 from plain_scores import plain_scores
 from planted_studies import QUICK, made
 
-from attunebench.analyses.units import shared_people_text
+from attunebench.analyses.verdicts import shared_people_text
 from attunebench.comparison import compare
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_scores import plain_scores
 
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
 from attunebench.comparison import PairTable, pairs
 from attunebench.errors import UsageError
 from attunebench.scores.loading import score_table

@@ -7,7 +7,7 @@ import pytest
 from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
 
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
 from attunebench.comparison import Ranking, tiers_of, weight_effects
 from attunebench.metrics.composite import PILLAR_WEIGHTS
 from attunebench.scores.loading import score_table

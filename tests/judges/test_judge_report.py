@@ -14,7 +14,8 @@ from reading import load_results
 from result_factory import noisy_result, oracle_result, write_result
 from sklearn.metrics import cohen_kappa_score
 
-from attunebench.analyses.model import Analysis, Settings, Table
+from attunebench.analyses.base import Settings
+from attunebench.analyses.table import Analysis, Table
 from attunebench.conversations import load_conversations
 from attunebench.judges import Ballots, judge_report, read_ballots
 from attunebench.judges.agreeing import own_family

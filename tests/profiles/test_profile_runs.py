@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from reading import load_results
 
 import attunebench
-from attunebench.analyses.model import Settings
+from attunebench.analyses.base import Settings
 from attunebench.conversations.traits import TRAITS
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles import predict_profiles, score_profiles
