@@ -166,7 +166,7 @@ def filter_table() -> str:
 
 def field_table() -> str:
     from attunebench.conversations import demo_folder, load_conversations
-    from attunebench.scorer.answers import truth_entry
+    from attunebench.scorer.truth import truth_entry
     from attunebench.selection import fields_of
 
     demo = load_conversations(demo_folder()).conversations
