@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,13 +22,29 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import AttuneBenchError
+from attunebench.journal import Journal
 from attunebench.protocol.plan import plan_conversation
-from attunebench.selftest import checks, running
+from attunebench.scorer import score_folders
+from attunebench.scores import write_scores
+from attunebench.selftest import checks
 from attunebench.selftest.faulty import FaultScript, Ledger
 from attunebench.selftest.plans import UNDISTURBED, Phase, Scenario, call_key, fate, strikes
-from attunebench.selftest.running import CONCURRENCY, KEY, MODELS
 from attunebench.selftest.server import FakeServer
 
+_MODELS, _JUDGE = ("fake-model", "another-model"), "fake-judge"
+_CONCURRENCY = 16
+_KEY = "-".join(("selftest", "c0ffee", "not", "a", "key"))
+"""Goes into every command, and must be in no file and no line of output."""
+_RESAMPLES = 100
+_LONGEST = 180.0
+"""Seconds after which a command that has not ended is ended."""
+_FOREIGN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "RLVR_PRIME_API_KEY", "PRIME_API_KEY")
+
+
+_Ended = subprocess.CompletedProcess[str]
+"""How a command ended."""
+_NOT_ENDED = 124
+"""The status of a command that had to be ended from outside, as of timeout(1)."""
 _AT_ONCE = 2
 """Scenarios under way together."""
 
@@ -38,7 +58,7 @@ class Proof:
         conversations = load_conversations(data).conversations
         calls = [call for each in conversations for call in plan_conversation(each, "default", default_codebook())]
         prompts = {"\n\n".join(message.content for message in call.messages): call for call in calls}
-        self.calls = {model: {call_key(model, prompt): call for prompt, call in prompts.items()} for model in MODELS}
+        self.calls = {model: {call_key(model, prompt): call for prompt, call in prompts.items()} for model in _MODELS}
         self.votes = sum(call.kind == "draft" for call in calls)
         self.references: dict[bool, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
         """Results and scores of the undisturbed run, without a judge and with one."""
@@ -47,7 +67,7 @@ class Proof:
     @property
     def size(self) -> str:
         """What is run each time, in words."""
-        calls = self.calls[MODELS[0]].values()
+        calls = self.calls[_MODELS[0]].values()
         turns = {(call.conversation_id, call.turn) for call in calls if call.turn}
         return f"{len({call.conversation_id for call in calls})} conversations, {len(turns)} turns, {len(calls)} calls"
 
@@ -83,7 +103,7 @@ class Trial:
     """
 
     def __init__(self, proof: Proof, scenario: Scenario, seed: int) -> None:
-        calls = proof.calls[MODELS[0]]
+        calls = proof.calls[_MODELS[0]]
         self.scenario = scenario
         self.seed = seed
         self.folder = proof.place / f"{scenario.name.replace(' ', '-')}-{seed}{'-judged' * scenario.judged}"
@@ -115,7 +135,7 @@ class Trial:
         began = time.monotonic()
         try:
             if self._runs():
-                own = running.results(self.folder, MODELS[0]), self._scores(MODELS[0])
+                own = _results(self.folder, _MODELS[0]), self._scores(_MODELS[0])
                 # The undisturbed run is measured by itself: what must hold without a comparison holds for it, too.
                 results, scores = self._proof.references.setdefault(self.scenario.judged, own)
                 self.problems += [
@@ -134,13 +154,13 @@ class Trial:
         answers = strikes(scenario, self.seed, self.calls)
         with FakeServer(self._script, keep=False) as server:
             for number, (phase, after) in enumerate(zip(scenario.phases, answers, strict=True), start=1):
-                models = MODELS[: scenario.models]
-                commands = [running.start(model, scenario, server.url, proof.data, self.folder) for model in models]
+                models = _MODELS[: scenario.models]
+                commands = [_start(model, scenario, server.url, proof.data, self.folder) for model in models]
                 self._script.begin(phase, after, commands[0].pid)
-                ended = [running.end(command) for command in commands]
+                ended = [_end(command) for command in commands]
                 self._ledgers.append(self._script.ledger())
-                self._kept.append(running.kept(self.folder))
-                self._early.append(running.results(self.folder, MODELS[0]))
+                self._kept.append(_kept(self.folder))
+                self._early.append(_results(self.folder, _MODELS[0]))
                 for each in ended:
                     self.problems += self._said_wrong(f"command {number}", phase, each)
                     if each.returncode != phase.status and not (phase.may_end and each.returncode == 0):
@@ -149,10 +169,10 @@ class Trial:
                         return False
         return True
 
-    def _said_wrong(self, command: str, phase: Phase, ended: running.Ended) -> Iterator[str]:
+    def _said_wrong(self, command: str, phase: Phase, ended: _Ended) -> Iterator[str]:
         """A key or a traceback where a user or somebody else would see it; a missing word."""
         files = (path for path in self.folder.rglob("*") if path.is_file())
-        if KEY in ended.stdout + ended.stderr or any(KEY.encode() in path.read_bytes() for path in files):
+        if _KEY in ended.stdout + ended.stderr or any(_KEY.encode() in path.read_bytes() for path in files):
             yield "the key is in a file or in what a command says"
         if "Traceback" in ended.stderr:
             yield "a command shows a traceback"
@@ -160,13 +180,13 @@ class Trial:
             yield f"{command} does not say {phase.says!r}: {_last_line(ended)}"
 
     def _scores(self, model: str) -> Mapping[str, Any]:
-        return running.scores(self._proof.data, self.folder, model)
+        return _scores(self._proof.data, self.folder, model)
 
     def _unlike(self, results: Mapping[str, Any], scores: Mapping[str, Any]) -> Iterator[str]:
         """Predictions and scores that are not those of the undisturbed run, and answers that are lost."""
         mended, hopeless = self.scenario.mended, self.unanswered
-        for model in MODELS[: self.scenario.models]:
-            found = running.results(self.folder, model)
+        for model in _MODELS[: self.scenario.models]:
+            found = _results(self.folder, model)
             yield from checks.same_predictions(results, found, mended=mended, unanswered=hopeless)
             yield from checks.same_scores(scores, self._scores(model), mended=mended, values=not hopeless)
             yield from checks.nothing_lost(self._ledgers[-1], self._kept[-1], self._proof.calls[model])
@@ -177,13 +197,13 @@ class Trial:
         for phase, early in zip(self.scenario.phases[:-1], self._early, strict=False):
             yield from checks.same_predictions(results, early, mended=mended, unanswered=hopeless, partly=True)
             missing = set(results) - set(early)
-            dead = self._proof.calls[MODELS[0]][self._dead].conversation_id
+            dead = self._proof.calls[_MODELS[0]][self._dead].conversation_id
             if phase.event == "dead call" and missing != {dead}:
                 yield f"{len(missing)} conversations are skipped, and not just that of the dead call"
 
     def _bought_twice(self) -> Iterator[str]:
         """Answers that went out whole and are not kept, but for those that were under way at a kill."""
-        most = CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
+        most = _CONCURRENCY * (1 + self.scenario.judged) * self.scenario.models
         ledgers, kept = self._ledgers, self._kept
         for index, phase in enumerate(self.scenario.phases):
             yield from checks.asked_again(ledgers[index], ledgers[index + 1], kept[index])
@@ -200,6 +220,64 @@ class Trial:
         whole = {name for name in names if name.endswith(ends) or ".sqlite3" in name}
         if left := sorted(names - whole | {name for name in names if name.startswith("_skipped")}):
             yield f"files are left behind: {', '.join(left)}"
+
+
+def _start(model: str, scenario: Scenario, url: str, data: Path, folder: Path) -> subprocess.Popen[str]:
+    """`attune-bench run` of a model in a folder."""
+    words = ["run", "local", model, str(data), "-o", "results", "--base-url", url, "--api-key", _KEY]
+    words += ["--concurrency", str(_CONCURRENCY)]
+    if scenario.judged:
+        words += ["--judge-model", _JUDGE]
+    if scenario.call_timeout is not None:
+        words += ["--call-timeout", str(scenario.call_timeout)]
+    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return subprocess.Popen(
+        [sys.executable, "-m", "attunebench.cli.main", *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        env={**environment, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def _end(process: subprocess.Popen[str]) -> _Ended:
+    """Wait for its end."""
+    try:
+        out, err = process.communicate(timeout=_LONGEST)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return subprocess.CompletedProcess(process.args, _NOT_ENDED, *process.communicate())
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _results(folder: Path, model: str) -> dict[str, Any]:
+    """A model's results by conversation."""
+    paths = sorted((folder / "results").glob("[!_.]*.json"))
+    found = [json.loads(path.read_bytes()) for path in paths]
+    return {result["conversationId"]: result for result in found if result["em_model"] == model}
+
+
+def _scores(data: Path, folder: Path, model: str) -> dict[str, Any]:
+    """A model's part of the scores of the folder's results, which are kept beside them. Raises AttuneBenchError."""
+    path = folder / "scores.json"
+    if not path.exists():
+        # As `attune-bench score` does it, without another start of the interpreter.
+        write_scores(path, score_folders(folder / "results", data, resamples=_RESAMPLES))
+    found = json.loads(path.read_bytes())
+    parts = ("conversations", "aggregates")
+    return {part: [entry for entry in found[part] if entry["em_model"] == model] for part in parts}
+
+
+def _kept(folder: Path) -> Mapping[str, int]:
+    """How many replies the journal has to each request, by the key that the server gave it."""
+    if not (folder / "results").exists():
+        return {}
+    with Journal.read(folder / "results") as journal:
+        replies = (entry.reply for entry in journal.entries())
+        return Counter(reply.headers.get("x-request-id", "") for reply in replies if reply is not None)
 
 
 @contextmanager
@@ -227,6 +305,6 @@ def small_conversations(folder: Path, turns: Sequence[int] = (2, 1, 1)) -> Path:
     return folder
 
 
-def _last_line(ended: running.Ended) -> str:
+def _last_line(ended: _Ended) -> str:
     lines = [line.strip() for line in (ended.stderr or ended.stdout).splitlines() if line.strip()]
     return lines[-1] if lines else "(it says nothing)"
