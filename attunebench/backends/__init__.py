@@ -15,13 +15,9 @@ if TYPE_CHECKING:
 
 
 def open_backend(
-    settings: ModelSettings,
-    *,
-    structured: Structured = "auto",
-    concurrency: int = 16,
-    memory: Mapping[str, Any] | None = None,
-    taken: Collection[str] = (),
-) -> Backend:
+    settings: ModelSettings, *, structured: Structured = "auto", concurrency: int = 16,
+    memory: Mapping[str, Any] | None = None, taken: Collection[str] = (),
+) -> Backend:  # fmt: skip
     """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once.
 
     `memory`: what `Backend.learned` gave for the same provider, address and model in an earlier run; `taken`: how the

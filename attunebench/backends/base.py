@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attunebench.protocol.calls import Usage
+from attunebench.protocol.calls import Call, Message, Usage
 
 if TYPE_CHECKING:
     from attunebench.backends.prices import Prices
     from attunebench.conversations.schema import Conversation
-    from attunebench.protocol.calls import Call, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,6 @@ class Backend(Protocol):
 
     async def complete(self, request: Request) -> Reply:
         """One try. Raises TransientError, RejectedError, ItemError or ConfigurationError; nothing else on purpose."""
-        ...
 
     def learned(self) -> Mapping[str, Any]:
         """What the server was found not to take, for JSON; what a later backend is opened with as its `memory`."""

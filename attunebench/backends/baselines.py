@@ -10,28 +10,21 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attunebench import constants
-from attunebench.backends.base import Backend, Reply
+from attunebench.backends.base import Backend, Reply, Request
 from attunebench.backends.prices import Prices
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations import traits
 from attunebench.conversations.groups import NONE
+from attunebench.conversations.schema import Letter, Panas
 from attunebench.errors import UsageError
-from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS
+from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, YesNo
 
-if TYPE_CHECKING:
-    from attunebench.backends.base import Request
-    from attunebench.conversations.schema import Letter, Panas
-    from attunebench.protocol.calls import YesNo
-
-MIDDLE = 4
-"""The middle of every 1–7 scale."""
-MOST_TAGS = 3
-"""People label few emotions in a turn."""
-REACH = 3
-"""How many words before a phrase of the lexicon can negate or shade it."""
+MIDDLE = 4  # of every 1–7 scale
+MOST_TAGS = 3  # people label few emotions in a turn
+REACH = 3  # words before a phrase of the lexicon can negate or shade it
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 
 
@@ -83,13 +76,13 @@ class Majority:
         return {**ratings, "draft_binary_assessment": binary} if binary else ratings
 
     def _judgements(self) -> dict[str, Any]:
+        names = {"binary_om_assessment": False, "binary_human_prediction": True}
         questions = self.request.call.asked.questions
-        observed = {question: self.judgement(question, wanted=False) for question in questions}
-        wanted = {question: self.judgement(question, wanted=True) for question in questions}
-        return {"binary_om_assessment": observed, "binary_human_prediction": wanted} if questions else {}
+        return {
+            name: {each: self.judgement(each, wanted=names[name]) for each in questions} for name in names if questions
+        }
 
     def draft(self) -> str:
-        """A reply to the participant's message."""
         return str(data()["draft"])
 
     def tags(self) -> list[dict[str, Any]]:
@@ -152,14 +145,12 @@ class Random(Majority):
 
     def wide(self) -> dict[str, Any]:
         rng = self._draw("wide")
-        fit = rng.choice(constants.Q3_OPTIONS)
+        fit, follow_up = rng.choice(constants.Q3_OPTIONS), constants.FOLLOW_UP_OPTIONS
         return {
             "q1_lookingFor": rng.sample(constants.Q1_OPTIONS, rng.randint(1, len(constants.Q1_OPTIONS))),
             "q2_emotionClarity": rng.choice(constants.Q2_OPTIONS),
             "q3_modelFit": fit,
-            "q3_followUp_whatFeltOff": rng.sample(constants.FOLLOW_UP_OPTIONS, rng.randint(1, 3))
-            if fit in constants.Q3_NEGATIVE
-            else [],
+            "q3_followUp_whatFeltOff": rng.sample(follow_up, rng.randint(1, 3)) if fit in constants.Q3_NEGATIVE else [],
             "fourBranchScores": {branch: rng.randint(1, 7) for branch in BRANCHES},
         }
 
@@ -203,10 +194,8 @@ class Oracle(Majority):
         return (turn and (turn.human_edited or turn.llm_improved or turn.llm_response)) or super().draft()
 
     def tags(self) -> list[dict[str, Any]]:
-        tags = self.turn.tags or () if self.turn else ()
-        return [
-            {"emotion": tag.emotion, "intensity": MIDDLE if tag.intensity is None else tag.intensity} for tag in tags
-        ]
+        tags = [(tag.emotion, tag.intensity) for tag in (self.turn and self.turn.tags) or ()]
+        return [{"emotion": name, "intensity": MIDDLE if level is None else level} for name, level in tags]
 
     def judgement(self, question: str, *, wanted: bool) -> YesNo:
         for judgement in self.turn.judgements if self.turn else ():
@@ -235,12 +224,8 @@ class Oracle(Majority):
         if self.conversation is None:
             return guess
         truth = self.conversation.wide
-        answers = (truth.q1, truth.q2, truth.q3, truth.follow_up)
-        known = {
-            key: answer if isinstance(answer, str) else list(answer)
-            for key, answer in zip(guess, answers, strict=False)
-            if answer is not None
-        }
+        answers = zip(guess, (truth.q1, truth.q2, truth.q3, truth.follow_up), strict=False)
+        known = {key: [*each] if isinstance(each, tuple) else each for key, each in answers if each is not None}
         return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:
@@ -310,9 +295,7 @@ class BaselineBackend(Backend):
     async def complete(self, request: Request) -> Reply:
         """The baseline's answer as a model would send it. Never fails."""
         text = json.dumps(BASELINES[self.model](request).answer(), ensure_ascii=False)
-        return Reply(
-            text=text, finish_reason="stop", cost=0.0, model=self.model, provider=self.provider, structured="text"
-        )
+        return Reply(text, "stop", cost=0.0, model=self.model, provider=self.provider, structured="text")
 
     async def prices(self) -> Prices:
         return Prices(prompt=0.0, completion=0.0)

@@ -5,22 +5,18 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attunebench.backends.base import Reply
 from attunebench.backends.faults import Fault, Line
+from attunebench.backends.providers import Endpoint
 from attunebench.backends.wire import tidy
 from attunebench.text import printable
 
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.backends.providers import Endpoint
-
-SHORTEST_SECRET = 16
-"""Characters: a shorter key may be an ordinary word, and is removed from errors only."""
-LONGEST_HEADER = 200
-"""Characters of a header's value that are kept with a reply."""
+SHORTEST_SECRET = 16  # characters: a shorter key may be an ordinary word, and is removed from errors only
+LONGEST_HEADER = 200  # characters of a header's value that are kept with a reply
 _KEPT = frozenset((
     "apim-request-id", "cf-ray", "date", "openai-processing-ms", "openai-version", "request-id", "retry-after",
     "retry-after-ms", "server", "via", "x-amzn-requestid", "x-generation-id", "x-request-id",
@@ -64,7 +60,7 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL", "PACKET_L
 
 
 def _fault_of(error: BaseException, line: Line, says: str | None) -> Fault:
-    causes = list(_causes(error))
+    causes = _causes(error)
     texts = " ".join(f"{type(cause).__name__} {cause}" for cause in causes)
     if line == "proxy":
         # Its own text repeats the proxy's address.
@@ -92,14 +88,13 @@ def _fault_of(error: BaseException, line: Line, says: str | None) -> Fault:
     return Fault(line=line, message=says)
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        yield current
+def _causes(error: BaseException | None) -> list[BaseException]:
+    causes: dict[int, BaseException] = {}
+    while error is not None and id(error) not in causes:
+        causes[id(error)] = error
         # The client hides some causes.
-        current = current.__cause__ or current.__context__ or getattr(current, "os_error", None)
+        error = error.__cause__ or error.__context__ or getattr(error, "os_error", None)
+    return [*causes.values()]
 
 
 def located(

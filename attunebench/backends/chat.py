@@ -11,22 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from openai import AsyncOpenAI
+from openai._types import RequestOptions
 from pydantic import SecretStr
 
-from attunebench.backends.base import Reply
+from attunebench.backends.base import Reply, Request
 from attunebench.backends.caught import fault_of_exception, kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for, rule_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms, guessed
 from attunebench.backends.prices import Prices, fetch_prices
+from attunebench.backends.providers import Endpoint
 from attunebench.backends.transport import CLIENT_ERRORS, open_client, response_of
 from attunebench.backends.wire import encoded, outcome_of, tidy
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-    from openai._types import RequestOptions
-
-    from attunebench.backends.base import Request
-    from attunebench.backends.providers import Endpoint
     from attunebench.runner.settings import Structured
 
 
@@ -47,9 +45,6 @@ class ChatBackend:
         self._news = asyncio.Event()
         self._is_users = client is not None
         self._client = client or open_client(endpoint, connections=concurrency)
-
-    def __repr__(self) -> str:
-        return f"ChatBackend({self.provider!r}, {self.model!r}, {self.base_url!r})"
 
     async def complete(self, request: Request) -> Reply:
         """One try; where the server rejects a parameter, again at once without it. A rejection that says nothing of the
@@ -83,10 +78,9 @@ class ChatBackend:
         outcome = await self._send(request, terms)
         elapsed = clock() - start
         if isinstance(outcome, Fault):
-            if outcome.line == "encoding":
-                self._unreadable += 1
-                if self._unreadable >= 2:
-                    self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
+            self._unreadable += outcome.line == "encoding"
+            if outcome.line == "encoding" and self._unreadable >= 2:
+                self._terms = replace(self._terms, given_up=self._terms.given_up | {"compression"})
             answered = bool(self._taken)
             return located(outcome, self._endpoint, answered, request.reask, known=self._known, elapsed=elapsed)
         self._taken.add(terms.rung)

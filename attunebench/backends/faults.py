@@ -10,24 +10,18 @@ from configparser import ConfigParser
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from attunebench.backends.providers import PROVIDERS, THE_CLIENT
+from attunebench.backends.providers import PROVIDERS, THE_CLIENT, Endpoint
 from attunebench.backends.waits import asked_wait, wait_in_words
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.text import printable
 
-if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
-
-LONGEST_SENTENCE = 300
-"""Characters of a server's own words that are passed on to the user."""
-# fmt: off
+LONGEST_SENTENCE = 300  # characters of a server's own words that are passed on to the user
 Line = Literal[
     "", "timeout", "unreachable", "connection", "unknown host", "proxy", "certificate", "no tls", "address", "client",
     "body", "encoding", "html", "error body",
-]
-# fmt: on
+]  # fmt: skip
 """What the line did where no status tells it."""
 Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 
@@ -100,12 +94,10 @@ def _says(fault: Fault, meaning: str, *statuses: int) -> bool:
 
 
 _RETRIED = frozenset((408, 409, 425, 429))
-_NO_MONEY_CODES = frozenset(("1008", "1113", "30001"))
-"""MiniMax, Z.ai, SiliconFlow."""
+_NO_MONEY_CODES = frozenset(("1008", "1113", "30001"))  # MiniMax, Z.ai, SiliconFlow
 _OWN = (frozenset(range(400, 500)) - _RETRIED - {401, 402, 404, 405, 407}) | {409, 500}
 """Statuses under which servers refuse one request for what stands in it; gateways have some of their own."""
-SHORT_WAIT = 600.0
-"""Seconds: a limit that ends so soon is a rate, whatever it is called."""
+SHORT_WAIT = 600.0  # seconds: a limit that ends so soon is a rate, whatever it is called
 
 
 def _no_money(fault: Fault) -> bool:
@@ -113,13 +105,8 @@ def _no_money(fault: Fault) -> bool:
     text = fault.text
     if _NO_MONEY_CODES.intersection(fault.code.split()) or means("money", text):
         return True
-    return (
-        fault.status in (0, 400, 403, 429)
-        and means("quota", text)
-        and fault.wait is None
-        and not means("rate", text)
-        and not means("day", text)
-    )
+    may_be_quota = fault.status in (0, 400, 403, 429) and fault.wait is None and means("quota", text)
+    return may_be_quota and not means("rate", text) and not means("day", text)
 
 
 def _no_more_today(fault: Fault) -> bool:
@@ -149,8 +136,7 @@ RULES: tuple[Rule, ...] = (
     Rule("money", lambda f: f.status == 402 or _no_money(f), "stop",
          "{provider} has no money or quota left for your key ({key_state}){says}. "
          "Top it up or wait for the next period, then repeat the command: finished calls are kept."),
-    Rule("day", _no_more_today, "stop",
-         "{provider} accepts no more requests to {model} for today{says}. "
+    Rule("day", _no_more_today, "stop", "{provider} accepts no more requests to {model} for today{says}. "
          "Repeat the command {after_the_day}: finished calls are kept."),
     Rule("too long", lambda f: _says(f, "context length", 400, 413, 422, 500), "item",
          "The prompt is too long for {model} at {provider}{says}"),
@@ -163,8 +149,7 @@ RULES: tuple[Rule, ...] = (
          "{provider} at {url} did not accept the API key ({key_state}): {key_remedy}."),
     Rule("privacy", lambda f: f.status == 404 and means("privacy", f.text), "stop",
          "{provider} has no endpoint for {model} that your account's privacy settings allow{says}"),
-    Rule("moderated in other words", lambda f: _says(f, "safety", *_OWN) and not means("account", f.text),
-         "refused",
+    Rule("moderated in other words", lambda f: _says(f, "safety", *_OWN) and not means("account", f.text), "refused",
          "{provider}'s moderation refused the request to {model}{says}", doubtful=True),
     Rule("forbidden", lambda f: f.status == 403 and (not f.known or means("permission", f.text)), "stop",
          "{provider} at {url} does not allow {model} for this key ({key_state}){says}"),
@@ -232,18 +217,13 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     else:
         after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     sentence = rule.sentence.format(
-        provider=endpoint.provider,
-        model=endpoint.model,
-        url=endpoint.base_url,
-        host=endpoint.host,
-        status=fault.status,
-        says=f": {says}" if says else "",
+        provider=endpoint.provider, model=endpoint.model, url=endpoint.base_url, host=endpoint.host,
+        status=fault.status, says=says and f": {says}", after_the_day=after_the_day,
         after=f" after {fault.elapsed:.0f} s" if fault.elapsed is not None else "",
-        after_the_day=after_the_day,
         location=printable(fault.headers.get("location") or "another address", LONGEST_SENTENCE).split("?")[0],
         key_state="none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         key_remedy="check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
-    )
+    )  # fmt: skip
     if not sentence.endswith((".", "…", "!", "?")):
         sentence += "."
     if rule.outcome == "retry":

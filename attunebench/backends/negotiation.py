@@ -42,8 +42,7 @@ _WINDOW = re.compile(r"(?:maximum|context|limit|window|allowed|<=|>)[^.;\d]{0,60
 _ANSWER = re.compile(r"completion|output|generat|max_(new_)?tokens|maxtokens|in total|requested", re.I)
 _GROUPED = re.compile(r"(?<=\d)[,\u202f\u00a0_](?=\d{3}\b)")
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,9}(?![\w-]|\.\d)")
-SMALLEST_LIMIT = 64
-"""Tokens: below this no answer fits, so a prompt that leaves less is too long."""
+_SMALLEST_LIMIT = 64  # tokens: below this no answer fits, so a prompt that leaves less is too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +130,13 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
     if not _may_adapt(fault):
         return None
     room = _room(_GROUPED.sub("", fault.message), request.max_tokens) if terms.ceiling is None else 0
-    if SMALLEST_LIMIT <= room < request.max_tokens:
+    if _SMALLEST_LIMIT <= room < request.max_tokens:
         return replace(terms, ceiling=room)
     concession = _named(terms, terms.body(request), fault)
     if concession in ("schema", "object") and terms.structured != "auto":
-        says = f": {fault.message}" if fault.message else ""
         raise ConfigurationError(
             f"The server does not accept --structured {terms.structured}; --structured auto takes the strongest "
-            f"constraint that it does accept{says}"
+            f"constraint that it does accept{fault.message and f': {fault.message}'}"
         )
     return None if concession is None else replace(terms, given_up=terms.given_up | {concession})
 

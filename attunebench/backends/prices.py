@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attunebench.backends.wire import amount, parse_body
+from attunebench.protocol.calls import Usage
 
 if TYPE_CHECKING:
     from httpx2 import Response
     from openai import AsyncOpenAI
 
-    from attunebench.protocol.calls import Usage
-
-TIMEOUT = 10.0
-"""Seconds that the provider has for its list."""
-_DEAREST = 0.01
-"""USD a token (10,000 a million): beyond this the number is in another unit."""
+TIMEOUT = 10.0  # seconds that the provider has for its list
+_DEAREST = 0.01  # USD a token (10,000 a million): beyond this the number is in another unit
 
 
 @dataclass(frozen=True, slots=True)

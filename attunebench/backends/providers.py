@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from attunebench.runner.settings import ModelSettings
 
-NO_KEY = "no-key-needed"
-"""Sent to servers that need no key: some of them want to see one all the same."""
-THE_CLIENT = "the given client"
-"""The source of a key that a client of the user's has."""
+NO_KEY = "no-key-needed"  # sent to servers that need no key: some of them want to see one all the same
+THE_CLIENT = "the given client"  # the source of a key that a client of the user's has
 _URL = TypeAdapter(HttpUrl)
 _PRIME_CONFIG = "~/.prime/config.json"
 
@@ -146,9 +144,7 @@ def _with_values(settings: ModelSettings, environment: Mapping[str, str] | None)
     environment = os.environ if environment is None else environment
     provider = provider_named(settings.provider)
     if provider.name == "baseline":
-        raise UsageError(
-            "The provider baseline is built in and has no address; it answers in `attune-bench run` without one."
-        )
+        raise UsageError("The provider baseline is built in and has no address; `attune-bench run` needs none for it.")
     names = (*provider.key_variables, provider.base_url_variable, *provider.headers.values(), *provider.variables)
     values = {name: environment.get(name) for name in names}
     if provider.name == "prime":

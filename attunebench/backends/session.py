@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
@@ -25,6 +25,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 from attunebench._version import __version__
+from attunebench.backends.providers import Endpoint
 from attunebench.errors import ConfigurationError
 
 try:
@@ -32,17 +33,10 @@ try:
 except ImportError:
     aiohttp_socks = None
 
-if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
-
-LONGEST_CONNECT = 30.0
-"""Seconds for making a connection."""
-IDLE = 60.0
-"""Seconds without a byte, once the answer has begun."""
-MOST_BYTES = 64 * 1024 * 1024
-"""Of one decompressed body, to bound memory; no answer is larger."""
-_KEPT_ALIVE = 4.0
-"""Seconds that an idle connection is kept: many servers close theirs after 5, and a request sent meanwhile is lost."""
+LONGEST_CONNECT = 30.0  # seconds for making a connection
+IDLE = 60.0  # seconds without a byte, once the answer has begun
+MOST_BYTES = 64 * 1024 * 1024  # of one decompressed body, to bound memory; no answer is larger
+_KEPT_ALIVE = 4.0  # seconds; many servers close idle connections after 5, and a request sent meanwhile is lost
 _LONGEST_HEADER = 64 * 1024
 _SOCKS = ("socks", "socks4", "socks4a", "socks5", "socks5h")
 

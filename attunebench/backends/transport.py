@@ -7,17 +7,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from functools import lru_cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, Omit, OpenAIError
 
 from attunebench.backends import session
+from attunebench.backends.providers import Endpoint
 from attunebench.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from attunebench.backends.providers import Endpoint
 
 CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *session.CATCHABLE)
 """Exceptions of an SDK request without a response; any other is a bug of ours."""
@@ -34,15 +32,13 @@ def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
     """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet. Raises
     ConfigurationError (proxy or certificate settings, an address that the SDK does not accept)."""
     http_client = HttpClient(endpoint, connections)
+    query = {"api-version": endpoint.api_version} if endpoint.api_version else None
+    key = endpoint.key.get_secret_value()
     try:
         return AsyncOpenAI(
-            api_key=endpoint.key.get_secret_value(),
-            base_url=endpoint.base_url,
-            max_retries=0,
-            default_headers=_LEFT_OUT,
-            default_query={"api-version": endpoint.api_version} if endpoint.api_version else None,
+            api_key=key, base_url=endpoint.base_url, max_retries=0, default_headers=_LEFT_OUT, default_query=query,
             http_client=http_client,
-        )
+        )  # fmt: skip
     except (OpenAIError, httpx2.InvalidURL) as error:
         raise ConfigurationError(f"The openai SDK rejects the base URL {endpoint.base_url!r}: {error}") from None
 

@@ -12,17 +12,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-LONGEST_SENSIBLE = 7 * 86400.0
-"""Seconds: a reset further away than this is misread, and none."""
-UNSURE = 120.0
-"""Seconds at most for a reset of which nobody says that it is the one to wait for."""
+LONGEST_SENSIBLE = 7 * 86400.0  # seconds: a reset further away than this is misread, and none
+UNSURE = 120.0  # seconds at most for a reset of which nobody says that it is the one to wait for
 WAIT_FIELDS: Mapping[str, float] = {
     "retryDelay": 1.0, "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retry_after_ms": 0.001,
 }  # fmt: skip
 """Fields of an error's body that say how long to wait, and their unit where it is not said."""
 _RESET = re.compile(r"^(x-)?ratelimit-reset|^(x-ratelimit-|anthropic-ratelimit-).*reset")
-_EPOCH = 1e9
-"""From here on a number is a moment rather than a duration."""
+_EPOCH = 1e9  # from here on a number is a moment rather than a duration
 _UNITS = {
     "ms|毫秒": 0.001, "days?|d|天": 86400.0, "hours?|hrs?|h|个?小时": 3600.0, "minutes?|mins?|m|分钟": 60.0,
     "seconds?|secs?|s|秒": 1.0,

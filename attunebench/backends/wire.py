@@ -22,12 +22,9 @@ from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
 from attunebench.text import encodable, printable
 
-LONGEST_NAME = 4096
-"""Characters of a model's name, which may be a path: it is compared with the one that was asked for."""
-_SHOWN = 120
-"""Bytes or characters of an unreadable body that the user is shown."""
-_MOST_TOKENS = 1e12 - 1
-"""A larger count is no measurement and would swamp every sum."""
+LONGEST_NAME = 4096  # characters of a model's name, which may be a path: it is compared with the one asked for
+_SHOWN = 120  # bytes or characters of an unreadable body that the user is shown
+_MOST_TOKENS = 1e12 - 1  # a larger count is no measurement and would swamp every sum
 _DEAREST = 1e9
 _NO_ERROR = frozenset(("", "none", "null", "nan", "undefined", "nil", "false", "0", "200", "ok", "success", "{}"))
 _MESSAGE_KEYS = (
@@ -71,11 +68,10 @@ def outcome_of(status: int, content: bytes) -> Reply | Fault:
     try:
         return outcome_of_body(parse_body(content))
     except ValueError:
-        if content.strip():
-            begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
-            return Fault(line="body", message=f'the body was cut or is no JSON; it begins "{begins}"', parsed=False)
+        begins = tidy(content[:_SHOWN].decode("utf-8", "replace"))
         # 202 is "accepted": such servers want to be asked for the answer later, at another address.
-        message = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+        empty = "the body was empty" if status == 200 else f"the body was empty (status {status})"
+        message = f'the body was cut or is no JSON; it begins "{begins}"' if content.strip() else empty
         return Fault(line="body", message=message, parsed=False)
 
 
@@ -112,14 +108,9 @@ def parse_body(content: bytes) -> Any:
     of an event stream what its events come to. Raises ValueError (cut, HTML …)."""
     text = content.decode(json.detect_encoding(content), errors="replace").lstrip("\ufeff \t\r\n")
     try:
-        return _json(text)
-    except ValueError:
+        with suppress(ValueError):
+            return _DECODER.decode(text)
         return _body_of_stream(_EVENT.findall(text))
-
-
-def _json(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -127,7 +118,7 @@ def _json(text: str) -> Any:
 def _body_of_stream(events: list[str]) -> Any:
     """The completion of a stream's chunks, or an error or completion among them. ValueError: no stream, or it was
     cut."""
-    chunks = [_json(event) for event in events if event != "[DONE]"]
+    chunks = [_DECODER.decode(event) for event in events if event != "[DONE]"]
     choices = [choice for chunk in chunks if (choice := first_choice(chunk)) and choice.get("index") in (None, 0)]
     for chunk in chunks:
         choice = first_choice(chunk) or {}
@@ -153,9 +144,8 @@ def read_completion(body: Any) -> Reply | None:
     choice = first_choice(body)
     if choice is None:
         return None
-    message = next((choice[name] for name in ("message", "text") if choice.get(name) is not None), None)
-    if isinstance(message, str):
-        message = {"content": message}
+    message = choice.get("text") if choice.get("message") is None else choice["message"]
+    message = {"content": message} if isinstance(message, str) else message
     if not isinstance(message, Mapping):
         return None
     answer, thoughts, refusal = _read_content(message.get("content"))
@@ -192,13 +182,11 @@ def _read_content(content: Any) -> tuple[str | None, str | None, str | None]:
         return encodable(content), None, None
     answer, thoughts, refusals = list[str](), list[str](), list[str]()
     for part in content if isinstance(content, list) else [content]:
-        kind = part.get("type") if isinstance(part, Mapping) else None
-        if kind == "refusal":
+        of = part if isinstance(part, Mapping) else {}
+        if (kind := of.get("type")) == "refusal":
             refusals.append(_deep_text(part) or "refused")
-        elif kind in _ANSWERING and not (isinstance(part, Mapping) and part.get("thought") is True):
-            answer.append(_deep_text(part))
         else:
-            thoughts.append(_deep_text(part))
+            (answer if kind in _ANSWERING and of.get("thought") is not True else thoughts).append(_deep_text(part))
     text, thought, refusal = (encodable("".join(parts)) or None for parts in (answer, thoughts, refusals))
     return text, thought, refusal
 
@@ -315,11 +303,8 @@ def _code(error: Mapping[str, Any]) -> str:
 
 
 def _status(error: Mapping[str, Any]) -> int:
-    for key in ("code", "status", "status_code"):
-        status = number(error.get(key))
-        if status is not None and 400 <= status <= 599:
-            return int(status)
-    return 0
+    numbers = (number(error.get(key)) or 0 for key in ("code", "status", "status_code"))
+    return int(next((each for each in numbers if 400 <= each <= 599), 0))
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
+from attunebench.backends.base import Reply
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, ConversationSet, load_conversations
 from attunebench.conversations.bundled import demo_folder
-from attunebench.errors import DataError, UsageError
+from attunebench.errors import DataError, ItemError, UsageError
+from attunebench.journal import Entry
+from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.clients import hasher_of
 from attunebench.runner.exchange import Rules, entry_of
@@ -25,12 +28,6 @@ from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.task import BENCHMARK
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.errors import ItemError
-    from attunebench.journal import Entry
-    from attunebench.protocol.calls import Call, Mode
 
 STORE = "attunebench"  # under this key the store of an Inspect sample holds its `result`, a result file's content
 EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
@@ -56,8 +53,7 @@ class Study:
 
     def under(self, further: Mapping[str, Any] | None = None, **settings: Any) -> Study:
         """The study with these in place of its own settings. Raises UsageError for settings that fit no run."""
-        changed = _checked({**dict(self.settings), **settings})
-        return replace(self, settings=changed, further=further or {})
+        return replace(self, settings=_checked({**dict(self.settings), **settings}), further=further or {})
 
     def conversation(self, conversation_id: str) -> Conversation:
         """The conversation of that id. Raises DataError where a log is of other conversations."""
@@ -93,14 +89,9 @@ class Study:
 
 
 def study_of(
-    em: ModelSettings,
-    *,
-    conversations: Any = None,
-    codebook: Any = None,
-    skip_invalid: Any = False,
-    modes: Any = "default",
-    **settings: Any,
-) -> Study:
+    em: ModelSettings, *, conversations: Any = None, codebook: Any = None, skip_invalid: Any = False,
+    modes: Any = "default", **settings: Any,
+) -> Study:  # fmt: skip
     """The study of a task's arguments as a framework hands them over; `settings` are those of a run.
 
     Raises UsageError for values that do not exist or go together, DataError for a folder or codebook that cannot be

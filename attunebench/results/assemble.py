@@ -18,8 +18,7 @@ from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, TURN_FIELDS, 
 from attunebench.results.votes import spent, with_votes
 
 SCHEMA_VERSION = "1.0"
-_NOTHING = Answer({}, (), "answered")
-"""The answer to a call that was not asked."""
+_NOTHING = Answer({}, (), "answered")  # the answer to a call that was not asked
 _MAPS = frozenset(TURN_BLOCKS[name] for name in (*BINARY_BLOCKS, "pairwise"))
 
 
@@ -74,8 +73,18 @@ def taken(records: Sequence[Record]) -> dict[str, Any]:
     """What a result took: the last keys of its file. `records` are the evaluated model's own."""
     usage, cost = spent(records)
     timed = [record.seconds for record in records if record.seconds is not None]
+    expected = sum(len(expected_items(record.call.asked)) for record in records)
     return {
-        "calls": _counts(records),
+        # Per call, not per request: `reasked` are the calls that were asked again at least once.
+        "calls": {
+            "made": len(records),
+            "reasked": sum(record.reasks > 0 for record in records),
+            "mended": sum(record.answer.mended for record in records),
+            "refused": sum(record.answer.outcome == "refused" for record in records),
+            "truncated": sum(record.answer.outcome == "truncated" for record in records),
+            "answered_items": expected - sum(len(record.answer.missing) for record in records),
+            "expected_items": expected,
+        },
         "usage": usage,
         "api_cost": cost,
         # A sum with gaps would look like a duration.
@@ -97,17 +106,3 @@ def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[i
             # Empty where nothing was asked, null where nothing of what was asked was answered.
             block[key] = (dict(block[key] or {}) or None) if asked.get(kind, bool(turn.applicable_questions)) else {}
     return block | {name: {} for name in VOTE_KEYS}
-
-
-def _counts(records: Sequence[Record]) -> dict[str, int]:
-    """Per call, not per request: `reasked` are the calls that were asked again at least once."""
-    expected = sum(len(expected_items(record.call.asked)) for record in records)
-    return {
-        "made": len(records),
-        "reasked": sum(record.reasks > 0 for record in records),
-        "mended": sum(record.answer.mended for record in records),
-        "refused": sum(record.answer.outcome == "refused" for record in records),
-        "truncated": sum(record.answer.outcome == "truncated" for record in records),
-        "answered_items": expected - sum(len(record.answer.missing) for record in records),
-        "expected_items": expected,
-    }

@@ -56,8 +56,7 @@ class Findings:
 
     unreadable: list[NoResult] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-    profiles: list[str] = field(default_factory=list)
-    """Predicted profiles."""
+    profiles: list[str] = field(default_factory=list)  # predicted profiles
 
     def add(self, other: NoResult) -> None:
         """Note a file in which there was no result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from attunebench import coerce
 from attunebench.constants import BRANCHES, PANAS_ITEMS
@@ -13,10 +13,7 @@ from attunebench.judging import JUDGE_SCALES, scale_of
 from attunebench.results import schema
 from attunebench.results.schema import PredictedTag, Result, ResultTurn, Vote
 
-T = TypeVar("T")
-
-_SETTINGS = ("attunebench_version", "prompt_set_sha256", "codebook_sha256")
-"""Settings that are a text."""
+_SETTINGS = ("attunebench_version", "prompt_set_sha256", "codebook_sha256")  # settings that are a text
 _DISPLAY = {item.casefold(): item for item in PANAS_ITEMS}
 _ANY = (-coerce.MOST, coerce.MOST)
 
@@ -151,18 +148,14 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
         assignment=coerce.block(turn.get("pairwise_assignment")),
         votes=votes_of(turn, first),
         unknown_tags=unknown_tags,
-        first_ratings=_ratings(turn.get(schema.FIRST_SCORES)),
+        first_ratings=_map(turn.get(schema.FIRST_SCORES), coerce.rating),
         first_assessment=_yes_no(single) if assessed else None,
     )
 
 
-def _map(value: Any, read: Callable[[Any], T | None]) -> dict[str, T]:
+def _map(value: Any, read: Callable[[Any], Any]) -> dict[str, Any]:
     """The readable entries of an object; an entry that cannot be read is not answered and left out."""
     return {key: known for key, raw in coerce.block(value).items() if (known := read(raw)) is not None}
-
-
-def _ratings(value: Any) -> dict[str, float]:
-    return _map(value, coerce.rating)
 
 
 def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str | None]) -> dict[str, str]:
@@ -181,7 +174,7 @@ def votes_of(turn: Mapping[str, Any], first: str) -> dict[str, Vote]:
     """Judge → its vote in a turn of a file; a vote of a single judge is the `first` one's."""
     ratings, answers, scales = vote_blocks(turn, first).values()
     return {
-        judge: Vote(_ratings(ratings.get(judge)), _yes_no(answers.get(judge)), scale_of(scales.get(judge)))
+        judge: Vote(_map(ratings.get(judge), coerce.rating), _yes_no(answers.get(judge)), scale_of(scales.get(judge)))
         for judge in {**ratings, **answers}
     }
 

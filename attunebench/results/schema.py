@@ -65,12 +65,8 @@ OF_REPLIES = (
     *("post_conversation", "calls", "usage", "api_cost", "duration_seconds"),
 )
 """The keys of the file that the evaluated model's replies decide, beside the turns."""
-UNNAMED_JUDGE = "unknown"
-"""The judge of a file that holds one judge's votes and does not say whose."""
-
-
-DIGESTS = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")
-"""Fields of `Stamp` and keys of the file."""
+UNNAMED_JUDGE = "unknown"  # the judge of a file that holds one judge's votes and does not say whose
+DIGESTS = ("prompt_set_sha256", "codebook_sha256", "calls_sha256", "plan_sha256")  # of `Stamp`, and keys of the file
 
 
 def judge_calls_key(scale: JudgeScale) -> str:
@@ -121,12 +117,9 @@ class ResultTurn:
     """Index of a comparison → {"A": variant, "B": variant} as they were shown, as the file states it."""
     votes: Mapping[str, Vote] = field(default_factory=dict)
     """Judge model → its vote, dimensions 1–7; the fallback to the single-judge field is made while reading."""
-    unknown_tags: tuple[PredictedTag, ...] = ()
-    """Predicted emotions that are none of the twenty, as the file has them."""
-    first_ratings: Mapping[str, float] = field(default_factory=dict)
-    """The first judge's dimensions, from the field of the single judge alone."""
-    first_assessment: Mapping[str, str] | None = None
-    """The first judge's yes/no about the draft, from the field of the single judge alone; None where it made none."""
+    unknown_tags: tuple[PredictedTag, ...] = ()  # predicted emotions that are none of the twenty, as the file has them
+    first_ratings: Mapping[str, float] = field(default_factory=dict)  # from the field of the single judge alone
+    first_assessment: Mapping[str, str] | None = None  # its yes/no about the draft; None where it made none
 
     @property
     def voters(self) -> tuple[str, ...]:
@@ -151,8 +144,7 @@ class PredictedPanas:
     items: Mapping[str, float] = field(default_factory=dict)
     positive: float | None = None
     negative: float | None = None
-    stated: tuple[float | None, float | None] = (None, None)
-    """The file's two totals as they are, also outside the scale."""
+    stated: tuple[float | None, float | None] = (None, None)  # the file's two totals, also outside the scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +220,10 @@ class Result:
     duration_seconds: float | None = None
     observed: Observed = Observed()
     run_order: RunOrder | None = None
-    numbered: bool = True
-    """Whether its turns say their numbers; else these are their places in the list, counted from 1."""
-    source_sha256: str | None = None
-    """The digest of the conversation's file as it was run."""
-    asked_sha256: str | None = None
-    """`Conversation.asked_sha256` of the conversation as it was run."""
-    votes_left_out: tuple[JudgeScale, ...] = ()
-    """Scales on which the file holds votes that are not among those of the turns."""
+    numbered: bool = True  # whether its turns say their numbers; else they are places in the list, from 1
+    source_sha256: str | None = None  # the digest of the conversation's file as it was run
+    asked_sha256: str | None = None  # `Conversation.asked_sha256` of the conversation as it was run
+    votes_left_out: tuple[JudgeScale, ...] = ()  # scales of votes in the file that are not in the turns
     settings: Mapping[str, Any] = field(default_factory=dict)
     """parameters, prompt_set_sha256, codebook_sha256, panas_strategy and the like, as the file states them."""
     source_file: str = ""

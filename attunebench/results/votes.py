@@ -7,16 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attunebench import coerce
 from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
-from attunebench.protocol.calls import RATINGS, Usage
+from attunebench.protocol.calls import RATINGS, Record, Usage
 from attunebench.results.parsing import stamp_of, turn_numbers, vote_blocks, votes_of
 from attunebench.results.schema import BY_JUDGE, DRAFT, UNNAMED_JUDGE, VOTE_KEYS, Result, ResultTurn, Stamp, Vote
-
-if TYPE_CHECKING:
-    from attunebench.protocol.calls import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,15 @@ def with_votes(
                     entries[judge] = entry
         firsts = _firsts(blocks, judges[0]) if judges and judges[0] in new else {}
         turns.append({**turn, **blocks, **firsts} if new else turn)
-    return {**content, "judge_models": judges, "turns": turns} | _spent_by_judges(content, votes)
+    changed = {**content, "judge_models": judges, "turns": turns}
+    if not votes:
+        return changed
+    usage, cost = spent(votes)
+    if there := content.get("judge_usage"):
+        earlier = Usage(**{name: there.get(name) for name in Usage.__slots__})
+        usage, paid = asdict(earlier + Usage(**usage)), content.get("judge_api_cost")
+        cost = None if cost is None or paid is None else paid + cost
+    return {**changed, "judge_usage": usage, "judge_api_cost": cost}
 
 
 def kept_votes(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,17 +155,6 @@ def spent(records: Sequence[Record]) -> tuple[dict[str, int | None], float | Non
     return asdict(usage), sum(known) if known and len(known) == len(costs) else None
 
 
-def _spent_by_judges(content: Mapping[str, Any], votes: Sequence[Record]) -> dict[str, Any]:
-    if not votes:
-        return {}
-    usage, cost = spent(votes)
-    if there := content.get("judge_usage"):
-        earlier = Usage(**{name: there.get(name) for name in Usage.__slots__})
-        usage, paid = asdict(earlier + Usage(**usage)), content.get("judge_api_cost")
-        cost = None if cost is None or paid is None else paid + cost
-    return {"judge_usage": usage, "judge_api_cost": cost}
-
-
 def _first_judge(content: Mapping[str, Any]) -> str:
     """The judge whose votes are in the fields of a single judge."""
     return next(iter(content.get("judge_models") or ()), UNNAMED_JUDGE)
@@ -185,18 +179,17 @@ def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
     # Where no vote is left there are no judges; one that has not voted anywhere stays beside those that have.
     dropped = {judge for judge, _ in voted} - kept if kept or not there else set(result.judges)
     first = result.judges[0] if result.judges else UNNAMED_JUDGE
+
+    def only(turn: ResultTurn) -> ResultTurn:  # the fields of a single judge hold the first one's votes
+        votes = {judge: vote for judge, vote in turn.votes.items() if vote.scale == scale}
+        if first in votes or (first not in turn.votes and scale == UNNAMED_SCALE):
+            return replace(turn, votes=votes)
+        return replace(turn, votes=votes, first_ratings={}, first_assessment=None)
+
     return replace(
         result,
-        turns=tuple(_only(turn, scale, first) for turn in result.turns) if there - {scale} else result.turns,
+        turns=tuple(map(only, result.turns)) if there - {scale} else result.turns,
         judges=tuple(judge for judge in result.judges if judge not in dropped),
         settings={**result.settings, "judge_scales": dict.fromkeys(sorted(kept), scale)},
         votes_left_out=tuple(sorted(there - {scale})),
     )
-
-
-def _only(turn: ResultTurn, scale: JudgeScale | None, first: str) -> ResultTurn:
-    """The turn with votes on this scale; the fields of a single judge hold the `first` one's."""
-    votes = {judge: vote for judge, vote in turn.votes.items() if vote.scale == scale}
-    if first in votes or (first not in turn.votes and scale == UNNAMED_SCALE):
-        return replace(turn, votes=votes)
-    return replace(turn, votes=votes, first_ratings={}, first_assessment=None)

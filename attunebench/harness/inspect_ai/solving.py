@@ -18,21 +18,9 @@ from typing import Any
 
 import anyio
 import inspect_ai
+from inspect_ai import model as inspect_models
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.model import (
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    Model,
-    ModelAPI,
-    ModelOutput,
-    ModelUsage,
-    ResponseSchema,
-    get_model,
-    model_roles,
-    modelapi,
-)
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, LimitExceededError, span
 
@@ -49,7 +37,11 @@ from attunebench.runner.settings import RunSettings
 from attunebench.text import encodable, printable
 
 _logger = getLogger(__name__)
-_MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_MESSAGES = {
+    "system": inspect_models.ChatMessageSystem,
+    "user": inspect_models.ChatMessageUser,
+    "assistant": inspect_models.ChatMessageAssistant,
+}
 _NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))  # these ignore a schema
 _REJECTING = frozenset((None, 400, 404, 422, 500, 501))
 _FORMAT = re.compile(r"response_format|json_schema|structured output|output_config|output_format|grammar|guided", re.I)
@@ -81,8 +73,7 @@ class ConversationSolver:
     """Asks for the samples of one task, one model at a time or several."""
 
     study: Study
-    schemaless: set[str] = field(default_factory=set)
-    """Models whose provider was found to refuse schemas."""
+    schemaless: set[str] = field(default_factory=set)  # models whose provider was found to refuse schemas
     closed: dict[str, str] = field(default_factory=dict)
     """Models that failed for their key, money or name, and the error: more calls would fail alike."""
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -93,8 +84,8 @@ class ConversationSolver:
         models, study = self.asked()
         if (name := str(models[0])) in self.closed:
             raise ConfigurationError(f"{name} was not asked: it refused an earlier call ({self.closed[name]}).")
-        conversation, mode = study.conversation(state.metadata["conversation"]), state.metadata["mode"]
-        job = self.jobs.setdefault(state.uuid, study.job(conversation, mode))
+        conversation = study.conversation(state.metadata["conversation"])
+        job = self.jobs.setdefault(state.uuid, study.job(conversation, state.metadata["mode"]))
         await self.do(job, study, models)
         del self.jobs[state.uuid]
         engine = {"name": "inspect_ai", "version": inspect_ai.__version__, "model": name}
@@ -105,16 +96,15 @@ class ConversationSolver:
     def asked(self) -> tuple[list[Model], Study]:
         """The models of the running evaluation, the evaluated one first, and the study under their settings."""
         models = [get_model()]
-        for role, bound in model_roles().items():
+        for role, bound in inspect_models.model_roles().items():
             if role.startswith("judge"):
                 models += bound if isinstance(bound, list) else [bound]
         em, *judges = (model_named(str(model)) for model in models)
         # The evaluated model's configuration is what the task and the command line say; Inspect has it nowhere else.
         config = models[0]._resolve_config(None)
-        sampling: dict[str, Any] = {"temperature": config.temperature, "seed": config.seed}
-        if config.max_tokens is not None:
-            sampling["max_tokens"] = config.max_tokens
+        limit = {} if config.max_tokens is None else {"max_tokens": config.max_tokens}
         further = config.model_dump(exclude_none=True, exclude=_LINE | _OURS, mode="json")
+        sampling = {"temperature": config.temperature, "seed": config.seed, **limit}
         return models, self.study.under(further, em=em, judges=tuple(judges), **sampling)
 
     async def do(self, job: Job, study: Study, models: list[Model]) -> None:
@@ -193,7 +183,8 @@ async def _generate(
         config.seed = request.seed if own.seed is None else own.seed
     if constrained:
         schema = JSONSchema.model_validate(call.schema)
-        config.response_schema = ResponseSchema(name=f"attunebench_{call.kind}", json_schema=schema, strict=True)
+        name = f"attunebench_{call.kind}"
+        config.response_schema = inspect_models.ResponseSchema(name=name, json_schema=schema, strict=True)
     messages = [_MESSAGES[message.role](content=message.content) for message in request.messages]
     return await model.generate(messages, config=config)
 
@@ -244,8 +235,8 @@ def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = 
     )
 
 
-@modelapi(name="baseline")
-class Baseline(ModelAPI):
+@inspect_models.modelapi(name="baseline")
+class Baseline(inspect_models.ModelAPI):
     """The provider `baseline`, offline and without a key: random, majority, no-change, lexicon and oracle."""
 
     def __init__(self, model_name: str, config: GenerateConfig | None = None, **_: Any) -> None:
@@ -258,7 +249,6 @@ class Baseline(ModelAPI):
         request = _REQUEST.get(None)
         if request is None:
             raise PrerequisiteError("The baselines of attunebench answer only the task attunebench/attunebench.")
-        reply = await self._backend.complete(request)
-        output = ModelOutput.from_content(self.model_name, reply.text or "")
+        output = ModelOutput.from_content(self.model_name, (await self._backend.complete(request)).text or "")
         output.usage = ModelUsage()
         return output

@@ -38,8 +38,7 @@ from attunebench.scores import ConversationEntry
 
 _logger = getLogger(__name__)
 _CARDS = cards_of("attunebench")
-_COUNTED = ("answered", "expected")
-"""Counts of items in a score: how much was answered stands apart from how well."""
+_COUNTED = ("answered", "expected")  # counts of items: how much was answered stands apart from how well
 
 
 @task
@@ -177,10 +176,8 @@ def _rows(scores: Sequence[SampleScore], resampling: Resampling) -> Iterator[tup
     estimates = resampling.estimate(columns_of(units, [*map(_numbers, scores)], resampling))
     for metric_id, estimate in estimates.items():
         if estimate["mean"] is not None and _CARDS[metric_id].status != "diagnostic":
-            yield metric_id, estimate["mean"]
-            if estimate["se"] is not None:
-                yield f"{metric_id}_stderr", estimate["se"]
-            yield f"{metric_id}_n", float(estimate["n"])
+            rows = {"": estimate["mean"], "_stderr": estimate["se"], "_n": float(estimate["n"])}
+            yield from ((f"{metric_id}{part}", value) for part, value in rows.items() if value is not None)
     for key in (f"{name}_items" for name in _COUNTED):
         yield key, float(sum(float(score.score.as_dict()[key] or 0) for score in scores))
 

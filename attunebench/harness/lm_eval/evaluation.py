@@ -66,16 +66,12 @@ class Evaluation:
         em = ModelSettings(provider="lm-eval", model=model)
         self.study = study_of(em, modes=mode, structured="text", max_reasks=0, **options)
         (self.mode,) = self.study.settings.modes
+        # Conversations as the framework passes them around and logs them: only their names and positions.
         self.docs: list[dict[str, Any]] = [
-            {
-                "conversation_id": conversation.conversation_id,
-                "mode": self.mode,
-                "position": position,
-                "calls": [call.id for call in self.study.calls(conversation, self.mode)],
-            }
-            for position, conversation in enumerate(self.study.conversations.values())
+            {"conversation_id": name, "mode": self.mode, "position": position}
+            | {"calls": [call.id for call in self.study.calls(conversation, self.mode)]}
+            for position, (name, conversation) in enumerate(self.study.conversations.items())
         ]
-        """Conversations as the framework passes them around and logs them: only their names and positions."""
 
     def calls(self, doc: Mapping[str, Any]) -> tuple[Call, ...]:
         """All calls of a conversation, in the order of the replies that `results` takes."""
@@ -88,8 +84,7 @@ class Evaluation:
 
         `generation` are the framework's arguments of the requests. Raises ValueError where replies are missing.
         """
-        study, repeats = self.under(generation), list(zip(*replies, strict=True))
-        results = []
+        study, repeats, results = self.under(generation), list(zip(*replies, strict=True)), []
         for repeat, texts in enumerate(repeats, start=1):
             job = study.job(study.conversation(doc["conversation_id"]), self.mode)
             for asked, text in zip(job.open, texts, strict=True):

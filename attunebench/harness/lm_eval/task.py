@@ -76,8 +76,7 @@ class AttuneBenchTask(Task):
         return str(rendered([self._evaluation.calls(doc)[0].messages])[0])
 
     def doc_to_target(self, doc: Mapping[str, Any]) -> str:
-        """Nothing: people's answers stay out of the framework's logs."""
-        return ""
+        return ""  # people's answers stay out of the framework's logs
 
     def build_all_requests(self, **kwargs: Any) -> None:
         """As the framework does it, but never from its cache of requests.
@@ -134,8 +133,7 @@ class AttuneBenchTask(Task):
 
     def dump_config(self) -> dict[str, Any]:
         """The task's settings, and after scoring all that `attune-bench score` says: every n, se and interval."""
-        found = {"scores": self._found} if self._found is not None else {}
-        return {**self.config.to_dict(), **found}
+        return {**self.config.to_dict(), **({"scores": self._found} if self._found is not None else {})}
 
     def _gather(self, documents: Sequence[Sequence[Mapping[str, Any]]]) -> float:
         results = [result for document in documents for result in document]
