@@ -18,17 +18,13 @@ def open_backend(
     settings: ModelSettings, *, structured: Structured = "auto", concurrency: int = 16,
     memory: Mapping[str, Any] | None = None, taken: Collection[str] = (),
 ) -> Backend:  # fmt: skip
-    """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once.
-
+    """The backend for one model, which sends nothing yet. `concurrency`: how many calls may be under way at once;
     `memory`: what `Backend.learned` gave for the same provider, address and model in an earlier run; `taken`: how the
-    output was constrained ("schema", "object", "text") in requests that were answered then. A `settings.client` is used
-    as it is and stays open. Raises UsageError (unknown provider or baseline, a model without a usable name, no address)
-    and ConfigurationError (no usable key, address, proxy or certificate file).
+    output was constrained in requests that were answered then. A `settings.client` is used as it is and stays open.
+    Raises UsageError (unknown provider or baseline, no usable model name, no address) and ConfigurationError.
     """
     if not settings.model.strip() or any(category(character) in ("Cc", "Cs") for character in settings.model):
-        raise UsageError(
-            f"The model's name {settings.model!a} is empty or holds control characters; give the provider's name."
-        )
+        raise UsageError(f"The model's name {settings.model!a} is empty or holds control characters.")
     client = settings.client
     if client is None and provider_named(settings.provider).name == "baseline":
         from attunebench.backends.baselines import BaselineBackend

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes over the wire once: a call's messages (with the reask's line, where there is one) and parameters.
-    `timeout`: total seconds for this try, whatever the server drips."""
+    """What goes over the wire once. `timeout`: total seconds for this try, whatever the server drips."""
 
     call: Call
     messages: tuple[Message, ...]
@@ -33,10 +32,8 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What came back. `text` is None where the server sent no content; `finish_reason` is "length" at the limit.
-
-    `cost`: USD as the provider states it; None is unknown, never 0. `structured`: how the output was constrained
-    ("schema", "object", "text"). `notes`: what had to be adapted, e.g. {"temperature": "not accepted"}. `headers`:
-    those that help to trace a reply, names in lower case; never a secret.
+    `cost`: USD as the provider states it; None is unknown, never 0. `structured`: "schema", "object" or "text".
+    `notes`: what was adapted, such as {"temperature": "not accepted"}. `headers`: in lower case.
     """
 
     text: str | None
@@ -54,8 +51,7 @@ class Reply:
 
 
 class Backend(Protocol):
-    """A way to get replies for one model. `base_url`: "" for what is built in. `payer`: whose money it is, in words,
-    where the provider knows several."""
+    """A way to get replies for one model. `base_url`: "" for what is built in. `payer`: whose money it is, in words."""
 
     provider: str
     model: str

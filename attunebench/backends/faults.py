@@ -28,11 +28,10 @@ Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failed try. `status`: of the response, or the one inside an error body under 200; 0 where there is none.
-    `code`: the server's codes, and the names of the quotas that are used up. `parsed`: whether the body was JSON.
-
-    `answered`: whether this backend has had an answer before, so that its address is known to be right; `known`:
-    whether it or an earlier run had, so that key, model and parameters are. `elapsed`: seconds since the request.
+    """One failed try. `status`: of the response, or inside an error body under 200; 0 where there is none. `code`: the
+    server's codes, and the names of exhausted quotas. `parsed`: whether the body was JSON. `answered`: whether this
+    backend has had an answer before, so that its address is right; `known`: whether it or an earlier run had, so that
+    key, model and parameters are. `elapsed`: seconds since the request.
     """
 
     status: int = 0
@@ -61,9 +60,8 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A row: when it applies, what follows, and the sentence; `{says}` is the server's words behind a colon, or "".
-
-    `kind` tells the one who tries again what sort of trouble it is. `doubtful`: the reading of the server's words may
-    be wrong, or they may have been a mistake, so the same request goes out once more before it counts.
+    `kind`: the sort of trouble, for who tries again. `doubtful`: the words may be misread or a mistake, so the same
+    request goes out once more before it counts.
     """
 
     name: str

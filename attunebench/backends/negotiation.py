@@ -102,8 +102,7 @@ class Terms:
         return notes
 
     def learned(self, other: Terms) -> Terms:
-        """These terms with what the other ones, which an answer has just confirmed, know of the server, but for a
-        single call's ceiling; a memory that the answer did without is forgotten."""
+        """These terms with what an answer has just confirmed of others; a memory that it did without is forgotten."""
         refuted = self.recalled and not other.recalled and not self.given_up <= other.given_up
         given_up = other.given_up if refuted else self.given_up | other.given_up
         return replace(self, given_up=given_up, ceiling=None, recalled=False)
@@ -116,8 +115,7 @@ def lowered_limit(notes: Mapping[str, Any]) -> int | None:
 
 
 def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any] | None) -> Terms:
-    """The terms of the first request to a provider's server, with what `as_memory` kept of it; anything else in a
-    `memory` is ignored."""
+    """The terms of a first request, with what `as_memory` kept of the server; anything else in it is ignored."""
     kept, known = (memory or {}).get("given_up"), get_args(Concession)
     given_up: frozenset[Concession] = frozenset(each for each in known if isinstance(kept, list) and each in kept)
     terms = Terms(structured, given_up=given_up, recalled=bool(given_up))

@@ -102,10 +102,8 @@ def provider_named(name: str) -> Provider:
 
 
 def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """Where and with which key the model is reached. `environment` is the process's own where it is left out.
-
-    Raises UsageError (unknown provider, `baseline`, `local` without an address) and ConfigurationError (key or address
-    unusable).
+    """Where and with which key the model is reached. `environment` is the process's own where it is left out. Raises
+    UsageError (unknown provider, `baseline`, no address) and ConfigurationError (key or address unusable).
     """
     provider, values = _with_values(settings, environment)
     key, source = _key(provider, settings, values)
@@ -131,8 +129,7 @@ def served_by(client: AsyncOpenAI, settings: ModelSettings) -> Endpoint:
 
 
 def unsent(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The model's endpoint for those who send nothing themselves: as `resolve`, without a key and, for `local` without
-    one, with the address ""."""
+    """As `resolve`, for those who send nothing themselves: without a key, and `local` may have the address ""."""
     provider, values = _with_values(settings, environment)
     nowhere = provider.name == "local" and not (settings.base_url or "").strip()
     base_url = "" if nowhere else _base_url(provider, settings, values)
@@ -166,10 +163,7 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
         file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
         raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
-        raise ConfigurationError(
-            f"The API key from {source} holds a space, a line break or a character beyond ASCII, as pasting from "
-            "formatted text leaves it; copy it again from the provider's page."
-        )
+        raise ConfigurationError(f"The API key from {source} holds white space or non-ASCII characters; copy it again.")
     return (key, source) if key else (NO_KEY, "none")
 
 
@@ -182,10 +176,7 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
         example = "https://my-resource.openai.azure.com" if azure else "http://localhost:8000/v1"
         raise UsageError(f"The provider {provider.name} needs the server's address: {how}, such as {example}.")
     if any(sign in url for sign in "@?#"):
-        raise ConfigurationError(
-            "The base URL holds a user name, a password, a query or a fragment (@, ? or #); leave that out and give a "
-            "key with --api-key."
-        )
+        raise ConfigurationError("The base URL holds a user name, a query or a fragment (@, ? or #); use --api-key.")
     try:
         _URL.validate_python(url)
         good = url.partition("://")[2][:1] not in ("", "/") and not any(character.isspace() for character in url)
@@ -202,10 +193,8 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
 
 def _prime_config(environment: Mapping[str, str]) -> Mapping[str, Any]:
     """What Prime's own settings file says; a missing or broken one says nothing."""
-    home = environment.get("HOME") or environment.get("USERPROFILE")
-    try:
+    home, raw = environment.get("HOME") or environment.get("USERPROFILE"), dict[str, Any]()
+    with suppress(OSError, ValueError, RuntimeError, RecursionError):
         path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
-        raw: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RuntimeError, RecursionError):
-        return {}
+        raw = json.loads(path.read_text(encoding="utf-8-sig"))
     return raw if isinstance(raw, dict) else {}

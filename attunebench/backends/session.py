@@ -63,8 +63,7 @@ class Route:
 
 
 def route_to(endpoint: Endpoint) -> Route:
-    """How the endpoint is reached, according to this process's environment. Loopback never goes through a proxy. Raises
-    ConfigurationError that names the variable which cannot be used, and shows no value."""
+    """How the endpoint is reached by this process's environment. Raises ConfigurationError, which shows no value."""
     variable, proxy = ("", "") if endpoint.is_this_machine else _proxy_setting(endpoint.base_url)
     tls = endpoint.base_url.lower().startswith("https:")
     certificates = _certificates() if tls or proxy.lower().startswith("https:") else None
@@ -76,15 +75,10 @@ def route_to(endpoint: Endpoint) -> Route:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigurationError(
-            f"{variable} is not a proxy address such as http://proxy.example:3128; correct or unset it."
-        )
+        raise ConfigurationError(f"{variable} is not a proxy address such as http://proxy.example:3128; correct it.")
     if parts.scheme in _SOCKS:
         if aiohttp_socks is None:
-            raise ConfigurationError(
-                f"{variable} names a SOCKS proxy, which requires `pip install aiohttp-socks`; install it, "
-                "name an HTTP proxy, or unset the variable."
-            )
+            raise ConfigurationError(f"{variable} names a SOCKS proxy, which requires `pip install aiohttp-socks`.")
         if parts.port is None:
             raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
         return Route(certificates, f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}")
@@ -135,8 +129,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
-    """A session of up to `connections` connections, to be opened and closed in one running loop. It keeps no cookies
-    and reads no environment."""
+    """A session of up to `connections` connections for one running loop, without cookies and the environment."""
     socks = route.socks and partial(aiohttp_socks.ProxyConnector.from_url, route.socks)
     connector = (socks or partial(aiohttp.TCPConnector, ttl_dns_cache=300))(
         limit=connections, ssl=route.certificates or True, keepalive_timeout=_KEPT_ALIVE
@@ -153,8 +146,7 @@ def open_session(route: Route, *, connections: int) -> aiohttp.ClientSession:
 
 
 class _Handler(ResponseHandler):
-    """Waits `IDLE` seconds for more of an answer that has begun. Reads a head that gives the same Content-Length twice,
-    which some gateways send and aiohttp's parser refuses."""
+    """Waits `IDLE` seconds for more of an answer; reads a Content-Length given twice, which aiohttp refuses."""
 
     def data_received(self, data: bytes) -> None:
         if data.startswith(b"HTTP/1."):

@@ -29,8 +29,7 @@ _url = lru_cache(httpx2.URL)
 
 
 def open_client(endpoint: Endpoint, *, connections: int) -> AsyncOpenAI:
-    """The SDK's client for an endpoint, to be used and closed in one running loop; sends nothing yet. Raises
-    ConfigurationError (proxy or certificate settings, an address that the SDK does not accept)."""
+    """The SDK's client for an endpoint in one running loop; sends nothing yet. Raises ConfigurationError."""
     http_client = HttpClient(endpoint, connections)
     query = {"api-version": endpoint.api_version} if endpoint.api_version else None
     key = endpoint.key.get_secret_value()

@@ -35,10 +35,9 @@ _MOMENT, _SPAN = TypeAdapter(datetime), TypeAdapter(timedelta)
 
 
 def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, Any], message: str = "") -> float | None:
-    """Seconds to wait before a try after this status, or None where nothing is asked.
-
-    `headers` with names in lower case; `metadata` is the error body's, with the headers that a router passes on. Times
-    of reset, and a wait in the `message` alone, count only where the server says that it is overrun.
+    """Seconds to wait before a try after this status, or None where nothing is asked. `headers` with names in lower
+    case; `metadata` is the error body's, with the headers that a router passes on. Times of reset, and a wait in the
+    `message` alone, count only where the server says that it is overrun.
     """
     passed_on = metadata.get("headers")
     if isinstance(passed_on, Mapping):

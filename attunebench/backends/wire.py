@@ -104,8 +104,7 @@ def fault_of_error(error: Fault, *, status: int, parsed: bool = True) -> Fault:
 
 
 def parse_body(content: bytes) -> Any:
-    """The JSON value in a body, in any Unicode encoding, with or without a BOM, control characters in its texts or not;
-    of an event stream what its events come to. Raises ValueError (cut, HTML …)."""
+    """The JSON in a body, in any Unicode encoding, or what the events of a stream come to. Raises ValueError."""
     text = content.decode(json.detect_encoding(content), errors="replace").lstrip("\ufeff \t\r\n")
     try:
         with suppress(ValueError):
@@ -116,8 +115,7 @@ def parse_body(content: bytes) -> Any:
 
 
 def _body_of_stream(events: list[str]) -> Any:
-    """The completion of a stream's chunks, or an error or completion among them. ValueError: no stream, or it was
-    cut."""
+    """The completion of a stream's chunks, or an error or completion among them. ValueError: none, or it was cut."""
     chunks = [_DECODER.decode(event) for event in events if event != "[DONE]"]
     choices = [choice for chunk in chunks if (choice := first_choice(chunk)) and choice.get("index") in (None, 0)]
     for chunk in chunks:

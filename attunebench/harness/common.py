@@ -1,7 +1,4 @@
-"""Shared by all frameworks: conversations as jobs, replies as entries, finished jobs as results.
-
-The frameworks make the calls. A result made here is the one that `run` would have written for these replies.
-"""
+"""Shared by all frameworks: conversations as jobs, replies as entries, finished jobs as results of a run."""
 
 from __future__ import annotations
 
@@ -92,11 +89,7 @@ def study_of(
     em: ModelSettings, *, conversations: Any = None, codebook: Any = None, skip_invalid: Any = False,
     modes: Any = "default", **settings: Any,
 ) -> Study:  # fmt: skip
-    """The study of a task's arguments as a framework hands them over; `settings` are those of a run.
-
-    Raises UsageError for values that do not exist or go together, DataError for a folder or codebook that cannot be
-    used.
-    """
+    """The study of a task's arguments as a framework hands them over. UsageError: bad values; DataError: bad files."""
     words = modes if isinstance(modes, (list, tuple)) else (modes,)
     checked = _checked({"em": em, "modes": parse_modes(map(str, words)), **settings})
     if checked.structured == "object":

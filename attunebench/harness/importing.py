@@ -1,7 +1,5 @@
-"""Logs of other frameworks → files in a results folder, where existing files are never replaced.
-
-A sample's result was made when it ended, and is imported unchanged; events and prompts are not read. Samples without a
-result are listed like a run's skipped conversations.
+"""Logs of other frameworks → files in a results folder, where existing files are never replaced. Results are imported
+unchanged; samples without one are listed like a run's skipped conversations.
 """
 
 from __future__ import annotations
@@ -46,8 +44,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is in one log. `ended`: whether it came to the end of a sample, for each that it was to do, by any name that
-    another log of the same evaluation has for it."""
+    """What is in one log. `ended`: sample, by a name that it has in all logs of an evaluation → whether it ended."""
 
     name: str
     results: Sequence[Mapping[str, Any]]
@@ -60,11 +57,9 @@ class ForeignLogError(DataError):
 
 
 class Importing:
-    """Puts sources into one results folder. Raises DataError where the folder cannot be written.
-
-    Counts results that were `written` and those that were the `same` as existing ones; `notes` are sentences. After
-    `close`, `failed` maps conversation and mode to why there is no result in any log or in the folder, and `unreached`
-    counts what no log came to the end of.
+    """Puts sources into one results folder. Raises DataError where the folder cannot be written. Counts results that
+    were `written`, and those that were the `same` as existing ones. After `close`, `failed` maps conversation and mode
+    to why there is no result anywhere, and `unreached` counts what no log came to the end of.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,10 +73,8 @@ class Importing:
         self._ended: dict[Hashable, bool] = {}
 
     def take(self, source: Source) -> None:
-        """Write what is new in a source.
-
-        Raises DataError, with nothing of the source written, where a result cannot be read or another one of the same
-        conversation, provider, model, mode and epoch is there.
+        """Write what is new in a source. Raises DataError, with nothing of it written, where a result cannot be read or
+        another one of the same conversation, provider, model, mode and epoch is there.
         """
         new: dict[Identity, Mapping[str, Any]] = {}
         for result in source.results:
@@ -90,11 +83,10 @@ class Importing:
             if there is None:
                 new[identity] = result
             elif _answers(there) != _answers(result):
+                place = source.name if identity in new else self._folder.folder
                 raise DataError(
-                    "Nothing of {} was imported: another result of {}, {}/{}, {} exists in {}, and results are never "
-                    "replaced. Name another folder with --output.".format(
-                        source.name, *identity, source.name if identity in new else self._folder.folder
-                    )
+                    f"Nothing of {source.name} was imported: another result of {'{}, {}/{}, {}'.format(*identity)} "
+                    f"exists in {place}, and results are never replaced. Name another folder with --output."
                 )
         identities = {identity for identity in map(identity_of, source.results) if identity}
         with ExitStack() as stack:
@@ -148,9 +140,7 @@ def _checked(result: Mapping[str, Any], source: Source) -> Identity:
             return identity
         raise ValueError("it belongs to another task")
     except (ValueError, TypeError, RecursionError) as error:
-        raise DataError(
-            f"{source.name} holds a result that cannot be read ({error}); nothing of it was imported."
-        ) from None
+        raise DataError(f"Nothing of {source.name} was imported: a result cannot be read ({error}).") from None
 
 
 def _answers(block: Any) -> Any:
@@ -162,10 +152,7 @@ def _answers(block: Any) -> Any:
 
 
 def log_files(places: Sequence[Path], patterns: Sequence[str], hint: str) -> Iterator[tuple[Path, bool]]:
-    """The files at these places, and those of `patterns` in folders; each with whether it was named itself.
-
-    Raises UsageError, with the `hint`, where there are none.
-    """
+    """The files at these places, each with whether it was named itself. UsageError, with the `hint`: there are none."""
     for place in places:
         found = {path for pattern in patterns for path in place.rglob(pattern) if path.is_file()}
         files = [place] if place.is_file() else sorted(path for path in found if path.name not in _NO_LOGS)
@@ -179,9 +166,7 @@ def read_inspect_log(path: Path) -> Source:
     try:
         from inspect_ai.log import read_eval_log
     except ImportError:
-        raise UsageError(
-            'Reading an Inspect log requires inspect_ai: pip install ".[inspect]" in the checkout of attunebench.'
-        ) from None
+        raise UsageError('An Inspect log requires inspect_ai: pip install ".[inspect]" in the checkout.') from None
     if path.suffix not in (".eval", ".json"):
         raise DataError(f"{path} is not an Inspect log, which ends in .eval or .json.")
     try:

@@ -25,11 +25,9 @@ _MAPS = frozenset(TURN_BLOCKS[name] for name in (*BINARY_BLOCKS, "pairwise"))
 def assemble(
     conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The result of one conversation in one mode; `records` maps call ids to finished calls. `facts` are the keys of
-    the file that its run decides, `provider`, `em_model` and `judge_models` (by judge index) among them.
-
-    Every call to the evaluated model must be there: one that the line kept from an answer makes a skipped
-    conversation, never a result. Judges' records may be missing (their votes are owed). Raises ValueError otherwise.
+    """The result of one conversation in one mode; `records` maps call ids to finished calls, `facts` are the keys of
+    the file that its run decides (`provider`, `em_model`, `judge_models` by judge index …). Raises ValueError unless
+    every call to the evaluated model is there; judges' records may be missing (their votes are pending).
     """
     own = {(record.call.turn, record.call.kind): record for record in records.values() if record.call.judge is None}
     expected: list[tuple[int, Kind]] = [(0, "post")]

@@ -67,8 +67,7 @@ class Findings:
 
 
 def read_results(folder: str | Path, findings: Findings) -> Iterator[Result]:
-    """The results one by one, their `source_file` relative to the folder; the rest goes into `findings`. Duplicates are
-    not looked for."""
+    """The results one by one, duplicates too, `source_file` relative to the folder; `findings` takes the rest."""
     for path, name in result_files(folder, findings):
         found = read_result(path, name)
         if isinstance(found, Result):

@@ -19,8 +19,7 @@ _ANY = (-coerce.MOST, coerce.MOST)
 
 
 def is_result(content: Any) -> bool:
-    """Whether a file's JSON is meant to be a result of the benchmark: it names an `em_model`, or its turns hold
-    predictions."""
+    """Whether a file's JSON is meant to be a result: it names an `em_model`, or its turns hold predictions."""
     if not isinstance(content, dict) or "aggregates" in content or content.get("task") == PROFILE_TASK:
         return False
     turns = content.get("turns")

@@ -180,10 +180,9 @@ class RunOrder:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """How a result was made: what the run of it was told, and digests of what was asked, each None where it is unknown.
-
-    `calls_sha256`: of the calls to the evaluated model, ids, messages and answer schemas; `judge_calls_sha256`: scale →
-    of one judge's calls. `plan_sha256`: of what calls are made of, by which equal calls are known without being made.
+    """How a result was made: its run's parameters, and digests of what was asked, each None where it is unknown:
+    `calls_sha256` of the calls to the evaluated model, `judge_calls_sha256` (scale →) of one judge's, `plan_sha256` of
+    what calls are made of, by which equal ones are known without being made.
     """
 
     parameters: Mapping[str, Any]

@@ -82,8 +82,7 @@ def view_of(content: Mapping[str, Any]) -> View:
 
 
 def missing_votes(there: View, judges: Sequence[str], turns: Iterable[int], scale: JudgeScale) -> dict[str, set[int]]:
-    """Judge → the turns whose vote is missing: of `turns`, those with a draft and without a vote of this judge on this
-    scale."""
+    """Judge → those of `turns` that have a draft and no vote of this judge on this scale."""
     asked = there.drafted.intersection(turns)
     missing = {judge: {turn for turn in asked if there.voted.get(judge, {}).get(turn) != scale} for judge in judges}
     return {judge: numbers for judge, numbers in missing.items() if numbers}
@@ -93,10 +92,8 @@ def with_votes(
     content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
 ) -> dict[str, Any]:
     """An editable result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
-
-    All else stays. A judge that was asked and said nothing usable gets empty entries, so that its vote counts as cast;
-    with `spare` such a vote takes the place of no older one. The single-judge fields hold the first judge of the file's
-    list. What judges took is added to `judge_usage` and `judge_api_cost` (USD, null once a part is unknown).
+    A judge that said nothing usable gets empty entries, so that its vote counts as cast; with `spare` such a vote
+    replaces no older one. What judges took is added to `judge_usage` and `judge_api_cost`.
     """
     votes = [record for record in records if record.call.judge is not None]
     judges = list(dict.fromkeys((*judges_of(content), *judge_models)))
@@ -126,8 +123,7 @@ def with_votes(
 
 
 def kept_votes(before: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result that was made anew, with the votes that the editable one before it has and it lacks, where the draft is
-    the same. A vote that is in both is the new one's."""
+    """A result made anew, with the votes that it lacks and the editable one before it has on the same draft."""
     judges = list(dict.fromkeys((*judges_of(before), *result["judge_models"])))
     earlier, turns = dict(_numbered(before)), []
     for turn in result["turns"]:
@@ -147,8 +143,7 @@ def vote_of(record: Record) -> Vote:
 
 
 def spent(records: Sequence[Record]) -> tuple[dict[str, int | None], float | None]:
-    """(tokens by the names of `Usage`, USD) of calls; the latter None where a part is unknown, since a sum with an
-    unknown part would look like a price."""
+    """(tokens by the names of `Usage`, USD) of calls; the latter None where a part is unknown."""
     usage = sum((record.usage for record in records), Usage())
     costs = [record.cost for record in records]
     known = [cost for cost in costs if cost is not None]

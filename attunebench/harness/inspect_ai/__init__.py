@@ -1,4 +1,1 @@
-"""The benchmark as a task of Inspect AI: Inspect asks, retries, caches and logs; this package plans, reads and scores.
-
-Imported by nothing but Inspect itself.
-"""
+"""The benchmark as a task of Inspect AI, which asks, retries, caches and logs. Imported by Inspect alone."""

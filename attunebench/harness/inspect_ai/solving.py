@@ -1,9 +1,6 @@
-"""The solver: a conversation's calls put to the model through Inspect, as many at once as Inspect lets through; and the
-built-in baselines as models of Inspect.
-
-A model's own refusal, empty or truncated reply is its answer. Network errors, and a provider's message in the model's
-place, end the sample with Inspect's own error, so that Inspect may retry it and it is not scored. A judge's failure
-leaves a pending vote and never costs the sample.
+"""The solver: a conversation's calls put to the model through Inspect; and the baselines as models of Inspect. A
+model's refusal, empty or truncated reply is its answer; a network error ends the sample with Inspect's own error, so
+that it may be retried and is not scored; a judge's failure leaves a pending vote.
 """
 
 from __future__ import annotations
@@ -37,11 +34,6 @@ from attunebench.runner.settings import RunSettings
 from attunebench.text import encodable, printable
 
 _logger = getLogger(__name__)
-_MESSAGES = {
-    "system": inspect_models.ChatMessageSystem,
-    "user": inspect_models.ChatMessageUser,
-    "assistant": inspect_models.ChatMessageAssistant,
-}
 _NO_SCHEMA = frozenset(("baseline", "mockllm", "hf", "none", "transformer_lens", "nnterp"))  # these ignore a schema
 _REJECTING = frozenset((None, 400, 404, 422, 500, 501))
 _FORMAT = re.compile(r"response_format|json_schema|structured output|output_config|output_format|grammar|guided", re.I)
@@ -185,8 +177,8 @@ async def _generate(
         schema = JSONSchema.model_validate(call.schema)
         name = f"attunebench_{call.kind}"
         config.response_schema = inspect_models.ResponseSchema(name=name, json_schema=schema, strict=True)
-    messages = [_MESSAGES[message.role](content=message.content) for message in request.messages]
-    return await model.generate(messages, config=config)
+    kinds = {role: getattr(inspect_models, f"ChatMessage{role.title()}") for role in ("system", "user", "assistant")}
+    return await model.generate([kinds[each.role](content=each.content) for each in request.messages], config=config)
 
 
 def rejects_schema(error: BaseException) -> bool:
@@ -203,10 +195,7 @@ def _rule_behind(error: BaseException) -> Rule:
 
 
 def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = False) -> Reply:
-    """A model's output in Inspect as the reply that a backend would have read.
-
-    Raises TransientError where there is no choice in it, ItemError where the provider says that the prompt is too long.
-    """
+    """An output in Inspect as a backend's reply. TransientError: it has no choice; ItemError: too long a prompt."""
     if output.empty:
         raise TransientError("The provider answered without a choice.")
     said, stop, usage = encodable(output.message.text), output.stop_reason, output.usage

@@ -1,8 +1,6 @@
-"""The task: conversations as samples, the solver, the scorer with its metric, and the benchmark's own defaults.
-
-Inspect finds it (`inspect eval attunebench/attunebench --model …`) and all that this module imports by its entry point.
-Every metric of the registry is a key of a sample's score; NaN is undefined. A sample whose calls were not all made is
-unscored. Means are over conversations, epochs first, each with its standard error and its number of conversations.
+"""The task `attunebench/attunebench` of Inspect: conversations as samples, the solver, the scorer with its metric.
+Every metric of the registry is a key of a sample's score, NaN where undefined; a sample whose calls were not all made
+is unscored. Means are over conversations, epochs first, each with its standard error and n.
 """
 
 from __future__ import annotations
@@ -121,9 +119,7 @@ def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
 @metric(scores="unreduced")
 def summary(by_mode: bool = False, cluster: Any = None) -> Metric:
     """Each metric but the diagnostic ones as `<id>`, `<id>_stderr` and `<id>_n` where it is defined; counts of items.
-
-    `cluster` as for `score`. Modes are never averaged with each other: with several of them, and with `by_mode`, a name
-    is `<mode>.<id>`.
+    Modes are never averaged: with several of them, and with `by_mode`, a name is `<mode>.<id>`.
     """
     resampling = Resampling(resamples=1, cluster=cluster)
 

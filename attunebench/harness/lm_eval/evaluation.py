@@ -1,7 +1,5 @@
-"""One task without the framework: the form of its prompts, the results of its replies, how numbers are shown.
-
-Reads the conversations once; all else is pure. The framework builds every request before it sees a reply: so there is
-no judge, which would need a draft, and no re-prompt.
+"""One task without the framework: the form of its prompts, the results of its replies, how numbers are shown. The
+framework builds every request before it sees a reply, so there is no judge, which needs a draft, and no re-prompt.
 """
 
 from __future__ import annotations
@@ -41,12 +39,9 @@ Template = Callable[["list[dict[str, str]]"], Any]
 
 
 class Evaluation:
-    """The conversations of a task, in the order of a run, asked in one mode.
-
-    `metadata` is the framework's, with the model's own arguments mixed in, so that unknown keys are no mistake.
-    `conversations`: a folder, else the bundled examples. `codebook`, `panas_strategy`, `cluster`: as for `run` and
-    `score`. `repeats`: how often each call is put to the model; they become the epochs of a conversation. Raises
-    DataError and UsageError as `run` does, and UsageError for a misspelt key.
+    """The conversations of a task, in the order of a run, asked in one mode. `metadata` has `conversations`,
+    `codebook`, `panas_strategy` and `cluster` as for `run` and `score`, `repeats` (the epochs of a conversation), and
+    the model's own arguments, so that unknown keys are no mistake. Raises DataError and UsageError.
     """
 
     def __init__(self, mode: str, metadata: Mapping[str, Any] | None = None) -> None:
@@ -80,10 +75,7 @@ class Evaluation:
     def results(
         self, doc: Mapping[str, Any], replies: Sequence[Sequence[str | None]], generation: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Result files' contents, one for each repeat. `replies`: what came back each time for each call, or None.
-
-        `generation` are the framework's arguments of the requests. Raises ValueError where replies are missing.
-        """
+        """The contents of result files, one for each repeat. Raises ValueError where replies are missing."""
         study, repeats, results = self.under(generation), list(zip(*replies, strict=True)), []
         for repeat, texts in enumerate(repeats, start=1):
             job = study.job(study.conversation(doc["conversation_id"]), self.mode)
@@ -116,10 +108,7 @@ def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def rendered(calls: Sequence[Sequence[Message]], template: Template | None = None, instruction: str = "") -> list[Any]:
     """The prompts of calls: through a chat template, or as plain text with a line for the answer where there is none.
-
-    `instruction`: the user's own, before all else. Many templates know no system role: some refuse it, and the
-    framework then silently leaves that message out; some drop it themselves. The system text then
-    goes into the user's message. Raises DataError where a template leaves it out there too.
+    `instruction`: the user's own, before all else. Raises DataError where a template leaves part of a prompt out.
     """
     before = [instruction.strip()] if instruction.strip() else []
     if template is None:
@@ -132,23 +121,17 @@ def rendered(calls: Sequence[Sequence[Message]], template: Template | None = Non
             return [system, *rest]
         return [{**rest[0], "content": f"{system['content']}\n\n{rest[0]['content']}"}, *rest[1:]]
 
-    # One line identifies it, and has no line break that a template could change.
+    # Where a template knows no system role, the framework or the template leaves that message out without a word: then
+    # it goes into the user's. One line identifies it, and has no line break that a template could change.
     line = calls[0][0].content.strip().splitlines()[0]
     for fold in (False, True):
         if line in str(template(chat(calls[0], fold=fold))):
             return [template(chat(call, fold=fold)) for call in calls]
-    raise DataError(
-        "The model's chat template leaves out part of the prompt; "
-        "give another with --apply_chat_template NAME, or none."
-    )
+    raise DataError("The chat template leaves out part of the prompt; give another --apply_chat_template, or none.")
 
 
 class Figure(float):
-    """A number with the count of conversations behind it: NaN where undefined, `n` of `of` conversations.
-
-    The framework formats the values of its table by `__format__` alone and writes floats to its files: so people read
-    the n beside the number, and programs read a number.
-    """
+    """A number, NaN where undefined, that the framework's table shows with its `n` of `of` conversations."""
 
     n: int
     of: int

@@ -1,7 +1,4 @@
-"""The class behind the task files: a minimal form of the framework's `Task`.
-
-`evaluation` decides on calls and results. This is the only module that imports the framework.
-"""
+"""The class behind the task files, which alone imports the framework; `evaluation` decides on calls and results."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ _log = logging.getLogger("lm_eval.attunebench")
 
 
 class AttuneBenchTask(Task):
-    """The benchmark in one mode. A document is a conversation; its requests are all of its calls.
-
-    `config` is the content of a task file with the framework's `--metadata` under "metadata" (see `Evaluation`).
-    """
+    """The benchmark in one mode: a document is a conversation, its requests are all of its calls."""
 
     VERSION = __version__
     OUTPUT_TYPE = "generate_until"
@@ -79,11 +73,7 @@ class AttuneBenchTask(Task):
         return ""  # people's answers stay out of the framework's logs
 
     def build_all_requests(self, **kwargs: Any) -> None:
-        """As the framework does it, but never from its cache of requests.
-
-        That cache identifies a task by its name: it would send the prompts of other conversations or of an older
-        version, and the replies would be scored as answers to these.
-        """
+        """As the framework does it, but without its cache: that knows a task by name alone and sends older prompts."""
         if kwargs.pop("cache_requests", False):
             _log.warning("%s: --cache_requests is ignored; requests are built anew.", self.config.task)
         kwargs.pop("rewrite_requests_cache", None)
@@ -105,11 +95,7 @@ class AttuneBenchTask(Task):
         ]
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
-        """The conversation's results, its metrics for the log (None where undefined), and places for standard errors.
-
-        Every document has the same keys: the framework loses or fails on others when it gathers the values of several
-        processes.
-        """
+        """The results, metrics (None: undefined) and places for errors: the same keys for each document."""
         found = self._evaluation.results(doc, results, generation_of(self.config.generation_kwargs))
         values: dict[str, Any] = {"results": found}
         for card in METRICS:
@@ -118,13 +104,10 @@ class AttuneBenchTask(Task):
         return {**values, "coverage": None, "empty_replies": sum(not text for texts in results for text in texts)}
 
     def aggregation(self) -> Mapping[str, Callable[[Sequence[Any]], float]]:
-        """How documents become the task's values.
-
-        All but `results` ignore the documents' own values: a mean over them would be wrong where a conversation has
-        several results or a rate is a quotient of sums. The framework calls them in the order of `process_results`.
-        """
+        """How documents become values. A mean over the documents' own would be wrong: rates are quotients of sums."""
         names = [*(name for card in METRICS for name in (card.id, f"{card.id}_stderr")), "coverage"]
         figures: Any = {name: lambda _, name=name: self._figures[name] for name in names}
+        # In the order of `process_results`, in which the framework calls them.
         return {"results": self._gather, **figures, "empty_replies": self._count_empty}
 
     def higher_is_better(self) -> dict[str, bool]:
@@ -160,8 +143,6 @@ class AttuneBenchTask(Task):
 
     def _count_empty(self, documents: Sequence[int]) -> float:
         if empty := sum(documents):
-            _log.warning(
-                f"{self.config.task}: {empty} replies were empty and count as not answered. The framework does not say "
-                "whether the model wrote nothing or the server's answer could not be read; look for its warnings above."
-            )
+            why = "The model wrote nothing, or the framework could not read the answer: see its warnings above."
+            _log.warning(f"{self.config.task}: {empty} replies were empty and count as not answered. {why}")
         return float(empty)
