@@ -159,10 +159,8 @@ class Random(Majority):
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:
         rng = self._draw(f"trait/{trait.id}")
-        if trait.form == "groups":
-            # No group, or any of the sets of groups: as likely as each other.
-            groups = [option for option in trait.options if option != NONE and rng.random() < 0.5]
-            return groups or [NONE]
+        if trait.form == "groups":  # none, or any of the sets of groups: as likely as each other
+            return [option for option in trait.options if option != NONE and rng.random() < 0.5] or [NONE]
         return rng.choice(trait.options) if trait.options else rng.randint(trait.low, trait.high)
 
 
@@ -212,12 +210,10 @@ class Oracle(Majority):
         return truth or super().winner(index)
 
     def mood(self, *, change: bool) -> dict[str, float]:
-        known: dict[str, float] = {}
-        if self.conversation:
-            before, known = mood_levels(self.conversation.pre_panas), mood_levels(self.conversation.post_panas)
-            if change:
-                known = {item: level - before[item] for item, level in known.items() if item in before}
-        return {**super().mood(change=change), **known}
+        guess, talk = super().mood(change=change), self.conversation
+        before, after = (mood_levels(talk.pre_panas), mood_levels(talk.post_panas)) if talk else ({}, {})
+        changes = {item: level - before[item] for item, level in after.items() if item in before}
+        return {**guess, **(changes if change else after)}
 
     def wide(self) -> dict[str, Any]:
         guess = super().wide()
@@ -225,18 +221,17 @@ class Oracle(Majority):
             return guess
         truth = self.conversation.wide
         answers = zip(guess, (truth.q1, truth.q2, truth.q3, truth.follow_up), strict=False)
-        known = {key: [*each] if isinstance(each, tuple) else each for key, each in answers if each is not None}
+        known = {key: each if isinstance(each, str) else [*each] for key, each in answers if each is not None}
         return {**guess, **known, "fourBranchScores": {**guess["fourBranchScores"], **truth.four_branch}}
 
     def trait(self, trait: traits.Trait) -> str | list[str] | int:
         truth = traits.truth_of(trait, self.conversation.profile) if self.conversation else None
-        if truth is None:
-            return super().trait(trait)
-        if isinstance(truth, traits.Span):
-            # Any year of the range is right; that nearest to what can be answered is.
+        if isinstance(truth, traits.Span):  # any year of the range is right; that nearest to what can be answered is
             return int(min(max(truth.low, trait.low), truth.high))
         if isinstance(truth, frozenset):
             return [option for option in trait.options if option in truth]
+        if truth is None:
+            return super().trait(trait)
         return truth if isinstance(truth, str) else round(truth)
 
 

@@ -27,13 +27,11 @@ _KEY_LIKE = re.compile(r"\b(sk|pk|pit|rk)[-_][\w*.-]{6,}")
 
 def fault_of_exception(error: Exception) -> Fault:
     """A fault from what a client raised, by the nearest class that `EXCEPTIONS` knows. Anything else is raised."""
-    # The SDK has one class for all network errors, and its transport over aiohttp one for every broken connection:
-    # their causes say more.
+    # The SDK has one class for all network errors, and aiohttp one for every broken connection: their causes say more.
     order = {"aiohttp": 0, "openai": 2}
     for cause in sorted(_causes(error), key=lambda each: order.get(type(each).__module__.partition(".")[0], 1)):
-        for cls in type(cause).__mro__:
-            if cls.__name__ in EXCEPTIONS:
-                return _fault_of(cause, *EXCEPTIONS[cls.__name__])
+        if name := next((cls.__name__ for cls in type(cause).__mro__ if cls.__name__ in EXCEPTIONS), None):
+            return _fault_of(cause, *EXCEPTIONS[name])
     raise error
 
 

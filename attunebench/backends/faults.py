@@ -28,10 +28,9 @@ Outcome = Literal["stop", "retry", "skip", "item", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One failed try. `status`: of the response, or inside an error body under 200; 0 where there is none. `code`: the
-    server's codes, and the names of exhausted quotas. `parsed`: whether the body was JSON. `answered`: whether this
-    backend has had an answer before, so that its address is right; `known`: whether it or an earlier run had, so that
-    key, model and parameters are. `elapsed`: seconds since the request.
+    """One failed try. `status`: of the response, or inside an error body under 200, else 0. `code`: the server's codes,
+    and exhausted quotas. `parsed`: whether the body was JSON. `answered`: whether this backend has had an answer, so
+    that its address is right; `known`: whether it or an earlier run had, so that key and model are, too.
     """
 
     status: int = 0
@@ -118,8 +117,7 @@ def _rejected(fault: Fault) -> bool:
     return 400 <= fault.status < 500
 
 
-# fmt: off
-RULES: tuple[Rule, ...] = (
+RULES: tuple[Rule, ...] = (  # read from the top; the last row takes everything
     Rule("proxy", lambda f: f.status == 407 or (f.line == "proxy" and _rejected(f) and f.status not in _RETRIED),
          "stop",
          "The proxy on the way to {host} refuses the connection ({status}): check the address, user and password in "
@@ -193,9 +191,7 @@ RULES: tuple[Rule, ...] = (
     Rule("error body", lambda f: f.line == "error body", "retry",
          "{provider} sent an error in place of an answer{says}"),
     Rule("body", lambda _: True, "retry", "{provider} sent no complete answer for {model}{says}", "body"),
-)
-# fmt: on
-"""Read from the top; the last row takes everything."""
+)  # fmt: skip
 
 
 def rule_for(fault: Fault) -> Rule:
@@ -208,12 +204,11 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
     rule, says = rule_for(fault), fault.message.strip().rstrip(".")
     variables = " or ".join(PROVIDERS[endpoint.provider].key_variables)
     remedy = f"check {variables}, or give --api-key" if variables else "give --api-key"
+    after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     if fault.wait is not None and fault.wait > SHORT_WAIT:
         after_the_day = f"after {wait_in_words(fault.wait)}"
     elif fault.metadata.get("violations"):
         after_the_day = "after midnight Pacific time, when Google resets daily limits"
-    else:
-        after_the_day = f"when the provider's day has ended, at {wait_in_words(86400.0)} at the latest"
     sentence = rule.sentence.format(
         provider=endpoint.provider, model=endpoint.model, url=endpoint.base_url, host=endpoint.host,
         status=fault.status, says=says and f": {says}", after_the_day=after_the_day,
@@ -222,8 +217,7 @@ def error_for(fault: Fault, endpoint: Endpoint) -> AttuneBenchError:
         key_state="none was given" if endpoint.key_source == "none" else f"from {endpoint.key_source}",
         key_remedy="check the client's credentials" if endpoint.key_source == THE_CLIENT else remedy,
     )  # fmt: skip
-    if not sentence.endswith((".", "…", "!", "?")):
-        sentence += "."
+    sentence += "" if sentence.endswith((".", "…", "!", "?")) else "."
     if rule.outcome == "retry":
         return TransientError(sentence, kind=rule.kind, retry_after=fault.wait, elapsed=fault.elapsed)
     if rule.outcome in ("item", "refused"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from attunebench.runner.settings import Structured
 
 Concession = Literal["schema", "object", "temperature", "seed", "limit", "system", "compression", "stream"]
-NOTES: Mapping[Concession, tuple[str, str]] = {
+NOTES: Mapping[Concession, tuple[str, str]] = {  # what `Reply.notes` says of each concession
     "schema": ("response_format.json_schema", "not accepted"),
     "object": ("response_format.json_object", "not accepted"),
     "temperature": ("temperature", "not accepted"),
@@ -27,15 +27,13 @@ NOTES: Mapping[Concession, tuple[str, str]] = {
     "compression": ("accept-encoding", "identity: compressed answers could not be read"),
     "stream": ("stream", "on: the server answers only by event stream"),
 }
-"""What `Reply.notes` says of each concession."""
 
 _REJECTING = frozenset((400, 404, 422, 500, 501))
 """Statuses that servers use for a parameter they do not take: also 404 (no route to a model that takes it) and 500."""
 _PARAMETERS: tuple[Literal["temperature", "seed"], ...] = ("temperature", "seed")
 _CEILING = re.compile(
-    r"(?:at most|>) (\d+)(?: (?:completion|output) tokens|, which is the maximum allowed)"
-    r"|max_tokens must be at most (\d+)",
-    re.I,
+    r"(?i)(?:at most|>) (\d+)(?: (?:completion|output) tokens|, which is the maximum allowed)"
+    r"|max_tokens must be at most (\d+)"
 )
 _LOWERED = "lowered to "
 _WINDOW = re.compile(r"(?:maximum|context|limit|window|allowed|<=|>)[^.;\d]{0,60}?(?<![\d.])(\d{3,})(?![\d.]*\d)", re.I)
@@ -123,8 +121,7 @@ def first_terms(provider: str, structured: Structured, memory: Mapping[str, Any]
 
 
 def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
-    """The terms to try next where this fault says what the server does not take; None where it does not. Raises
-    ConfigurationError where that is what the user asked for by name (`--structured`)."""
+    """The terms to try next by what this fault says, or None. ConfigurationError: the user insists on that part."""
     if not _may_adapt(fault):
         return None
     room = _room(_GROUPED.sub("", fault.message), request.max_tokens) if terms.ceiling is None else 0
@@ -132,16 +129,13 @@ def adapted(terms: Terms, request: Request, fault: Fault) -> Terms | None:
         return replace(terms, ceiling=room)
     concession = _named(terms, terms.body(request), fault)
     if concession in ("schema", "object") and terms.structured != "auto":
-        raise ConfigurationError(
-            f"The server does not accept --structured {terms.structured}; --structured auto takes the strongest "
-            f"constraint that it does accept{fault.message and f': {fault.message}'}"
-        )
+        says = f": {fault.message}" if fault.message else ""
+        raise ConfigurationError(f"The server does not accept --structured {terms.structured}; use auto instead{says}")
     return None if concession is None else replace(terms, given_up=terms.given_up | {concession})
 
 
 def guessed(terms: Terms, fault: Fault, taken: Collection[str]) -> Terms | None:
-    """The terms to try next after a rejection without a readable reason, twice the same; None where none are left. The
-    output's constraint is what servers most often stumble over, unless one of them has been `taken`."""
+    """The terms to try next after a rejection without a reason, twice the same; None where none are left."""
     if not _may_adapt(fault):
         return None
     rule, rung = rule_for(fault).name, terms.rung

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from pydantic import HttpUrl, SecretStr, TypeAdapter, ValidationError
+from pydantic import HttpUrl, SecretStr, TypeAdapter
 
 from attunebench.errors import ConfigurationError, UsageError
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NO_KEY = "no-key-needed"  # sent to servers that need no key: some of them want to see one all the same
 THE_CLIENT = "the given client"  # the source of a key that a client of the user's has
-_URL = TypeAdapter(HttpUrl)
 _PRIME_CONFIG = "~/.prime/config.json"
 
 
@@ -42,7 +41,7 @@ class Provider:
     variables: tuple[str, ...] = ()
 
 
-# fmt: off
+# Name → provider, in the order in which they are shown to users.
 PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in (
     Provider("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
     Provider("openai", "OpenAI", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "OPENAI_BASE_URL",
@@ -54,9 +53,7 @@ PROVIDERS: Mapping[str, Provider] = {provider.name: provider for provider in (
              variables=("OPENAI_API_VERSION", "AZURE_OPENAI_DEPLOYMENT")),
     Provider("local", "any OpenAI-compatible server, at --base-url"),
     Provider("baseline", "built in, offline; MODEL is the baseline's name"),
-)}
-# fmt: on
-"""Name → provider, in the order in which they are shown to users."""
+)}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +99,7 @@ def provider_named(name: str) -> Provider:
 
 
 def resolve(settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """Where and with which key the model is reached. `environment` is the process's own where it is left out. Raises
-    UsageError (unknown provider, `baseline`, no address) and ConfigurationError (key or address unusable).
-    """
+    """Where and with which key the model is reached. UsageError: provider or address; ConfigurationError: values."""
     provider, values = _with_values(settings, environment)
     key, source = _key(provider, settings, values)
     headers = {header: values[variable] for header, variable in provider.headers.items() if variable in values}
@@ -145,7 +140,11 @@ def _with_values(settings: ModelSettings, environment: Mapping[str, str] | None)
     names = (*provider.key_variables, provider.base_url_variable, *provider.headers.values(), *provider.variables)
     values = {name: environment.get(name) for name in names}
     if provider.name == "prime":
-        raw = _prime_config(environment)
+        home, raw = environment.get("HOME") or environment.get("USERPROFILE"), dict[str, Any]()
+        with suppress(OSError, ValueError, RuntimeError, RecursionError):  # a missing or broken file says nothing
+            path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
+            raw = json.loads(path.read_text(encoding="utf-8-sig"))
+        raw = raw if isinstance(raw, dict) else {}
         # Where a variable is not set, the file's field counts; the address has no variable.
         values |= {_PRIME_CONFIG: raw.get("api_key"), provider.base_url_variable: raw.get("inference_url")}
         values["PRIME_TEAM_ID"] = (values["PRIME_TEAM_ID"] or "").strip() or raw.get("team_id")
@@ -178,23 +177,13 @@ def _base_url(provider: Provider, settings: ModelSettings, values: Mapping[str, 
     if any(sign in url for sign in "@?#"):
         raise ConfigurationError("The base URL holds a user name, a query or a fragment (@, ? or #); use --api-key.")
     try:
-        _URL.validate_python(url)
-        good = url.partition("://")[2][:1] not in ("", "/") and not any(character.isspace() for character in url)
-    except ValidationError:
-        good = False
-    if not good:
-        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.")
+        if url.partition("://")[2][:1] in ("", "/") or any(map(str.isspace, url)):
+            raise ValueError(url)
+        TypeAdapter(HttpUrl).validate_python(url)
+    except ValueError:
+        raise ConfigurationError(f"{url!r} is no base URL: it has to look like http://localhost:8000/v1.") from None
     url = url.rstrip("/").removesuffix("/chat/completions")
     if azure and "/openai/" not in url:
         deployment = values.get("AZURE_OPENAI_DEPLOYMENT") or settings.model
         return f"{url.removesuffix('/openai')}/openai/deployments/{quote(deployment, safe='')}"
     return url
-
-
-def _prime_config(environment: Mapping[str, str]) -> Mapping[str, Any]:
-    """What Prime's own settings file says; a missing or broken one says nothing."""
-    home, raw = environment.get("HOME") or environment.get("USERPROFILE"), dict[str, Any]()
-    with suppress(OSError, ValueError, RuntimeError, RecursionError):
-        path = (Path(home) if home else Path.home()) / ".prime" / "config.json"
-        raw = json.loads(path.read_text(encoding="utf-8-sig"))
-    return raw if isinstance(raw, dict) else {}

@@ -19,12 +19,9 @@ from attunebench.errors import ConfigurationError
 
 CLIENT_ERRORS: tuple[type[Exception], ...] = (APIConnectionError, ValueError, *session.CATCHABLE)
 """Exceptions of an SDK request without a response; any other is a bug of ours."""
-_LEFT_OUT: Any = {
-    name: Omit()
-    for name in ("Accept", "User-Agent", "X-Stainless-Arch", "X-Stainless-Async", "X-Stainless-Lang", "X-Stainless-OS",
-                 "X-Stainless-Package-Version", "X-Stainless-Runtime", "X-Stainless-Runtime-Version")
-}  # fmt: skip
-"""Headers that the SDK need not build, since none of its own are sent: saves a sixth of its time."""
+_STAINLESS = ("Arch", "Async", "Lang", "OS", "Package-Version", "Runtime", "Runtime-Version")
+# Headers that the SDK need not build, since none of its own are sent: saves a sixth of its time.
+_LEFT_OUT: Any = dict.fromkeys(("Accept", "User-Agent", *(f"X-Stainless-{name}" for name in _STAINLESS)), Omit())
 _url = lru_cache(httpx2.URL)
 
 

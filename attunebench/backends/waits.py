@@ -54,7 +54,7 @@ def asked_wait(status: int, headers: Mapping[str, str], metadata: Mapping[str, A
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds from `retry-after-ms` or `retry-after` (a number, a time, a date); None where there is no wait."""
-    milliseconds = _number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
+    milliseconds = number(headers.get("retry-after-ms", "") or headers.get("x-ms-retry-after-ms", ""))
     seconds = _until(headers.get("retry-after", ""), headers) if milliseconds is None else milliseconds / 1000
     return seconds if seconds is not None and seconds > 0 else None
 
@@ -68,7 +68,7 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
     """Seconds until a limit is reset, from headers such as `x-ratelimit-reset-tokens`."""
     # Of several the one that is used up; else the longest up to `UNSURE`, as a day's limit is listed beside a minute's.
     waits = [
-        (_number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
+        (number(headers.get(name.replace("reset", "remaining"), "")) == 0, seconds)
         for name in filter(_RESET.match, headers)
         if (seconds := _sensible(_until(headers[name], headers))) is not None
     ]
@@ -82,10 +82,10 @@ def _sensible(seconds: float | None) -> float | None:
 
 def _until(value: str, headers: Mapping[str, str]) -> float | None:
     """Seconds until a moment, by the server's clock, or those of a duration: `2h30m`, `PT2H`, `2:30:00`, "2 hours"."""
-    number = _number(value)
-    if number is not None and number < _EPOCH:
-        return number
-    if number is None:
+    seconds = number(value)
+    if seconds is not None and seconds < _EPOCH:
+        return seconds
+    if seconds is None:
         with suppress(ValueError):
             return _SPAN.validate_python(value.strip()).total_seconds()
         if re.fullmatch(_DURATION, value.strip(), re.I):
@@ -96,12 +96,14 @@ def _until(value: str, headers: Mapping[str, str]) -> float | None:
 
 def _sum_of_parts(text: str) -> float:
     parts = ((re.findall(_PART.format(unit), text, re.I), seconds) for unit, seconds in _UNITS.items())
-    return sum(float(number) * seconds for numbers, seconds in parts for number in numbers)
+    return sum(float(each) * seconds for numbers, seconds in parts for each in numbers)
 
 
-def _number(text: str) -> float | None:
-    with suppress(ValueError):
-        return number if math.isfinite(number := float(text.strip())) else None
+def number(value: Any) -> float | None:
+    """A number, which some servers write as a text; None for anything else."""
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            return known if math.isfinite(known := float(value)) else None
     return None
 
 

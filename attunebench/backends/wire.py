@@ -5,7 +5,6 @@ connection. `read_completion` and `error_in` never raise on odd content.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from attunebench.backends.base import Reply
 from attunebench.backends.faults import LONGEST_SENTENCE, Fault
-from attunebench.backends.waits import WAIT_FIELDS
+from attunebench.backends.waits import WAIT_FIELDS, number
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical, is_broken
 from attunebench.text import encodable, printable
@@ -157,16 +156,10 @@ def read_completion(body: Any) -> Reply | None:
         # With the user's own key behind a router: the router's fee and the provider's charge.
         upstream = amount(details.get("upstream_inference_cost"), _DEAREST)
         cost = cost if upstream is None else (cost or 0.0) + upstream
-    return Reply(
-        text=answer,
-        finish_reason=canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None)),
-        refusal=_text(message.get("refusal")) if says_something(message.get("refusal")) else refusal,
-        reasoning=reasoning or thoughts,
-        usage=_usage(usage),
-        cost=cost,
-        model=_name(body.get("model"), LONGEST_NAME),
-        provider=_name(body.get("provider")),
-    )
+    ended = canonical(next(filter(None, (_text(choice.get(name)) for name in _ENDS)), None))
+    refusal = _text(message.get("refusal")) if says_something(message.get("refusal")) else refusal
+    model, provider = _name(body.get("model"), LONGEST_NAME), _name(body.get("provider"))
+    return Reply(answer, ended, refusal, reasoning or thoughts, _usage(usage), cost, model, provider)
 
 
 def first_choice(body: Any) -> Mapping[str, Any] | None:
@@ -313,14 +306,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         for field, names in _TOKENS.items()
     }
     return Usage(**{field: int(known) for field, known in found.items() if known is not None and known.is_integer()})
-
-
-def number(value: Any) -> float | None:
-    """A number, which some servers write as a text; None for anything else."""
-    if isinstance(value, int | float | str) and not isinstance(value, bool):
-        with suppress(ValueError, OverflowError):
-            return known if math.isfinite(known := float(value)) else None
-    return None
 
 
 def amount(value: Any, most: float) -> float | None:

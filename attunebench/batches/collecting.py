@@ -28,11 +28,11 @@ from attunebench.backends.caught import kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
+from attunebench.backends.waits import number
 from attunebench.backends.wire import (
     error_in,
     fault_of_error,
     looks_like_html,
-    number,
     outcome_of_body,
     parse_body,
     says_something,

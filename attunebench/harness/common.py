@@ -33,8 +33,7 @@ EXAMPLES = "written for demonstration: no human data, and no score is comparable
 @dataclass(frozen=True, slots=True)
 class Study:
     """Conversations, and the settings under which a framework asks about them. `loaded` is in the order of the folder,
-    on which intervals depend; `conversations`, by id, in that of a run. `further`: parameters beside the settings that
-    change a model's answers."""
+    on which intervals depend; `conversations`, by id, in a run's. `further`: parameters beside the settings."""
 
     settings: RunSettings
     folder: Path

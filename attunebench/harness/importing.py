@@ -140,7 +140,7 @@ def _checked(result: Mapping[str, Any], source: Source) -> Identity:
             return identity
         raise ValueError("it belongs to another task")
     except (ValueError, TypeError, RecursionError) as error:
-        raise DataError(f"Nothing of {source.name} was imported: a result cannot be read ({error}).") from None
+        raise DataError(f"{source.name} holds a result that cannot be read ({error}): nothing was imported.") from None
 
 
 def _answers(block: Any) -> Any:
@@ -238,7 +238,4 @@ def _results_in(line: str, place: str) -> list[dict[str, Any]]:
     found = sample.get("results") if isinstance(sample, dict) else None
     if isinstance(found, list) and found and all(isinstance(result, dict) for result in found):
         return found
-    raise DataError(
-        f"{place} holds no results of attunebench: it belongs to another task, or was made with --predict_only, which "
-        "scores nothing."
-    )
+    raise DataError(f"{place} holds no results of attunebench: it is another task's, or made with --predict_only.")

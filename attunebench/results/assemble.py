@@ -18,7 +18,6 @@ from attunebench.results.schema import BINARY_BLOCKS, TURN_BLOCKS, TURN_FIELDS, 
 from attunebench.results.votes import spent, with_votes
 
 SCHEMA_VERSION = "1.0"
-_NOTHING = Answer({}, (), "answered")  # the answer to a call that was not asked
 _MAPS = frozenset(TURN_BLOCKS[name] for name in (*BINARY_BLOCKS, "pairwise"))
 
 
@@ -95,7 +94,7 @@ def _turn_block(conversation: Conversation, turn: Turn, answers: Mapping[tuple[i
     asked = {"pairwise": bool(assignment.pairwise_assignment)}
     block: dict[str, Any] = {"turnNumber": turn.number}
     for key, (kind, name) in TURN_FIELDS.items():
-        answer = answers.get((turn.number, kind), _NOTHING)
+        answer = answers.get((turn.number, kind)) or Answer({}, (), "answered")  # not asked
         if key == TURN_BLOCKS["pairwise"]:
             block["reply_labels"] = dict(assignment.reply_labels)
             block["pairwise_assignment"] = {index: dict(pair) for index, pair in assignment.pairwise_assignment.items()}

@@ -59,7 +59,6 @@ class Findings:
     profiles: list[str] = field(default_factory=list)  # predicted profiles
 
     def add(self, other: NoResult) -> None:
-        """Note a file in which there was no result."""
         if other.reason:
             self.unreadable.append(other)
         elif other.profile:
@@ -139,14 +138,10 @@ def _json_files(root: Path, findings: Findings) -> list[Path]:
         return path if status is None else (status.st_dev, status.st_ino)
 
     # The name of a link that leads nowhere does not tell whether it was one to a folder of results.
-    paths = [
-        path
-        for path in visible_files(root, note)
-        if path.suffix == ".json" or (islink(path) and not exists(path))  # noqa: PTH110, PTH114
-    ]
-    paths.sort(key=lambda path: (islink(path), path), reverse=True)  # noqa: PTH114
+    files = ((islink(path), path) for path in visible_files(root, note))  # noqa: PTH114
+    paths = sorted(each for each in files if each[1].suffix == ".json" or (each[0] and not exists(each[1])))  # noqa: PTH110
     # A file goes by its own name before that of a link to it.
-    return sorted({file_of(path): path for path in paths}.values())
+    return sorted({file_of(path): path for _, path in reversed(paths)}.values())
 
 
 def _content(path: Path) -> Any:

@@ -70,23 +70,21 @@ def parse_result(content: Mapping[str, Any], source_file: str = "") -> Result:
 
 
 def turn_numbers(turns: Any) -> tuple[tuple[int, ...], bool]:
-    """The numbers of a file's turns, and whether the turns state them; else they are the places in the list, from 1.
-    ValueError, with a clause: these are no turns, or only some state their number."""
+    """The numbers of a file's turns, and whether these state them (else places, from 1). ValueError: a clause."""
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
         raise ValueError("turns is missing or is not a list of objects")
     keys = ("turnNumber", "turn_number", "turn")
     given = [next((turn[key] for key in keys if turn.get(key) is not None), None) for turn in turns]
     if all(number is None for number in given):
         return tuple(range(1, len(turns) + 1)), False
-    numbers = []
-    for place, number in enumerate(map(coerce.whole, given), start=1):
-        if number is None:
-            raise ValueError(f"the turnNumber of its turn at position {place} is missing or not a whole number")
-        numbers.append(number)
-    twice = next((number for number, count in Counter(numbers).items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(f"turn {twice} stands in it more than once")
-    return tuple(numbers), True
+    wholes = [*map(coerce.whole, given)]
+    if None in wholes:
+        place = wholes.index(None) + 1
+        raise ValueError(f"the turnNumber of its turn at position {place} is missing or not a whole number")
+    numbers = tuple(number for number in wholes if number is not None)
+    if twice := [number for number, count in Counter(numbers).items() if count > 1]:
+        raise ValueError(f"turn {twice[0]} stands in it more than once")
+    return numbers, True
 
 
 def stamp_of(content: Mapping[str, Any]) -> schema.Stamp:
@@ -101,9 +99,8 @@ def stamp_of(content: Mapping[str, Any]) -> schema.Stamp:
 
 def _settings(content: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that have the form in which scores keep them; another form says nothing that could be compared."""
-    settings: dict[str, Any] = {key: content[key] for key in _SETTINGS if isinstance(content.get(key), str)}
-    if isinstance(parameters := content.get("parameters"), dict):
-        settings["parameters"] = parameters
+    forms = {**dict.fromkeys(_SETTINGS, str), "parameters": dict}
+    settings = {key: content[key] for key, form in forms.items() if isinstance(content.get(key), form)}
     if (judges := coerce.texts(content.get("judge_models"))) is not None:
         settings["judge_models"] = list(judges)
     strategy = coerce.text(post.get("panas_strategy"))
@@ -192,8 +189,7 @@ def _tags(value: Any) -> tuple[tuple[PredictedTag, ...] | None, tuple[PredictedT
     """The tags of the twenty emotions (None, not answered, for a list without any), and those with another name."""
     if not isinstance(value, list):
         return None, ()
-    known: list[PredictedTag] = []
-    unknown: list[PredictedTag] = []
+    known, unknown = list[PredictedTag](), list[PredictedTag]()
     for entry in value:
         tag = entry if isinstance(entry, dict) else {"emotion": entry}
         if (name := coerce.text(tag.get("emotion"))) is not None:

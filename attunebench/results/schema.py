@@ -30,11 +30,9 @@ BINARY_BLOCKS = ("binary_om", "binary_hp", "binary_om_hp", "binary_hp_hp")
 DRAFT = TURN_BLOCKS["draft"]
 FIRST_SCORES, FIRST_BINARY = "em_draft_judge_scores", "em_draft_binary_assessment"
 """The ratings and the yes/no answers of the file's first judge, as a turn has them beside those of all judges."""
-SCORES_BY_JUDGE, BINARY_BY_JUDGE, SCALE_BY_JUDGE = (
-    "em_draft_judge_scores_by_model",
-    "em_draft_binary_assessment_by_model",
-    "em_draft_judge_scale_by_model",
-)
+SCORES_BY_JUDGE = "em_draft_judge_scores_by_model"
+BINARY_BY_JUDGE = "em_draft_binary_assessment_by_model"
+SCALE_BY_JUDGE = "em_draft_judge_scale_by_model"
 """judge → ratings, yes/no answers, and the scale that it was asked to rate on."""
 BY_JUDGE = {FIRST_SCORES: SCORES_BY_JUDGE, FIRST_BINARY: BINARY_BY_JUDGE}
 VOTE_KEYS = (FIRST_SCORES, SCORES_BY_JUDGE, FIRST_BINARY, BINARY_BY_JUDGE, SCALE_BY_JUDGE)
@@ -160,8 +158,7 @@ class PredictedWide:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What servers did with what was asked: the names under which model and providers answered, how the output was held
-    to its format, and what was not taken as asked (parameter → what became of it)."""
+    """What servers did: the names that answered, how output was constrained, and what became of parameters."""
 
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()

@@ -91,9 +91,8 @@ def missing_votes(there: View, judges: Sequence[str], turns: Iterable[int], scal
 def with_votes(
     content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
 ) -> dict[str, Any]:
-    """An editable result with the votes of the judges among `records` put in; `judge_models` names them by judge index.
-    A judge that said nothing usable gets empty entries, so that its vote counts as cast; with `spare` such a vote
-    replaces no older one. What judges took is added to `judge_usage` and `judge_api_cost`.
+    """An editable result with the judges' votes among `records` put in, and what they cost. A vote without a usable
+    word has empty entries and counts as cast; with `spare` it replaces no older one. `judge_models`: by judge index.
     """
     votes = [record for record in records if record.call.judge is not None]
     judges = list(dict.fromkeys((*judges_of(content), *judge_models)))
@@ -165,8 +164,7 @@ def _numbered(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
 
 
 def on_one_scale(result: Result, wanted: JudgeScale | None = None) -> Result:
-    """The result with its votes on one scale alone, the wanted one, else the default one where it has such votes; its
-    settings name the scale of each judge that counts (`judge_scales`)."""
+    """The result with its votes on one scale, the wanted or else the default one; `judge_scales` tells whose."""
     voted = {(judge, turn.votes[judge].scale) for turn in result.turns for judge in turn.voters}
     there = {scale for _, scale in voted}
     scale = wanted or (JUDGE_SCALE if JUDGE_SCALE in there else next(iter(there), None))

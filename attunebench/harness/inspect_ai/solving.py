@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from logging import getLogger
 from typing import Any
 
@@ -210,18 +210,13 @@ def read_output(output: ModelOutput, *, structured: str, schema_refused: bool = 
     cached, written = usage.input_tokens_cache_read, usage.input_tokens_cache_write
     prompt = usage.input_tokens + (cached or 0) + (written or 0)
     counts = (prompt, cached, usage.output_tokens, usage.reasoning_tokens)
-    return Reply(
-        text=said or None,
-        finish_reason=None if stop == "unknown" else canonical(stop),
-        refusal=(output.error or said or "content_filter") if declined else None,
-        reasoning=encodable("\n".join(filter(None, thoughts))) or None,
-        usage=Usage(*counts) if output.usage else Usage(),
-        cost=usage.total_cost,
-        model=output.model,
-        latency=output.time,
-        structured=structured,
-        notes=dict([NOTES["schema"]]) if schema_refused else {},
+    ended, refusal = None if stop == "unknown" else canonical(stop), output.error or said or "content_filter"
+    reasoning = encodable("\n".join(filter(None, thoughts))) or None
+    counted, notes = Usage(*counts) if output.usage else Usage(), dict([NOTES["schema"]] if schema_refused else [])
+    reply = Reply(
+        said or None, ended, refusal if declined else None, reasoning, counted, usage.total_cost, output.model
     )
+    return replace(reply, latency=output.time, structured=structured, notes=notes)
 
 
 @inspect_models.modelapi(name="baseline")

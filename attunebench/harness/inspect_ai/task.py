@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, GenerateConfig
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import TaskState
 
@@ -105,15 +105,11 @@ def notes_of(study: Study) -> Iterator[str]:
 
 def _sample(conversation: Conversation, mode: Mode, *, alone: bool) -> Sample:
     """A conversation in a mode. Its texts are for readers of the log, and are not what is sent. No label is in it."""
-    name = conversation.conversation_id
-    texts: list[ChatMessage] = []
-    for turn in conversation.turns:
-        texts += [ChatMessageUser(content=turn.user_message), ChatMessageAssistant(content=turn.llm_response)]
-    return Sample(
-        id=name if alone else f"{name}_{mode}",
-        input=texts,
-        metadata={"conversation": name, "mode": mode, "participant": conversation.participant_id},
-    )
+    name, kinds = conversation.conversation_id, (ChatMessageUser, ChatMessageAssistant)
+    texts = [(turn.user_message, turn.llm_response) for turn in conversation.turns]
+    facts = {"conversation": name, "mode": mode, "participant": conversation.participant_id}
+    messages = [kind(content=text) for pair in texts for kind, text in zip(kinds, pair, strict=True)]
+    return Sample(id=name if alone else f"{name}_{mode}", input=messages, metadata=facts)
 
 
 @metric(scores="unreduced")

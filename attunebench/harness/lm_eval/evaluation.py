@@ -34,9 +34,6 @@ _OPTIONS = ("conversations", "codebook", "panas_strategy")
 _LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")  # names for a reply's limit
 _ANSWER = "Answer:\n"  # the last line of a plain prompt, after which a model without a chat template continues
 
-Template = Callable[["list[dict[str, str]]"], Any]
-"""Turns a chat into the model's input: a string, or a form of the framework's own for servers with a chat API."""
-
 
 class Evaluation:
     """The conversations of a task, in the order of a run, asked in one mode. `metadata` has `conversations`,
@@ -106,7 +103,9 @@ def generation_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if not (named and name == _LIMITS[0])}
 
 
-def rendered(calls: Sequence[Sequence[Message]], template: Template | None = None, instruction: str = "") -> list[Any]:
+def rendered(
+    calls: Sequence[Sequence[Message]], template: Callable[..., Any] | None = None, instruction: str = ""
+) -> list[Any]:
     """The prompts of calls: through a chat template, or as plain text with a line for the answer where there is none.
     `instruction`: the user's own, before all else. Raises DataError where a template leaves part of a prompt out.
     """
