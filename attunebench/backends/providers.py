@@ -162,7 +162,9 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
         file = f" (nor is there one in {_PRIME_CONFIG})" if provider.name == "prime" else ""
         raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
-        raise ConfigurationError(f"The API key from {source} holds white space or non-ASCII characters; copy it again.")
+        raise ConfigurationError(
+            f"The API key from {source} holds a space, line break or non-ASCII character; copy it anew."
+        )
     return (key, source) if key else (NO_KEY, "none")
 
 
