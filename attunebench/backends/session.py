@@ -75,10 +75,14 @@ def route_to(endpoint: Endpoint) -> Route:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigurationError(f"{variable} is not a proxy address such as http://proxy.example:3128; correct it.")
+        raise ConfigurationError(
+            f"{variable} is not a proxy address such as http://proxy.example:3128; correct or unset it."
+        )
     if parts.scheme in _SOCKS:
         if aiohttp_socks is None:
-            raise ConfigurationError(f"{variable} names a SOCKS proxy, which requires `pip install aiohttp-socks`.")
+            raise ConfigurationError(
+                f"{variable} names a SOCKS proxy, which requires aiohttp-socks; install or unset it."
+            )
         if parts.port is None:
             raise ConfigurationError(f"{variable} names a SOCKS proxy without a port; add it, such as :1080.")
         return Route(certificates, f"{'socks4' if parts.scheme.startswith('socks4') else 'socks5'}://{parts.netloc}")
