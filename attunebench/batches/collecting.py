@@ -1,9 +1,7 @@
-"""Collects answers: every line of a response file that answers one of our requests is kept in the journal, once.
+"""Keeps every line of a response file that answers one of our requests in the journal, once, before it is used.
 
-Reads the lines of OpenAI's batch service and vLLM's `run-batch`, and rows of Ray Data LLM's engine. A line is in the
-journal before it is used. The first reply to a request stays, and a reply wins over an error, in any order of lines and
-files. Also learns from rejections how to send requests next time: on terms of their own, which become the server's
-unless other requests contradict them (an engine may reject one schema for its size and accept all others).
+The first reply to a request stays, and a reply wins over an error, in any order. Rejections teach how to send requests
+next time: on terms of their own, which become the server's unless other requests contradict them.
 """
 
 from __future__ import annotations
@@ -19,33 +17,21 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from attunebench.backends.base import Request
+from attunebench.backends import wire
+from attunebench.backends.base import Reply, Request
 from attunebench.backends.caught import kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
-from attunebench.backends.wire import (
-    error_in,
-    fault_of_error,
-    looks_like_html,
-    number,
-    outcome_of_body,
-    parse_body,
-    says_something,
-    tidy,
-)
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
+from attunebench.journal import Entry, Journal
 from attunebench.protocol.calls import Asked, Call, Message, Usage
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.journal import Entry, Journal
-    from attunebench.runner.clients import Place
+from attunebench.runner.clients import Place
 
 STDIN = Path("-")
 LONGEST = 64 * 1024 * 1024  # bytes of a line, to bound memory; no model output is as long
@@ -110,7 +96,7 @@ def read_line(content: bytes) -> Line | None:
     LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed.
     """
     try:
-        data = parse_body(content)
+        data = wire.parse_body(content)
     except ValueError:
         return None
     custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
@@ -119,21 +105,21 @@ def read_line(content: bytes) -> Line | None:
     if _ANSWERED.isdisjoint(data):
         return Line(custom_id)  # a request, or the row of one in a table that lies in the same folder
     response = data["response"] if isinstance(data.get("response"), Mapping) else {}
-    error = next((said for key in ("__inference_error__", "error") if says_something(said := data.get(key))), None)
-    status, body = int(number(response.get("status_code")) or 0), response.get("body")
+    error = next((said for key in ("__inference_error__", "error") if wire.says_something(said := data.get(key))), None)
+    status, body = int(wire.number(response.get("status_code")) or 0), response.get("body")
     if error is None and isinstance(text := data.get("generated_text"), str):
         counts = {"prompt_tokens": data.get("num_input_tokens"), "completion_tokens": data.get("num_generated_tokens")}
         body = {"choices": [{"message": {"content": text}}], "usage": counts}
     unanswered = error is not None and not isinstance(body, Mapping)
     if unanswered or (status and not 200 <= status < 300):
-        said = error_in(body) or error_in(error) or error_in({"error": error or "no reason given"})
+        said = wire.error_in(body) or wire.error_in(error) or wire.error_in({"error": error or "no reason given"})
         assert said is not None, "an error that says something describes itself"
         # A bare string is an exception of the engine, whatever status comes with it: no verdict on the request, and no
         # reason to change it.
         bare = unanswered and isinstance(error, str)
-        outcome: Reply | Fault = fault_of_error(said, status=200 if bare else status or 200)
+        outcome: Reply | Fault = wire.fault_of_error(said, status=200 if bare else status or 200)
     else:
-        outcome = outcome_of_body(body)
+        outcome = wire.outcome_of_body(body)
     request_id = response.get("request_id")
     return Line(custom_id, outcome, request_id if isinstance(request_id, str) else None)
 
@@ -152,7 +138,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
     fault = located(line.outcome, endpoint, answered=True, reask=entry.ask)
     if NEVER_TAKEN.intersection(fault.code.split()):
-        return TransientError(f"The batch ended before the request was run ({tidy(fault.message or fault.code)}).")
+        return TransientError(f"The batch ended before the request was run ({wire.tidy(fault.message or fault.code)}).")
     try:
         further = adapted(terms, request, fault)
     except ConfigurationError as error:
@@ -245,7 +231,7 @@ class Collector:
                 self._take_line(line, counted)
             else:
                 counted.unreadable += 1
-                counted.pages += looks_like_html(content)
+                counted.pages += wire.looks_like_html(content)
             if len(self._entries) >= _AT_ONCE:
                 await self._flush()
         await self._flush()

@@ -1,8 +1,7 @@
 """The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
-First what needs no reply, then judges and re-prompts, each as batches of their own. Whatever may cost money is in the
-ledger before it is sent. If it is unknown whether a submission became a batch, the service is searched before anything
-like it is sent again. A request is retried a few times and then abandoned, so that every run ends.
+Whatever may cost money is in the ledger before it is sent. If it is unknown whether a submission became a batch, the
+service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends.
 """
 
 from __future__ import annotations
@@ -22,23 +21,21 @@ from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector, lines_of
 from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.pending import Pending, batch_prices, open_asks
-from attunebench.batches.requests import Table, table_path, writing_plan
-from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooMuchError
+from attunebench.batches.requests import RequestFile, Table, table_path, writing_plan
+from attunebench.batches.service import Batch, NoSuchBatchError, RefusedError, Service, TooMuchError
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, TransientError, UsageError
 from attunebench.eventloop import on_interruption
+from attunebench.journal import Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Clients
+from attunebench.runner.events import Stop
+from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.run import Run
+from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.batches.requests import RequestFile
     from attunebench.batches.running import BatchOptions, Watcher
-    from attunebench.batches.service import Batch
-    from attunebench.journal import Journal
-    from attunebench.runner.events import Stop
-    from attunebench.runner.pricing import KnownPrices
-    from attunebench.runner.run import Run
-    from attunebench.runner.settings import RunSettings
 
 PATIENCE = 10  # checks of a batch that has ended but does not show all of its lines yet
 LOOKS = 3  # times that a submission is looked for before it counts as never made: lists may lag behind
@@ -47,10 +44,8 @@ SMALLEST = 10  # requests: batches are not made smaller than that, since each ma
 
 
 class BatchExecutor(Clients):
-    """Runs a run's jobs on a batch service: a `runner.run.Executor`. Lives for one run.
-
-    The constructor raises for missing keys. `under_way` is what continues at the service after the run, in the order in
-    which it was sent.
+    """Runs a run's jobs on a batch service: a `runner.run.Executor`. `under_way` is what continues at the service after
+    the run, in the order in which it was sent. Raises for missing keys.
     """
 
     def __init__(
@@ -103,12 +98,9 @@ class BatchExecutor(Clients):
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
-
-        def interrupt() -> None:
-            work.cancel()  # whatever was sent is in the ledger
-
         try:
-            with on_interruption(interrupt) if self._interruptible else nullcontext():
+            # An interruption may cancel it at any point: whatever was sent is in the ledger.
+            with on_interruption(work.cancel) if self._interruptible else nullcontext():
                 return await work
         except asyncio.CancelledError:
             if not self._interruptible:
@@ -170,8 +162,8 @@ class BatchExecutor(Clients):
             async for asks, _ in open_asks(self._run, pending, again=again):
                 if asks and self._sends and affordable:
                     affordable = pending.cover(asks)
-                    for asked, hashed in asks if affordable else ():
-                        plan.add(asked, hashed, self._hashers[asked.who])
+                    for asked, _ in asks if affordable else ():
+                        plan.add(asked, self._hashers[asked.who])
         self._queue += plan.files
         self._changed = False
         if self._sends:
@@ -202,11 +194,8 @@ class BatchExecutor(Clients):
         """
         service, number = self._services[file.model], next(self._numbers)
         sent = Submission(
-            tag=file.tag,
+            **{name: getattr(file, name) for name in ("tag", "model", "start", "stop")},
             part=number,
-            model=file.model,
-            start=file.start,
-            stop=file.stop,
             provider=service.endpoint.provider,
             base_url=service.endpoint.base_url,
             em_model=self.settings.em.model,

@@ -1,8 +1,7 @@
 """What was submitted to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
 
 A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
-in the journal; so a process that is killed at any moment leaves a record of all that may cost money. Lines are only
-appended, by one process at a time, and a truncated last line is ignored. Knows no network and no reply.
+in the journal, so a process that is killed at any moment leaves a record of all that may cost money.
 """
 
 from __future__ import annotations

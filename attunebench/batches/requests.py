@@ -1,7 +1,5 @@
-"""Request files in the OpenAI batch format, and the table that maps answers back to calls.
-
-A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, on the disk before the request files are:
-a head, then a row for each request. It holds no prompt and no key, but all that the journal stores of an ask; so
+"""Request files in the OpenAI batch format, and the table that maps answers back: `_batch.<tag>.jsonl` in the results
+folder, a head and a row for each request. It holds no prompt and no key, but all that the journal stores of an ask, so
 answers are kept even where conversations or prompts have changed meanwhile.
 """
 
@@ -16,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -25,15 +23,11 @@ from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.wire import encoded
 from attunebench.errors import DataError
 from attunebench.files import atomic_write, replaces_a_file
-from attunebench.journal import Entry
+from attunebench.journal import Entry, Hasher, Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Place
-from attunebench.runner.exchange import entry_of
-
-if TYPE_CHECKING:
-    from attunebench.journal import Hasher, Journal, RequestHash
-    from attunebench.runner.job import Open
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.exchange import Ask, entry_of
+from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
 URL = "/v1/chat/completions"
@@ -144,18 +138,15 @@ class Table:
 
     def find(self, custom_id: str) -> Row | None:
         """The row of an id, None where there is none."""
-        created, found = self.head.created, CUSTOM_ID.fullmatch(custom_id)
-        number = int(found[2]) if found else 0
-        row = self._row(number, created) if 1 <= number < len(self._lines) - 1 else None
+        found = CUSTOM_ID.fullmatch(custom_id)
+        row = next(self.rows(int(found[2])), None) if found else None
         return row if row is not None and row.custom_id == custom_id else None
 
-    def rows(self) -> Iterator[Row]:
-        """All rows in order."""
-        created = self.head.created
-        return (self._row(number, created) for number in range(1, len(self._lines) - 1))
-
-    def _row(self, number: int, created: str) -> Row:
-        return self._read(number, lambda data: Row.from_json(data, created))
+    def rows(self, number: int | None = None) -> Iterator[Row]:
+        """All rows in order, or the one of this number."""
+        created, numbers = self.head.created, range(1, len(self._lines) - 1)
+        for each in numbers if number is None else numbers[max(0, number - 1) : number]:
+            yield self._read(each, lambda data: Row.from_json(data, created))
 
     def _read(self, number: int, meaning: Callable[[Any], T]) -> T:
         try:
@@ -216,12 +207,12 @@ class Plan:
     def requests(self) -> int:
         return len(self.rows)
 
-    def add(self, asked: Open, hashed: RequestHash, hasher: Hasher) -> None:
+    def add(self, asked: Ask, hasher: Hasher) -> None:
         """Put an ask, of which `hasher` made the hash, into a file of its model.
 
         Raises DataError for one that no file can hold, and for an existing file that is not ours.
         """
-        entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
+        entry = entry_of(asked, hasher, sent_at="", seconds=None)
         model, limits = entry.model, self.limits
         row = self._with_terms(Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms()))
         body = {"model": model, **row.terms.body(asked.request(self.settings))}

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -26,7 +26,6 @@ from attunebench.batches.requests import URL
 from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from openai._legacy_response import LegacyAPIResponse
 
     from attunebench.backends.providers import Endpoint
@@ -116,7 +115,7 @@ def _file_id(body: Any) -> str:
     raise ValueError("the file has no id")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Service:
     """The batch service behind an endpoint, to be used as a context manager. What may pass is tried `tries` times after
     as long as the service asks for, else `interval` seconds, growing; `pausing` is told why, and how many seconds.
@@ -128,14 +127,9 @@ class Service:
     interval: float = 0.0
     pausing: Callable[[str, float], None] = lambda _reason, _seconds: None
     tries: int = MOST_TRIES
-    _client: AsyncOpenAI = field(init=False, repr=False)
-    _files: Any = field(init=False, repr=False)
-    _batches: Any = field(init=False, repr=False)
-    _batch: Callable[[Any], Batch] = field(init=False, repr=False)
-    _answered: bool = field(default=False, init=False, repr=False)
 
     async def __aenter__(self) -> Service:
-        self._client = open_client(self.endpoint, connections=2)
+        self._answered, self._client = False, open_client(self.endpoint, connections=2)
         self._batch = partial(read_batch, endpoint=self.endpoint)
         self._files, self._batches = self._client.files.with_raw_response, self._client.batches.with_raw_response
         return self

@@ -42,10 +42,8 @@ class Clients:
     def notes(self) -> list[str]:
         return list({f"At {each.provider} {each.payer}.": None for each in self.backends.values() if each.payer})
 
-    def hashers(self) -> list[Hasher | None]:
-        """The hasher of each model's requests; None for a model that is not called or not kept."""
-        kept = {who: hasher for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
-        return [kept.get(who) for who in range(1 + len(self.settings.judges))]
+    def hashers(self) -> dict[int, Hasher]:
+        return {who: hasher for who, hasher in self._hashers.items() if hasher.provider != "baseline"}
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         """Reopen the backends with what the journal knows of their servers; `stack` closes them."""

@@ -4,17 +4,18 @@ the journal: that is what makes resuming a run a matter of reading."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from attunebench._version import __version__
-from attunebench.backends.base import Reply
+from attunebench.backends.base import Reply, Request
 from attunebench.backends.negotiation import lowered_limit
 from attunebench.codebook import Codebook
 from attunebench.errors import ItemError
-from attunebench.journal import Hasher, RequestHash
-from attunebench.journal.entries import Entry
+from attunebench.journal import Entry, Hasher
 from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
 from attunebench.protocol.plan import reask
 from attunebench.protocol.read import merge_answers, read_reply
+from attunebench.runner.settings import RunSettings
 
 LENGTH_FACTOR = 4
 """A reply that was cut at the token limit is asked for once more with so many times the limit."""
@@ -22,17 +23,34 @@ LENGTH_FACTOR = 4
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The `number`-th time (0 is the first) that a call is put to a model."""
+    """The `number`-th time (0 is the first) that a call is put to a model; a judge's has its draft in it. `missing`:
+    items that earlier asks left open."""
 
+    call: Call
     number: int
     messages: tuple[Message, ...]
     max_tokens: int
+    missing: int = 0
+
+    @property
+    def who(self) -> int:
+        return self.call.who
+
+    def request(self, settings: RunSettings, context: Any = None) -> Request:
+        return Request(
+            call=self.call,
+            messages=self.messages,
+            max_tokens=self.max_tokens,
+            temperature=settings.temperature,
+            seed=settings.seed,
+            timeout=settings.call_timeout,
+            reask=self.number,
+            conversation=context,
+        )
 
 
 def entry_of(
-    call: Call,
     ask: Ask,
-    hashed: RequestHash,
     hasher: Hasher,
     *,
     sent_at: str,
@@ -42,8 +60,9 @@ def entry_of(
     tries: int = 1,
     lost: int = 0,
 ) -> Entry:
-    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `hashed` is what
-    `hasher` gave for it; `sent_at` (ISO 8601), `seconds`, `tries` and `lost` are those of `Entry`."""
+    """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `sent_at` (ISO
+    8601), `seconds`, `tries` and `lost` are those of `Entry`."""
+    call, hashed = ask.call, hasher(ask.call, ask.messages, ask.number)
     return Entry(
         request_hash=hashed.request,
         call_id=call.identity,
@@ -102,17 +121,14 @@ class Exchange:
     def complete(self) -> bool:
         return self._answer is not None and not self._answer.missing
 
-    @property
-    def missing(self) -> int:
-        return len(self._answer.missing) if self._answer is not None else 0
-
     def next(self) -> Ask | None:
         over = self._ended or self._most is None or len(self._entries) > self._most
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
         limit = self._rules.max_tokens * (LENGTH_FACTOR if self._longer else 1)
-        return Ask(len(self._entries), self._messages, limit)
+        missing = len(self._answer.missing) if self._answer is not None else 0
+        return Ask(self.call, len(self._entries), self._messages, limit, missing)
 
     def extend(self, asks: int) -> None:
         """Allow so many further asks, where the call is done and incomplete."""

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attunebench
 from attunebench.codebook import Codebook
 from attunebench.journal import Hasher, Journal, RequestHash, call_digest
 from attunebench.journal.entries import json_object
-from attunebench.judging import JudgeScale
+from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
 from attunebench.protocol.calls import Call, Kind
+from attunebench.results.parsing import parse_result
 from attunebench.results.schema import Stamp
 from attunebench.results.votes import View
+from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import Task
+
+if TYPE_CHECKING:
+    from attunebench.runner.work import Task
 
 SCALE = "judge scale"
 """How `other_scale` begins."""
@@ -28,6 +33,7 @@ _KNOWN = (
     "SELECT prompt_sha256, schema_sha256, parameters, provider, base_url FROM replies "
     "WHERE call_id = ? AND ask = 0 AND model = ?"
 )
+_JUDGED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
 
 class Stamping:
@@ -97,6 +103,42 @@ def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> list[
     """Of votes of these judges on another scale than is wanted, as `differences` would say it."""
     others = {scale for judge in judges for scale in there.voted.get(judge, {}).values()} - {wanted}
     return [f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)"] if others else []
+
+
+def settled(settings: RunSettings, tell: Callable[[str], None], *, within: bool = False) -> RunSettings:
+    """The settings with the scale of their judges: where nobody names one, that of the paid votes in the folder.
+
+    `tell` hears of it. The named judges' votes on drafts of the evaluated model count first, then their other votes,
+    then those of others. `within`: subfolders count too.
+    """
+    if not settings.judges or settings.judge_scale is not None:
+        return settings
+    names, found = frozenset(judge.model for judge in settings.judges), dict[int, JudgeScale]()
+    for model, judge, scale in _votes(settings.output, within):
+        found.setdefault(2 if judge not in names else int(model != settings.em.model), scale)
+        if 0 in found:
+            break
+    scale = found[min(found)] if found else JUDGE_SCALE
+    if scale != JUDGE_SCALE:
+        tell(
+            f"Judges rate on the {scale} scale, like the votes in {settings.output}; --judge-scale {JUDGE_SCALE} "
+            f"requests votes on the {JUDGE_SCALE} scale."
+        )
+    return settings.model_copy(update={"judge_scale": scale})
+
+
+def _votes(folder: Path, within: bool) -> Iterator[tuple[str, str, JudgeScale]]:
+    """(evaluated model or "", judge, scale) of all votes: in results, then in the journal."""
+    for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
+        data = read_object(path) or {}
+        with suppress(ValueError):  # no result
+            result = parse_result(data if identity_of(data) is not None else {})
+            voters = ((result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters)
+            yield from dict.fromkeys(voters)
+    if folder.is_dir():
+        with Journal.read(folder) as journal:
+            for model, parameters in journal.select(_JUDGED):
+                yield "", str(model), scale_of(json_object(str(parameters)).get("judge_scale"))
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> list[str]:

@@ -4,44 +4,15 @@ knows which ask is open, what waits for what, and when everything is done."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from attunebench.backends.base import Request
 from attunebench.journal import Entry
 from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.plan import with_draft
 from attunebench.runner.exchange import Ask, Exchange, Rules
-from attunebench.runner.settings import RunSettings
 
-Known = Callable[["Call", Ask], "Entry | None"]
+Known = Callable[[Ask], "Entry | None"]
 """The reply to an ask that is there already: `Journal.find` behind a hash, say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """An ask that can be put to a model now; a judge's has its draft in it. `missing`: items that earlier asks left
-    open."""
-
-    call: Call
-    ask: Ask
-    missing: int = 0
-
-    @property
-    def who(self) -> int:
-        return self.call.who
-
-    def request(self, settings: RunSettings, context: Any = None) -> Request:
-        return Request(
-            call=self.call,
-            messages=self.ask.messages,
-            max_tokens=self.ask.max_tokens,
-            temperature=settings.temperature,
-            seed=settings.seed,
-            timeout=settings.call_timeout,
-            reask=self.ask.number,
-            conversation=context,
-        )
 
 
 class Job:
@@ -74,7 +45,7 @@ class Job:
         self._rules = rules
         self._known = known
         self._exchanges: dict[str, Exchange] = {}
-        self._open: dict[str, Open] = {}
+        self._open: dict[str, Ask] = {}
         self._waiting: dict[str, list[Call]] = {}
         ready: list[Call] = []
         for call in calls:
@@ -89,7 +60,7 @@ class Job:
             self._begin(call)
 
     @property
-    def open(self) -> tuple[Open, ...]:
+    def open(self) -> tuple[Ask, ...]:
         """What can be asked now, drafts with judges first."""
         return tuple(self._open.values())
 
@@ -107,7 +78,7 @@ class Job:
         """Whether a result can be made, whatever judges still owe."""
         return self.failed is None and not any(each.who == 0 for each in self._open.values())
 
-    def add(self, asked: Open, entry: Entry) -> list[Open]:
+    def add(self, asked: Ask, entry: Entry) -> list[Ask]:
         """Take what came back for an open ask (else KeyError); the asks that are open now and were not before."""
         del self._open[asked.call.id]
         self.fetched.add(asked.call.id)
@@ -117,7 +88,7 @@ class Job:
         self._go_on(exchange)
         return [each for name, each in self._open.items() if name not in before]
 
-    def owe(self, asked: Open, reason: str) -> None:
+    def owe(self, asked: Ask, reason: str) -> None:
         self._open.pop(asked.call.id, None)
         self.owed[asked.call.id] = reason
 
@@ -135,14 +106,14 @@ class Job:
     def _go_on(self, exchange: Exchange) -> None:
         call = exchange.call
         while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
-            entry = self._known(call, exchange.next() or exchange.once_more())
+            entry = self._known(exchange.next() or exchange.once_more())
             if entry is None:
                 break
             exchange.add(entry)
         if call.id not in self.fetched:  # further asks are for calls that were done before
             exchange.extend(self._rules.again)
         if (ask := exchange.next()) is not None:
-            self._open[call.id] = Open(call, ask, exchange.missing)
+            self._open[call.id] = ask
         else:
             self._end(exchange)
 

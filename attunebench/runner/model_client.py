@@ -9,24 +9,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
+from attunebench import errors
 from attunebench.backends.base import Backend, Reply, Request
 from attunebench.backends.waits import wait_in_words
-from attunebench.errors import (
-    UNBILLED,
-    BackendError,
-    ConfigurationError,
-    DataError,
-    ItemError,
-    RejectedError,
-    TransientError,
-    Trouble,
-)
+from attunebench.errors import ConfigurationError, DataError, ItemError, RejectedError, TransientError, Trouble
 from attunebench.eventloop import naps
 from attunebench.journal import Entry, Hasher, Journal
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, Budget, Ticket, prompt_size
 from attunebench.runner.events import Observer
-from attunebench.runner.exchange import entry_of
-from attunebench.runner.job import Open
+from attunebench.runner.exchange import Ask, entry_of
 from attunebench.runner.limits import START_UP
 from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED, RateLimiter, Slot
 from attunebench.runner.settings import RunSettings
@@ -68,7 +59,7 @@ class ModelClient:
     def __post_init__(self) -> None:
         self.remembered = self.backend.learned()
 
-    async def ask(self, asked: Open, context: Any = None) -> Entry:
+    async def ask(self, asked: Ask, context: Any = None) -> Entry:
         """The reply, kept in the journal, or the error for which there can never be one. Raises TransientError if the
         network did not recover in time, RejectedError and ConfigurationError at once, DataError where the journal
         cannot be written, BudgetSpent and Halted where nothing more may be sent."""
@@ -80,7 +71,7 @@ class _Fetch:
     """One ask: sent with as many tries as it needs, and kept before its reply is used."""
 
     client: ModelClient
-    asked: Open
+    asked: Ask
     request: Request
     requests: int = 0  # sent
     lost: int = 0  # of these, without a reply that may still be billed, including one in flight when it is cancelled
@@ -199,14 +190,14 @@ class _Fetch:
             reply = await self._reply_in_time()
             self.lost -= 1
         except TransientError as error:
-            billed = error.kind not in UNBILLED
+            billed = error.kind not in errors.UNBILLED
             self.lost -= error.kind == "connect"
             if naps() > slept and error.kind in BY_SLEEP and not self.woken:
                 self.woken = True
                 raise _Asleep from error
             self._check_hopeless(error)
             raise
-        except (BackendError, ConfigurationError):
+        except (errors.BackendError, ConfigurationError):
             billed = False
             self.lost -= 1
             raise
@@ -246,12 +237,9 @@ class _Fetch:
 
     async def _keep(self, reply: Reply | None = None, error: ItemError | None = None) -> Entry:
         """The entry, once it is on disk. Until then its call counts as in flight, since it is paid for."""
-        client, call, ask = self.client, self.request.call, self.asked.ask
-        worker, now = asyncio.current_task(), asyncio.get_running_loop().time()
+        client, worker, now = self.client, asyncio.current_task(), asyncio.get_running_loop().time()
         entry = entry_of(
-            call,
-            ask,
-            client.hasher(call, ask.messages, ask.number),
+            self.asked,
             client.hasher,
             sent_at=self.sent_at,
             seconds=now - self.began[0] if self.began else None,

@@ -16,10 +16,9 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
-from attunebench.runner.scales import settled
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.work import ConversationWork, Work
+from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work
 
 FREE = Prices(0.0, 0.0)
 CHARACTERS_PER_TOKEN = 4

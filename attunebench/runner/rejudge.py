@@ -29,16 +29,14 @@ from attunebench.results.votes import check_editable, drafts_of, judges_of, vote
 from attunebench.runner.events import Observer, RunSummary
 from attunebench.runner.exchange import Rules
 from attunebench.runner.files import identity_of, prepare_folder
-from attunebench.runner.fingerprint import calls_sha256
+from attunebench.runner.fingerprint import calls_sha256, settled
 from attunebench.runner.job import Job, Known
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.run import Run
-from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import with_scores
-from attunebench.runner.work import Work
+from attunebench.runner.work import Work, with_scores
 
 
 @dataclass(slots=True)

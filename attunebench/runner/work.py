@@ -1,5 +1,6 @@
-"""What a run has to do, decided before anything is sent. Every conversation is planned once to compare hashes, and
-again when its turn comes, so that no prompt is held."""
+"""What a run has to do, what it asks, and what becomes of the answers; decided before anything is sent. Every
+conversation is planned once to compare hashes, and again when its turn comes, so that no prompt is held.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +16,73 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
-from attunebench.protocol.calls import Call, Mode
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import Call, Mode, Record
+from attunebench.protocol.plan import plan_conversation, plan_warnings
+from attunebench.results.assemble import assemble
 from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.runner import files
 from attunebench.runner.events import RunSummary
 from attunebench.runner.exchange import Rules
-from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder, same_answers
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
 from attunebench.runner.job import Job, Known
 from attunebench.runner.order import journal_name, order_words, part_of, stratified_order
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import Task, with_scores
+
+
+class Task:
+    """What is asked of each conversation and mode, and what becomes of the answers: the benchmark (spec 03). Other
+    tasks override what they do otherwise."""
+
+    name: str = ""
+    """"" for the benchmark itself; else what keeps this task's lists and locks apart from those of others."""
+    plan_inputs: tuple[str, ...] = ()
+    """What its plans depend on beside conversation, templates, codebook and settings, as texts."""
+
+    @property
+    def prompt_set_sha256(self) -> str:
+        return prompt_set_sha256()
+
+    def plan(
+        self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
+    ) -> tuple[Call, ...]:
+        """All calls of a conversation in a mode, judges' calls among them. UsageError for settings that do not fit."""
+        return plan_conversation(
+            conversation,
+            mode,
+            codebook,
+            judges=len(settings.judges),
+            panas_strategy=settings.panas_strategy,
+            judge_scale=settings.scale,
+        )
+
+    def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
+        return plan_warnings(conversations, codebook)
+
+    def assemble(
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The content of the result file. `turns` is a list of objects with `turnNumber`, a draft and votes."""
+        return assemble(conversation, mode, records, facts)
+
+    def identity_of(self, data: Mapping[str, Any]) -> files.Identity | None:
+        return files.identity_of(data)
+
+    def result_name(self, identity: files.Identity) -> str:
+        return files.result_name(identity)
+
+
+BENCHMARK = Task()
+
+
+def with_scores(result: dict[str, Any], conversation: Conversation) -> dict[str, Any]:
+    """The result with its `scores` block computed; one without such a block, or written by others, stays as it is."""
+    if not isinstance(result.get("scores"), dict) or "attunebench_version" not in result:
+        return result
+    from attunebench.scorer.conversation import quick_scores  # numpy is not loaded before the first result
+
+    return {**result, "scores": quick_scores(conversation, result)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +179,10 @@ class ConversationWork(Work):
 
     def enter(self, stack: ExitStack) -> str | None:
         settings, em, task = self._settings, self._settings.em, self._task
-        prepare_folder(settings.output)
+        files.prepare_folder(settings.output)
         shard = settings.shard.name if settings.shard else None
         stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
-        self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
+        self._skipped = files.SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
         self.look(note=True)
         for identity in self._identities():  # settled by all shards alike
             self._folder.place(identity)
@@ -136,7 +193,7 @@ class ConversationWork(Work):
         settings = self._settings
         if settings.shard:
             self.chosen = part_of(self._whole, settings.shard, settings.output, note=note)
-        self._folder = ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
+        self._folder = files.ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
         settings, shard = self._settings, self._settings.shard
@@ -176,7 +233,7 @@ class ConversationWork(Work):
     def is_news(self, job: Job) -> bool:
         todo = self.todos[job.key]
         before = self._result_of(todo) if todo.again else None
-        return bool(job.records) if before is None else not same_answers(before, self._content(todo, job))
+        return bool(job.records) if before is None else not files.same_answers(before, self._content(todo, job))
 
     def place(self, job: Job) -> Path:
         return self._folder.place(self._identity(*job.key))
@@ -201,10 +258,10 @@ class ConversationWork(Work):
             summary.sample = f"{reached} of {self._n_all} conversations, {sample}"
         summary.whole = (sum(self._folder.place(each).exists() for each in identities), len(identities))
 
-    def _identity(self, name: str, mode: str) -> Identity:
+    def _identity(self, name: str, mode: str) -> files.Identity:
         return name, self._settings.em.provider, self._settings.em.model, mode
 
-    def _identities(self) -> list[Identity]:
+    def _identities(self) -> list[files.Identity]:
         """The results of all shards of a run in its order; none where there is one process for all of it."""
         names = [each.conversation_id for each in self._whole] if self._settings.shard is not None else []
         return [self._identity(name, mode) for name in names for mode in self._settings.modes]
