@@ -200,9 +200,8 @@ class Collector:
     """Reads the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
 
     `tables`: by tag. `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was
-    asked; its key is removed from lines. Its methods raise DataError where the journal cannot be written.
-
-    After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what came instead.
+    asked; its key is removed from lines. After `finish`, `unanswered` maps hashes of requests for which no line had a
+    reply to what came instead. Its methods raise DataError where the journal cannot be written.
     """
 
     def __init__(
@@ -214,10 +213,8 @@ class Collector:
     ) -> None:
         self.collected = Collected()
         self.unanswered: dict[str, NoReply] = {}
-        self._tables = tables
-        self._journal = journal
-        self._cost_of = cost_of
-        self._endpoint = endpoint
+        self._tables, self._journal = tables, journal
+        self._cost_of, self._endpoint = cost_of, endpoint
         self._entries: dict[str, Entry] = {}
         self._without: dict[str, tuple[Row, NoReply]] = {}
         self._places: set[Place] = set()
@@ -292,8 +289,12 @@ class Collector:
         endpoint = self._endpoint or Endpoint(provider, model, address or "its address", SecretStr(NO_KEY), "none")
         outcome = outcome_of_line(line, row, endpoint) if state != "reply" else None
         if isinstance(outcome, NoReply) and state is None:
-            this = (row, outcome)
-            self._without[key] = min(self._without.get(key, this), this, key=_rank)
+            # Of several lines without a reply to one request, the first kind in this order counts.
+            self._without[key] = min(
+                self._without.get(key, (row, outcome)),
+                (row, outcome),
+                key=lambda each: [not isinstance(each[1], kind) for kind in (ItemError, Terms, RejectedError)],
+            )
         elif outcome is None or isinstance(outcome, NoReply):
             counted.known += 1
         else:
@@ -308,8 +309,3 @@ class Collector:
     async def _flush(self) -> None:
         entries, self._entries = self._entries, {}
         await asyncio.gather(*map(self._journal.keep, entries.values()))
-
-
-def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
-    """Of several lines without a reply to one request, the first in this order counts."""
-    return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, RejectedError)]

@@ -52,17 +52,15 @@ class BatchExecutor(Clients):
         self, settings: RunSettings, options: BatchOptions, watcher: Watcher, *, interruptible: bool = False
     ) -> None:
         super().__init__(settings, watcher)
-        self._options = options
-        self._watcher = watcher
-        self._interruptible = interruptible
+        self._options, self._watcher, self._interruptible = options, watcher, interruptible
         pausing = partial(watcher.pausing, settings.em.model)
         places = map(resolve, (*settings.judges, settings.em))
         self._services = {place.model: Service(place, options.interval, pausing) for place in places}
         self._ledger = Ledger(settings.output)
         self.under_way: list[Submission] = []
         self._queue: list[RequestFile] = []  # planned and not submitted yet
+        # Of models that get one batch at a time, once one was too much: how many requests, None for all.
         self._most: dict[str, int | None] = {}
-        """Of models that get one batch at a time, once one was too much: how many requests, None for all."""
         self._numbers, self._lost = count(1), 0
         self._sends = not options.cancel  # whether anything more may be sent
         self._changed = True  # whether there may be more to ask than is planned
@@ -171,27 +169,23 @@ class BatchExecutor(Clients):
 
     async def _send(self) -> None:
         """Submit what the services accept now."""
-        while file := self._next():
+        while True:
+            busy = {each.model for each in self.under_way} & self._most.keys()
+            number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
+            if number is None:
+                return
+            file = self._queue.pop(number)
             try:
                 if not await self._submit(file):
                     self._queue.insert(0, file)
-            except TooMuchError as error:  # noqa: PERF203
+            except TooMuchError as error:
                 self._pending.end(self._hashes(file))
                 self._too_much(file.model, file.lines, str(error))
             except RefusedError as error:
                 self._halt(str(error))
 
-    def _next(self) -> RequestFile | None:
-        """The next file of the queue; None where there is none now."""
-        busy = {each.model for each in self.under_way} & self._most.keys()
-        number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
-        return None if number is None else self._queue.pop(number)
-
     async def _submit(self, file: RequestFile) -> bool:
-        """Submit a file to its service; False where certainly no batch was made, so that it may be tried again.
-
-        Raises RefusedError (including TooMuchError), after which there is none either.
-        """
+        """Submit a file to its service; False where certainly no batch was made, as after RefusedError."""
         service, number = self._services[file.model], next(self._numbers)
         sent = Submission(
             **{name: getattr(file, name) for name in ("tag", "model", "start", "stop")},

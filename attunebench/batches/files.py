@@ -29,8 +29,8 @@ from attunebench.errors import AttuneBenchError, DataError, UsageError
 from attunebench.journal import Hasher, Journal, RequestHash
 from attunebench.runner.clients import hasher_of, place_of
 from attunebench.runner.events import Observer, RunSummary, Stop
-from attunebench.runner.exchange import Ask
 from attunebench.runner.fingerprint import settled
+from attunebench.runner.job import Ask
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
 from attunebench.runner.settings import RunSettings

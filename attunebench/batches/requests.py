@@ -26,7 +26,7 @@ from attunebench.files import atomic_write, replaces_a_file
 from attunebench.journal import Entry, Hasher, Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Place
-from attunebench.runner.exchange import Ask, entry_of
+from attunebench.runner.job import Ask, entry_of
 from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
@@ -208,13 +208,16 @@ class Plan:
         return len(self.rows)
 
     def add(self, asked: Ask, hasher: Hasher) -> None:
-        """Put an ask, of which `hasher` made the hash, into a file of its model.
-
-        Raises DataError for one that no file can hold, and for an existing file that is not ours.
-        """
+        """Put an ask into a file of its model. Raises DataError where no file can hold it or the file is not ours."""
         entry = entry_of(asked, hasher, sent_at="", seconds=None)
         model, limits = entry.model, self.limits
-        row = self._with_terms(Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms()))
+        row = Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms())
+        # What is known of the server, and what the request itself was rejected for.
+        own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
+        terms = first_terms(entry.provider, self.settings.structured, server)
+        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
+        # A file's answers come in files, whatever the server wants of live requests.
+        row = replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
         body = {"model": model, **row.terms.body(asked.request(self.settings))}
         line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
@@ -228,14 +231,6 @@ class Plan:
         stream.write(line)
         file.stop += 1
         file.bytes += len(line)
-
-    def _with_terms(self, row: Row) -> Row:
-        """By what is known of the server, and what the request itself was rejected for."""
-        own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
-        terms = first_terms(row.entry.provider, self.settings.structured, server)
-        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
-        # A file's answers come in files, whatever the server wants of live requests.
-        return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 
     def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
         target, number = self.target, len(self.files) + 1
@@ -263,17 +258,9 @@ def writing_plan(
     with ExitStack() as held:  # the request files appear when it ends
         plan = Plan(target, settings, journal, limits, most or {}, held)
         yield plan
-        head = Head(
-            format=FORMAT,
-            tag=plan.tag,
-            created=now(),
-            attunebench_version=__version__,
-            settings=settings.model_dump(mode="json", exclude=_KEYS),
-            conversations=_path_from(folder, origin.conversations) or "",
-            codebook=_path_from(folder, origin.codebook),
-            again=origin.command,
-            skip_invalid=origin.skip_invalid,
-        )
+        told = settings.model_dump(mode="json", exclude=_KEYS)
+        places = _path_from(folder, origin.conversations) or "", _path_from(folder, origin.codebook)
+        head = Head(FORMAT, plan.tag, now(), __version__, told, *places, origin.command, origin.skip_invalid)
         if plan.rows:
             with atomic_write(table_path(folder, plan.tag)) as table:
                 table.writelines([_json_line(asdict(head)), *plan.rows])

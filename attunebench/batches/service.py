@@ -1,7 +1,4 @@
-"""The endpoints of OpenAI's batch service, asked until they answer.
-
-Owns what goes over the wire, what the service's own failures mean and how long they are waited out.
-"""
+"""The endpoints of OpenAI's batch service: what goes over the wire, what failures mean, how they are waited out."""
 
 from __future__ import annotations
 

@@ -18,9 +18,8 @@ from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.clients import hasher_of
-from attunebench.runner.exchange import Ask, Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job, Rules, entry_of
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings

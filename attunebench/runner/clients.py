@@ -28,8 +28,7 @@ class Clients:
     Raises ConfigurationError for missing keys and addresses. `enter` comes first, then `model_clients`."""
 
     def __init__(self, settings: RunSettings, observer: Observer, *, judges_only: bool = False) -> None:
-        self.settings = settings
-        self._observer = observer
+        self.settings, self._observer = settings, observer
         self._journal: Journal | None = None
         self._models = dict(enumerate((settings.em, *settings.judges)))
         if judges_only:
@@ -72,13 +71,9 @@ class Clients:
         for who, backend in self.backends.items():
             kept, place = backend.provider != "baseline", place_of(backend)
             if place not in limiters:
+                rpm, tpm = settings.rpm, settings.tpm
                 limiters[place] = RateLimiter(
-                    backend.model,
-                    settings.concurrency,
-                    observer=observer,
-                    rpm=settings.rpm,
-                    tpm=settings.tpm,
-                    cautious=kept,
+                    backend.model, settings.concurrency, observer=observer, rpm=rpm, tpm=tpm, cautious=kept
                 )
             journal, hasher = self._journal if kept else None, self._hashers[who]
             clients[who] = ModelClient(backend, settings, observer, limiters[place], budget, hasher, journal, who)

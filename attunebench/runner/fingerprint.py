@@ -152,16 +152,16 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> li
 
 
 class CacheReport:
-    """What of a plan the journal knows, and why the rest is new. A call that was never asked before, or of another
-    model, is no news; judges' calls lack their drafts yet. `journalled` counts calls whose first reply is in the
-    journal."""
+    """What of a plan the journal knows, and why the rest is new. `journalled` counts calls whose first reply is there.
+
+    A call that was never asked before, or of another model, is no news; judges' calls lack their drafts yet.
+    """
 
     def __init__(self, journal: Journal | None, hashers: Mapping[int, Hasher]) -> None:
         self.journalled = 0
         self._journal = journal if journal is not None and journal.count() else None
         self._hashers = hashers
-        self._new: Counter[tuple[str, ...]] = Counter()
-        """Reasons → calls that are new for them."""
+        self._new: Counter[tuple[str, ...]] = Counter()  # reasons → calls that are new for them
 
     def unknown(self, calls: Iterable[Call]) -> list[Call]:
         """Those of which the journal has no reply, as far as that is known."""

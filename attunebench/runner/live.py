@@ -14,8 +14,7 @@ from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
 from attunebench.runner.clients import Clients
 from attunebench.runner.events import Observer, Stop
-from attunebench.runner.exchange import Ask
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.model_client import Halted
 from attunebench.runner.settings import RunSettings
 

@@ -17,7 +17,7 @@ from attunebench.eventloop import naps
 from attunebench.journal import Entry, Hasher, Journal
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, Budget, Ticket, prompt_size
 from attunebench.runner.events import Observer
-from attunebench.runner.exchange import Ask, entry_of
+from attunebench.runner.job import Ask, entry_of
 from attunebench.runner.limits import START_UP
 from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED, RateLimiter, Slot
 from attunebench.runner.settings import RunSettings

@@ -53,9 +53,8 @@ class RateLimiter:
         rng: random.Random | None = None,
         cautious: bool = False,
     ) -> None:
-        self.model = model
+        self.model, self.cautious = model, cautious
         self.ceiling = self._shown = ceiling
-        self.cautious = cautious
         self.rng = rng or random.Random()
         self.under_way = 0
         self.probe: Slot | None = None  # the one call that is under way in an outage

@@ -27,10 +27,9 @@ from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.events import Observer, RunSummary
-from attunebench.runner.exchange import Rules
 from attunebench.runner.files import identity_of, prepare_folder
 from attunebench.runner.fingerprint import calls_sha256, settled
-from attunebench.runner.job import Job, Known
+from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
@@ -114,10 +113,6 @@ class Candidate(NamedTuple):
     conversation_id: str
     run: tuple[str, str, str]
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self.conversation_id, self.run[2], self.name
-
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
@@ -146,8 +141,7 @@ class VoteWork(Work):
     ) -> None:
         super().__init__()
         self.summary = RejudgeSummary(RunSummary(settings.output))
-        self._settings = settings
-        self._codebook = codebook
+        self._settings, self._codebook = settings, codebook
         self._judges = tuple(judge.model for judge in settings.judges)
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
         self._rescaled: Counter[str] = Counter()
@@ -188,7 +182,7 @@ class VoteWork(Work):
                 yield [call for call in sheet.calls if call.id in rescaled], False
             due = self._due(sheet)
             if due or not set(self._judges) <= set(judges_of(sheet.content)):
-                self.todos[candidate.key] = candidate
+                self.todos[candidate.conversation_id, candidate.run[2], candidate.name] = candidate
                 n_votes += len(due)
                 yield due, True
             else:
@@ -299,9 +293,8 @@ class VoteWork(Work):
         content = with_votes(sheet.content, new, self._judges, spare=True)
         changes = (job.records or not job.calls) and content != sheet.content
         if changes and read_content(candidate.path, candidate.name) != sheet.content:
-            summary.left[candidate.name] = (
-                "it was changed while its drafts were judged; rerun the command to add the votes"
-            )
+            changed = "it was changed while its drafts were judged; rerun the command to add the votes"
+            summary.left[candidate.name] = changed
             return None
         replaced = anew = 0
         for _, before, vote in pairs:

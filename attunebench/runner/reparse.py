@@ -25,10 +25,9 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call
 from attunebench.results import schema
 from attunebench.results.votes import view_of
-from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.files import Identity, identity_of, read_object, same_answers, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK, with_scores

@@ -19,10 +19,9 @@ from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
-from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.files import write_json
 from attunebench.runner.fingerprint import CacheReport, settled
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.runner.live import Live
 from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.settings import RunSettings
@@ -79,19 +78,13 @@ class Run:
         run_again: str = "",
         keeps: bool = True,
     ) -> None:
-        self.work = work
-        self._keeps = keeps
-        self.settings = settings
-        self.codebook = codebook
-        self.observer = observer
-        self.run_again = run_again
+        self.work, self.settings, self.codebook, self.observer = work, settings, codebook, observer
+        self.run_again, self._keeps = run_again, keeps
         self.budget = Budget(settings.max_cost)
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
-        self.hashers: Mapping[int, Hasher] = {}
-        """By `who`, of those whose replies are kept."""
-        self.owed: dict[tuple[str, ...], int] = {}
-        """Pending votes, by job."""
+        self.hashers: Mapping[int, Hasher] = {}  # by `who`, of those whose replies are kept
+        self.owed: dict[tuple[str, ...], int] = {}  # pending votes, by job
         self._counted: dict[tuple[str, ...], set[str]] = {}
 
     async def by(self, executor: Executor) -> RunSummary:

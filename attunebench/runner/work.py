@@ -24,9 +24,8 @@ from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
 from attunebench.runner import files
 from attunebench.runner.events import RunSummary
-from attunebench.runner.exchange import Rules
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
-from attunebench.runner.job import Job, Known
+from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.order import journal_name, order_words, part_of, stratified_order
 from attunebench.runner.settings import RunSettings
 
@@ -166,14 +165,11 @@ class ConversationWork(Work):
         super().__init__()
         # Seeded and stratified, so that each beginning is a fair sample of all.
         self._whole = stratified_order(conversations, settings.order_seed)[: settings.limit]
+        # The conversations in the order of the run; of a shard its own, once it is entered.
         self.chosen: Sequence[Conversation] = self._whole
-        """The conversations in the order of the run; of a shard its own, once it is entered."""
         self._n_all = len(conversations)
         self._positions = {each.conversation_id: place for place, each in enumerate(self._whole)}
-        self._settings = settings
-        self._codebook = codebook
-        self._task = task
-        self._assemble = assemble
+        self._settings, self._codebook, self._task, self._assemble = settings, codebook, task, assemble
         self._judges = tuple(judge.model for judge in settings.judges)
         self._stamping = Stamping(settings, codebook, task)
 
@@ -275,15 +271,8 @@ class ConversationWork(Work):
         if todo.votes and there is not None:
             result = {**with_votes(there, job.records.values(), self._judges), **todo.stamp.as_keys}
             return with_scores(result, conversation)
-        return self._assemble(
-            job,
-            conversation,
-            self._settings,
-            todo.stamp,
-            (self._positions[conversation.conversation_id], self._n_all),
-            task=self._task,
-            before=there,
-        )
+        place = self._positions[conversation.conversation_id], self._n_all
+        return self._assemble(job, conversation, self._settings, todo.stamp, place, task=self._task, before=there)
 
     def _survey(self, conversation: Conversation, mode: Mode) -> Iterator[tuple[Sequence[Call], bool]]:
         settings = self._settings
@@ -305,10 +294,8 @@ class ConversationWork(Work):
                     self.complete += 1
                     return
             others += other_scale(existing, self._judges, settings.scale)
-        allowed = settings.replace or not others
-        if allowed:
-            todo = Todo(conversation, mode, stamp, votes, again)
-            self.todos[todo.key] = todo
+        if allowed := settings.replace or not others:
+            self.todos[conversation.conversation_id, mode] = Todo(conversation, mode, stamp, votes, again)
         else:
             self.differing.update(others)
         yield calls, allowed

@@ -13,8 +13,7 @@ from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal import Entry
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.exchange import Ask, Rules
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.selftest.answers import filled
 
 TURNS = 2

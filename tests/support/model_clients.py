@@ -14,8 +14,7 @@ from attunebench.protocol.calls import Call
 from attunebench.runner import ModelSettings, Observer, RunSettings
 from attunebench.runner.budget import Budget
 from attunebench.runner.events import Stop
-from attunebench.runner.exchange import Ask
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.live import Live
 from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter

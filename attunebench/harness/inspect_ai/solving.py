@@ -44,8 +44,7 @@ from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, 
 from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
-from attunebench.runner.exchange import Ask
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.settings import RunSettings
 from attunebench.text import encodable, printable
 
