@@ -190,7 +190,6 @@ class Collected:
         return {tag for tag, _ in self.talks}
 
     def add(self, other: Collected) -> None:
-        """Add the counts of another one."""
         for each in fields(self):
             ours, theirs = getattr(self, each.name), getattr(other, each.name)
             setattr(self, each.name, ours | theirs if isinstance(ours, set) else ours + theirs)

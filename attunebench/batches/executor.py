@@ -87,7 +87,6 @@ class BatchExecutor(Clients):
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What batches cost. Raises what `prices_of` raises."""
         live = await super().prices(to_show=to_show)
         return batch_prices(live, self.settings.em.provider, self._options.discount)
 
@@ -152,8 +151,7 @@ class BatchExecutor(Clients):
             await asyncio.sleep(self._options.interval)
 
     async def _plan(self, *, again: int = 0) -> None:
-        """Write the results of finished jobs, and queue open asks that are not under way: whole conversations, as many
-        as the budget covers."""
+        """Write the results of finished jobs, and queue open asks of whole conversations that the budget covers."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable, pending = True, self._pending
         with writing_plan(target, self.settings, self._kept, self._options.origin, most=self._most) as plan:
@@ -168,7 +166,6 @@ class BatchExecutor(Clients):
             self._stop = "" if affordable else "max-cost"
 
     async def _send(self) -> None:
-        """Submit what the services accept now."""
         while True:
             busy = {each.model for each in self.under_way} & self._most.keys()
             number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
@@ -280,7 +277,6 @@ class BatchExecutor(Clients):
         self._queue.clear()
 
     async def _look(self, sent: Submission) -> None:
-        """Check a batch; where it has ended, collect it and draw conclusions."""
         missing, collector = "", None
         sent.looks += 1
         try:
@@ -322,7 +318,7 @@ class BatchExecutor(Clients):
     async def _collect(self, sent: Submission, batch: Batch) -> Collector:
         """Keep every line of the batch's files in the journal. Raises NoSuchBatchError, and OSError where there is no
         room for the files: the service keeps them."""
-        service, table = self._service(sent), self._table(sent)
+        service, table = self._service(sent), Table(table_path(self.settings.output, sent.tag))
         endpoint = replace(service.endpoint, model=sent.model)
         collector = Collector({sent.tag: table}, self._kept, self._pending.cost, endpoint)
         with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
@@ -367,11 +363,8 @@ class BatchExecutor(Clients):
         # An earlier run may have had judges that this one has not.
         return self._services.get(sent.model) or self._services[self.settings.em.model]
 
-    def _table(self, sent: Submission | RequestFile) -> Table:
-        return Table(table_path(self.settings.output, sent.tag))
-
     def _hashes(self, sent: Submission | RequestFile) -> list[str]:
         """Of these requests, in their order. Raises DataError where their table is damaged."""
-        rows = (row.entry for row in self._table(sent).rows())
+        rows = (row.entry for row in Table(table_path(self.settings.output, sent.tag)).rows())
         mine = (entry.request_hash for entry in rows if entry.model == sent.model)
         return list(islice(mine, sent.start, sent.stop))

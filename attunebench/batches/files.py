@@ -1,7 +1,4 @@
-"""`plan` and `collect`: write a run's open calls to request files, and read the answers back. Sends nothing.
-
-Owns which folder, plan and conversations belong together. Prints nothing.
-"""
+"""`plan` and `collect`: write a run's open calls to request files, and read the answers back. Sends nothing."""
 
 from __future__ import annotations
 
@@ -58,8 +55,7 @@ class PlanSummary:
 
 @dataclass(slots=True)
 class Left:
-    """What is left of one plan: `requests` by model, `again` of them re-prompts; `waiting` judges' calls
-    have no draft yet. `command` plans them."""
+    """What is left of one plan, as in `PlanSummary`: `requests` by model, `again` of them re-prompts."""
 
     command: str
     requests: Counter[str] = field(default_factory=Counter)
@@ -90,9 +86,8 @@ class CollectSummary:
 
 class RequestFiles:
     """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that sends nothing, and needs no key and no price. `left` is what is open after it; `command` asks it.
-
-    Raises UsageError and ConfigurationError for what has no address.
+    that needs no key and no price. `left` is what is open after it; `command` asks it. Raises UsageError and
+    ConfigurationError for what has no address.
     """
 
     notes: Sequence[str] = ()
@@ -105,13 +100,11 @@ class RequestFiles:
         self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
-        """A run of the benchmark over these conversations by this executor."""
         work = ConversationWork(conversations, self.settings, codebook, BENCHMARK, assembled)
         run = Run(work, self.settings, codebook, Observer(), run_again=self.left.command)
         return eventloop.run(run.by(self))
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
-        """Take an ask that is open."""
         self.left.requests[self.settings.asked(asked.who).model] += 1
         self.left.again += asked.number > 0
 

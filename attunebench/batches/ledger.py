@@ -97,11 +97,9 @@ class Ledger:
         return [each for each in mine if set(each.modes) & set(modes)]
 
     def submitting(self, submission: Submission) -> None:
-        """It is about to be sent."""
         self._add(step="submitting", **{name: getattr(submission, name) for name in _KEPT})
 
     def submitted(self, submission: Submission) -> None:
-        """The service has made `submission.batch` of it."""
         self._add(step="submitted", mark=submission.mark, batch=submission.id)
 
     def ended(self, submission: Submission, how: str) -> None:

@@ -114,7 +114,6 @@ def discount_of(provider: str, discount: float | None) -> float:
 
 
 def batch_prices(live: KnownPrices, provider: str, discount: float | None) -> KnownPrices:
-    """Batch prices from live prices; `discount` as in `discount_of`."""
     share = discount_of(provider, discount)
     prices = [
         each and replace(each, **{name: price * (1.0 - share) for name, price in asdict(each).items() if price})

@@ -83,7 +83,6 @@ class Row:
         return (self.entry.provider, self.entry.base_url, self.entry.request_hash)
 
     def as_json(self) -> dict[str, Any]:
-        """What a table says of it."""
         terms, entry = self.terms, {name: getattr(self.entry, name) for name in _OF_A_ROW}
         put = {"structured": terms.structured, "given_up": sorted(terms.given_up), "ceiling": terms.ceiling}
         return {"custom_id": self.custom_id, **entry, **put}
@@ -137,7 +136,6 @@ class Table:
         return self._read(0, _HEAD.validate_python)
 
     def find(self, custom_id: str) -> Row | None:
-        """The row of an id, None where there is none."""
         found = CUSTOM_ID.fullmatch(custom_id)
         row = next(self.rows(int(found[2])), None) if found else None
         return row if row is not None and row.custom_id == custom_id else None
@@ -167,7 +165,6 @@ def table_path(folder: Path, tag: str) -> Path:
 
 
 def open_tables(folder: Path) -> dict[str, Table]:
-    """The tables in a folder by their tags."""
     paths = sorted(path for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
     return {path.name.split(".")[1]: Table(path) for path in paths}
 

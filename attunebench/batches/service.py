@@ -145,8 +145,7 @@ class Service:
         return await self._ask("POST", "/files", _file_id, send, purpose="batch", timeout=timeout)
 
     async def create(self, file: str, mark: str) -> Batch:
-        """Make a batch of an uploaded file. Raises RefusedError where certainly none was made. A request that may have
-        been carried out is not repeated."""
+        """Make a batch of a file. Not repeated where it may have been made; RefusedError where certainly none was."""
         create = partial(self._batches.create, input_file_id=file, completion_window="24h", metadata={MARK: mark})
         return await self._ask("POST", "/batches", self._batch, create, endpoint=URL, only=UNBILLED)
 
@@ -155,7 +154,6 @@ class Service:
         return await self._ask("GET", f"/batches/{batch}", self._batch, self._batches.retrieve, batch)
 
     async def cancel(self, batch: str) -> Batch:
-        """Cancel the rest of a batch."""
         path = f"/batches/{batch}/cancel"
         return await self._ask("POST", path, self._batch, self._batches.cancel, batch, extra_body={})
 
@@ -247,7 +245,6 @@ class Service:
 
     @contextmanager
     def _reading(self, method: str, path: str) -> Iterator[None]:
-        """Translates the client's exceptions into ours."""
         try:
             yield
         except APIStatusError as error:
@@ -257,7 +254,6 @@ class Service:
             raise self._error(fault_of_exception(error), method, path) from None
 
     def _error(self, fault: Fault, method: str, path: str) -> AttuneBenchError:
-        """The error for a failed request."""
         fault = located(fault, self.endpoint, answered=self._answered, reask=0)
         status, says = fault.status, f": {fault.message}" if fault.message else ""
         where = f"{self.endpoint.provider} at {self.endpoint.base_url}"

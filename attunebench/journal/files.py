@@ -114,7 +114,6 @@ def check(path: Path) -> None:
 
 
 def unusable(path: Path, reason: str) -> DataError:
-    """The sentence for a file that stops the command."""
     what, remedy = f": {reason}", "move it away (written results still count, unfinished conversations are asked again)"
     if "locked" in reason:
         what = ": another program has locked it"

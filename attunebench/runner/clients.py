@@ -58,8 +58,7 @@ class Clients:
             stack.push_async_callback(self.backends[who].aclose)
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What the models cost; `to_show`: for a sum that is only shown, so a local server, which is free, is not
-        asked."""
+        """What the models cost; `to_show`: only for display, so a local server, which is free, is not asked."""
         asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
         known = await prices_of(self.settings, [asked.get(who) for who in range(1 + len(self.settings.judges))])
         return known if 0 in self.backends else replace(known, prices=[FREE, *known.prices[1:]])
@@ -80,8 +79,7 @@ class Clients:
         return clients
 
     def _fit_descriptors(self) -> None:
-        """Lower the concurrency until file descriptors are left for keeping replies: paid replies must be written. The
-        journal is open by now."""
+        """Lower the concurrency until file descriptors are left for keeping replies: paid replies must be written."""
         try:
             import resource
         except ImportError:  # Windows has no such limit

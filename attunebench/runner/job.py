@@ -28,8 +28,7 @@ LENGTH_FACTOR = 4
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The `number`-th time (0 is the first) that a call is put to a model; a judge's has its draft in it. `missing`:
-    items that earlier asks left open."""
+    """The `number`-th time (from 0) that a call is put to a model. `missing`: items that earlier asks left open."""
 
     call: Call
     number: int

@@ -288,7 +288,6 @@ class OnRay(Clients):
                 self._ray.cancel(task, force=force)
 
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
-        """Count an event of a worker's observer, and forward it to the run's."""
         summary, budget = run.summary, run.budget
         self._spent[life] = spent
         model, judges, wasted, lost, replayed = zip(*self._spent.values(), strict=True)

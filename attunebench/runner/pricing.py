@@ -38,8 +38,7 @@ EXPECTED_REASONS = 250
 
 @dataclass(frozen=True, slots=True)
 class KnownPrices:
-    """Prices of the evaluated model, then of the judges. `source`: where they come from; `unasked`: why lists were not
-    asked for."""
+    """Prices of the evaluated model, then of the judges; their `source`, and why lists were not asked (`unasked`)."""
 
     prices: Sequence[Prices | None] = ()
     source: str = ""

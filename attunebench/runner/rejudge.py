@@ -116,8 +116,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A result file as it is judged. `calls`: the judge calls with their drafts; `judge_calls_sha256`: of one judge's
-    calls as planned."""
+    """A result file as it is judged. `calls` have their drafts; `judge_calls_sha256`: of one judge's, as planned."""
 
     content: Mapping[str, Any]
     conversation: Conversation
@@ -154,7 +153,16 @@ class VoteWork(Work):
             "codebook_sha256": codebook.sha256,
         }
         candidates, self.summary.left = _candidates(settings.output, models, modes)
-        self._candidates = self._ordered(candidates, conversations)
+        # All results of one conversation before those of the next; `limit` counts conversations that have results.
+        by_conversation: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
+        ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
+        known = [name for name in ordered if name in by_conversation]
+        unknown = [name for name in by_conversation if name not in self._conversations]
+        chosen = known[: settings.limit]
+        self.order = order_words(len(chosen), len(known), settings.order_seed)
+        self._candidates = [each for name in (*chosen, *unknown) for each in by_conversation[name]]
 
     def enter(self, stack: ExitStack) -> None:
         prepare_folder(self._settings.output)
@@ -217,19 +225,6 @@ class VoteWork(Work):
     def place(self, job: Job) -> Path:
         path: Path = self.todos[job.key].path
         return path
-
-    def _ordered(self, candidates: Sequence[Candidate], conversations: Sequence[Conversation]) -> list[Candidate]:
-        """All results of one conversation before those of the next; `limit` counts conversations that have results."""
-        settings = self._settings
-        by_conversation: dict[str, list[Candidate]] = {}
-        for candidate in candidates:
-            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
-        ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
-        known = [name for name in ordered if name in by_conversation]
-        unknown = [name for name in by_conversation if name not in self._conversations]
-        chosen = known[: settings.limit]
-        self.order = order_words(len(chosen), len(known), settings.order_seed)
-        return [candidate for name in (*chosen, *unknown) for candidate in by_conversation[name]]
 
     def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
         return sheet.votes[call.turn].get(self._judges[call.judge or 0])
