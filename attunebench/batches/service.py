@@ -11,21 +11,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from openai import APIStatusError, Omit, omit
 
 from attunebench.backends.caught import fault_of_exception, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.providers import Endpoint
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import amount, error_in, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble
-
-if TYPE_CHECKING:
-    from openai._legacy_response import LegacyAPIResponse
-
-    from attunebench.backends.providers import Endpoint
 
 T = TypeVar("T")
 
@@ -200,7 +196,7 @@ class Service:
         method: str,
         path: str,
         read: Callable[[Any], T],
-        send: Callable[..., Awaitable[LegacyAPIResponse[Any]]],
+        send: Callable[..., Awaitable[Any]],
         *identifiers: str,
         only: Collection[Trouble] | None = None,
         timeout: float = TIMEOUT,

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import Clients, Halted
 from attunebench.runner.events import Observer, Stop
 from attunebench.runner.job import Ask, Job
-from attunebench.runner.model_client import Halted
 from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """Rate limiting for one model, shared by all calls to it: which may send now, and what a failure means for the others.
-It sends nothing; `model_client` retries, `limits` counts."""
+It sends nothing; `clients` retry, `limits` counts."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from attunebench.journal import Hasher
 from attunebench.protocol.calls import Call
 from attunebench.runner import ModelSettings, Observer, RunSettings
 from attunebench.runner.budget import Budget
+from attunebench.runner.clients import ModelClient
 from attunebench.runner.events import Stop
 from attunebench.runner.job import Ask, Job
 from attunebench.runner.live import Live
-from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.run import Run
 
