@@ -20,8 +20,7 @@ from attunebench.text import printable
 if TYPE_CHECKING:
     from attunebench.batches.service import Batch
 
-PATIENCE = 30.0
-"""Seconds that are waited for other processes' lines, each a matter of milliseconds."""
+PATIENCE = 30.0  # seconds that are waited for other processes' lines, each a matter of milliseconds
 
 
 @dataclass(slots=True)

@@ -32,8 +32,7 @@ from attunebench.runner.settings import RunSettings
 T = TypeVar("T")
 URL = "/v1/chat/completions"
 FORMAT = 1
-CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
-"""The ids of our requests: the tag of their plan, and their number in it from 1."""
+CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")  # tag of the plan, and number in it from 1
 _BEGINNING = re.compile(rb'\{"custom_id": ?"attune-[0-9a-z]+-[0-9]+", ?"method"')
 _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 

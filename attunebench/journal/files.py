@@ -16,8 +16,7 @@ from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, DECLARED
 from attunebench.journal.locks import has_record_locks
 
-APPLICATION_ID = 0x41747475
-"""In the header of every journal ("Attu"), so that no other program's database is taken for one."""
+APPLICATION_ID = 0x41747475  # "Attu", in the header of every journal, so that no other database is taken for one
 FORMAT = 1
 _HEADER = b"SQLite format 3\x00"
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")

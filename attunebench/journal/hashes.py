@@ -15,8 +15,7 @@ from pydantic_core import to_json
 
 from attunebench.protocol.calls import Call, Message
 
-_FORMER_PLACES = 8
-"""Places among the judges under which the journal used to keep a judge's replies."""
+_FORMER_PLACES = 8  # places among the judges under which the journal used to keep a judge's replies
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,13 @@ from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED, RateLimiter, Slot
 from attunebench.runner.pricing import FREE, KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 
-Place = tuple[str, str, str]
-"""(provider, address, model)"""
+Place = tuple[str, str, str]  # provider, address, model
 _RESERVE = 64  # descriptors for anything but connections: files being written, name look-ups, second tries to connect
 EXPECTED_PART = 8  # for the token rate, a reply counts as limit / 8 until it arrives
+# Answers that only say "later": they use up a call's time and none of its tries.
 NOT_YET: frozenset[Trouble] = frozenset(("rate", "money", "starting"))
-"""Answers that only say "later": they use up a call's time and none of its tries."""
+# Errors that may only mean that this machine or process was asleep.
 BY_SLEEP: frozenset[Trouble] = frozenset(("connect", "line", "timeout", "body"))
-"""Errors that may only mean that this machine or process was asleep."""
 GATEWAY_ALIKE = 0.15  # two gateway time-outs that differ by at most this share count as one limit
 GATEWAY_SHORTEST = 5.0  # seconds: a gateway that fails sooner did not reach a time limit
 _MOMENT = 0.001  # seconds that are not worth waiting for

@@ -27,8 +27,7 @@ from attunebench.runner.settings import RunSettings
 if TYPE_CHECKING:
     from attunebench.runner.work import Task
 
-SCALE = "judge scale"
-"""How `other_scale` begins."""
+SCALE = "judge scale"  # how `other_scale` begins
 _KNOWN = (
     "SELECT prompt_sha256, schema_sha256, parameters, provider, base_url FROM replies "
     "WHERE call_id = ? AND ask = 0 AND model = ?"

@@ -22,8 +22,7 @@ from attunebench.runner.settings import RunSettings
 
 Known = Callable[["Ask"], "Entry | None"]
 """The reply to an ask that is there already: `Journal.find` behind a hash, say."""
-LENGTH_FACTOR = 4
-"""A reply that was cut at the token limit is asked for once more with so many times the limit."""
+LENGTH_FACTOR = 4  # a reply that was cut at the token limit is asked for once more with so many times the limit
 
 
 @dataclass(frozen=True, slots=True)

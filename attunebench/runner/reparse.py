@@ -33,8 +33,7 @@ from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK, with_scores
 
 _TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in schema.KEYS_OF_CALL[kind]]
-Chain = list[Entry]
-"""The replies to one call, in the order of its asks."""
+Chain = list[Entry]  # the replies to one call, in the order of its asks
 
 
 @dataclass(slots=True)

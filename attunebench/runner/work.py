@@ -95,15 +95,13 @@ class Todo:
     votes: bool = False
     again: bool = False
 
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.conversation.conversation_id, self.mode
-
 
 class Work:
-    """What there is to do, and where its output is written. After `survey`: `todos` by job, `complete` counts what is
-    done, `differing` is not empty where existing files conflict; `order`, `headline` ("" for that of a run) and `notes`
-    say in words what is done, `warnings` what a user should know once. `made`: jobs with output."""
+    """What there is to do, and where its output is written. `made`: jobs with output.
+
+    After `survey`: `todos` by job, `complete` counts what is done, `differing` is not empty where existing files
+    conflict; `order`, `headline` ("" for that of a run), `notes` and `warnings` are for the user.
+    """
 
     def __init__(self) -> None:
         self.todos: dict[tuple[str, ...], Any] = {}
@@ -218,13 +216,13 @@ class ConversationWork(Work):
         )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        for todo in tuple(self.todos.values()):
+        for key, todo in tuple(self.todos.items()):
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
             if todo.votes and (there := self._result_of(todo)) is not None:
                 drafts, calls = drafts_of(there), self._missing(calls, view_of(there))
             content = partial(self._content, todo)
-            yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
+            yield Job(key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
     def is_news(self, job: Job) -> bool:
         todo = self.todos[job.key]
@@ -263,7 +261,8 @@ class ConversationWork(Work):
         return [self._identity(name, mode) for name in names for mode in self._settings.modes]
 
     def _result_of(self, todo: Todo) -> Mapping[str, Any] | None:
-        return self._folder.read(self._identity(*todo.key)) if todo.votes or todo.again else None
+        identity = self._identity(todo.conversation.conversation_id, todo.mode)
+        return self._folder.read(identity) if todo.votes or todo.again else None
 
     def _content(self, todo: Todo, job: Job) -> dict[str, Any]:
         assert self._assemble is not None
@@ -276,7 +275,7 @@ class ConversationWork(Work):
 
     def _survey(self, conversation: Conversation, mode: Mode) -> Iterator[tuple[Sequence[Call], bool]]:
         settings = self._settings
-        existing = self._folder.find(self._identity(conversation.conversation_id, mode))
+        existing = self._folder.views.get(self._identity(conversation.conversation_id, mode))
         if existing is not None and self._is_complete_unplanned(existing, conversation):
             self.complete += 1
             return
