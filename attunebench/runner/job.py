@@ -178,10 +178,12 @@ class Exchange:
 
 
 class Job:
-    """The calls under one `key`: (conversation, mode), say. `known` looks up each ask in turn. `drafts`: turn → text
-    that is there before any call. `assemble` makes of the finished job what is written, None for nothing. `context`
-    goes to the backend. `records` has each call that is done, `owed` calls that nobody could answer with the reason;
-    `failed` says why the job is given up, after `tries` of a call."""
+    """The calls under one `key`: (conversation, mode), say.
+
+    `known` looks up each ask in turn. `drafts`: turn → text that is there before any call. `assemble` makes of the
+    finished job what is written, None for nothing. `context` goes to the backend. `records` has each call that is done,
+    `owed` calls that nobody could answer with the reason; `failed` says why the job is given up, after `tries`.
+    """
 
     def __init__(
         self,

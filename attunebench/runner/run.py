@@ -29,10 +29,13 @@ from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work, wit
 
 
 class Executor(Protocol):
-    """Makes the calls of a run's jobs. Its methods are called in this order: `hashers` by `who` of requests whose
-    replies are kept; `enter`, whose `stack` closes what is opened; `prices` (`to_show`: for a sum that is only shown);
-    `notes`, what a user should know before anything is sent; `execute`, which does `run.jobs()`, passes each to
-    `run.finish` when it ends, and returns why it stopped early."""
+    """Makes the calls of a run's jobs.
+
+    Its methods are called in this order: `hashers` by `who` of requests whose replies are kept; `enter`, whose `stack`
+    closes what is opened; `prices` (`to_show`: for a sum that is only shown); `notes`, what a user should know before
+    anything is sent; `execute`, which passes each of `run.jobs()` to `run.finish` when it ends, and returns why it
+    stopped early.
+    """
 
     def hashers(self) -> Mapping[int, Hasher]: ...
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
@@ -52,11 +55,13 @@ def run_conversations(
     run_again: str = "",
     interruptible: bool = False,
 ) -> RunSummary:
-    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode. `task` says
-    what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is listed in
-    `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first lets
-    calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
-    ConfigurationError; what is written by then stays."""
+    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
+
+    `task` says what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is
+    listed in `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first
+    lets calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
+    ConfigurationError; what is written by then stays.
+    """
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
