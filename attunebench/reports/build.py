@@ -14,11 +14,12 @@ from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, plural
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Reference, Report, Section
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
 from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
+from attunebench.text import counted
 
 By = Literal["branch"]
 
@@ -85,7 +86,7 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
     """The section with those references that can have one of its metrics."""
     ids = {row.id for row in section.rows}
     shown = tuple(r for r in references if any(cell.mean is not None for name, cell in r.values.items() if name in ids))
-    rows = (replace(row, beside=tuple(r.values.get(row.id, Cell()) for r in shown)) for row in section.rows)
+    rows = (replace(row, beside=tuple(r.values.get(row.id, Estimate()) for r in shown)) for row in section.rows)
     return replace(section, rows=tuple(rows), references=shown)
 
 
@@ -147,14 +148,14 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
     beside = {kind: sum(provider == kind for provider, _ in names) for kind in ("baseline", "human")}
     models = len(names) - sum(beside.values())
     # Baselines alone (the demonstration) are what is shown in the place of models.
-    who = [plural(models, "model"), *(plural(count, kind) for kind, count in beside.items() if count)]
+    who = [counted(models, "model"), *(counted(count, kind) for kind, count in beside.items() if count)]
     modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
     met = frozenset[str]().union(*(group.conversations for group in groups))
     conversations = len(met) or max(group.n for group in groups)
     people = participants_of(scores) or max(group.participants or 0 for group in groups)
-    of_people = f" of {plural(people, 'participant')}" if people else ""
-    scope = f"{', '.join(who) if models else plural(len(names), 'model')} · mode {', '.join(modes.values())}"
-    what = f"{scope} · {plural(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
+    of_people = f" of {counted(people, 'participant')}" if people else ""
+    scope = f"{', '.join(who) if models else counted(len(names), 'model')} · mode {', '.join(modes.values())}"
+    what = f"{scope} · {counted(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
     origin = [f"{label} {metadata[key]}" for key, label in _ORIGIN.items() if isinstance(metadata.get(key), str)]
     return tuple(line for line in (what, _coverage(groups), " · ".join(origin)) if line)
 

@@ -11,7 +11,7 @@ import json
 from dataclasses import asdict, astuple
 from typing import Any
 
-from attunebench.reports.model import Cell, Group, Reference, Report, Row, Section
+from attunebench.reports.model import Estimate, Group, Reference, Report, Row, Section
 from attunebench.text import csv_cell
 
 SCHEMA_VERSION = 1
@@ -58,7 +58,7 @@ def render_csv(report: Report) -> str:
     return file.getvalue()
 
 
-def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ...]:
+def _line(section: Section, row: Row, group: Group, cell: Estimate) -> tuple[Any, ...]:
     counts = cell.counts or {}
     return (
         *(section.title, row.id, row.label, row.status, group.provider, group.model, group.mode),
@@ -129,11 +129,11 @@ def _row(row: Row, groups: tuple[Group, ...], references: tuple[Reference, ...])
     }
 
 
-def _value(cell: Cell, group: Group) -> dict[str, Any]:
+def _value(cell: Estimate, group: Group) -> dict[str, Any]:
     value: dict[str, Any] = {"provider": group.provider, "model": group.model, "mode": group.mode}
     value |= _numbers(cell)
     return value if cell.counts is None else {**value, "counts": dict(cell.counts)}
 
 
-def _numbers(cell: Cell) -> dict[str, Any]:
+def _numbers(cell: Estimate) -> dict[str, Any]:
     return {"mean": cell.mean, "n": cell.n, "se": cell.se, "ci_low": cell.ci_low, "ci_high": cell.ci_high}

@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, plural
+from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference
 from attunebench.reports.source import finite, mapping, strings
+from attunebench.text import counted
 
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",
@@ -94,7 +95,7 @@ def judged_n(groups: Iterable[Group]) -> str:
     """Over how many conversations each group's judged scores are."""
     counts = {group.name: group.values["draft_judge"].n for group in groups if "draft_judge" in group.values}
     if len(set(counts.values())) == 1:
-        return f"n: {plural(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
+        return f"n: {counted(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
     return f"n, conversations: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
 
 
@@ -111,7 +112,7 @@ def _unanswered(groups: Sequence[Group]) -> str | None:
     low = [group for group in groups if group.answered is not None and group.answered < ANSWERED_ENOUGH]
     if not low:
         return None
-    rates = _names(low, lambda group: group.answered_text)
+    rates = _names(low, lambda group: percent(group.answered or 0.0))
     return f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked: {rates}. The rest counts as wrong."
 
 
@@ -162,7 +163,7 @@ def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
     entries = metadata.get("votes_left_out")
     parts = [
         f"{entry.get('em_model')} ({entry.get('mode')}) {entry.get('judge_scale')} scale, in "
-        f"{plural(int(finite(entry.get('n_results')) or 0), 'result')}"
+        f"{counted(int(finite(entry.get('n_results')) or 0), 'result')}"
         for entry in map(mapping, entries if isinstance(entries, list) else ())
     ]
     if not parts:
@@ -188,7 +189,7 @@ def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
         return None
     most = max(users, key=lambda value: len(users[value]))
     parts = [f"{value[:_SHORT_HASH]} ({_names(users[value])})" for value in users if value != most]
-    parts.append(f"{most[:_SHORT_HASH]} ({plural(len(users[most]), 'other group')})")
+    parts.append(f"{most[:_SHORT_HASH]} ({counted(len(users[most]), 'other group')})")
     return f"DIFFERENT {what.upper()} stand side by side here, so compare with care: {'; '.join(parts)}."
 
 
@@ -219,7 +220,7 @@ def _different_conversations(groups: Sequence[Group]) -> str | None:
         return None
     shared = frozenset.intersection(*sets)
     return (
-        f"The groups were not scored on the same conversations ({plural(len(shared), 'conversation')} in common): "
+        f"The groups were not scored on the same conversations ({counted(len(shared), 'conversation')} in common): "
         "a difference between two of them may come from that."
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import Cell, Group, Row
+from attunebench.reports.model import Estimate, Group, Row
 from attunebench.reports.source import mapping, pooled_cell
 
 _TAGGED = "_tagged"
@@ -48,7 +48,7 @@ def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]
             label=card.label,
             meaning=card.meaning,
             status=card.status,
-            cells=tuple(group.values.get(card.id, Cell()) for group in groups),
+            cells=tuple(group.values.get(card.id, Estimate()) for group in groups),
             digits=1 if card.high - card.low > _WIDE_RANGE and card.unit not in _FINE else 3,
             chance=card.chance,
             rounds_down=card.rounds_down,

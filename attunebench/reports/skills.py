@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Row, Section
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section
 from attunebench.reports.source import finite, mapping
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def skill_section(
         values, baseline = study.values(card.id), _baseline(study, against, card.id)
         if not np.isnan(values).all() and not np.isnan(baseline).all():
             cells = _cells(study, card, (values, baseline, _ceiling(study, card)), weights, clusters)
-            shown = tuple(cells.get((group.provider, group.model, group.mode), Cell()) for group in groups)
+            shown = tuple(cells.get((group.provider, group.model, group.mode), Estimate()) for group in groups)
             rows.append(_row(card, shown))
     ceiling = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
     return Section(
@@ -53,7 +53,7 @@ def skill_section(
     )
 
 
-def _row(card: Metric, cells: tuple[Cell, ...]) -> Row:
+def _row(card: Metric, cells: tuple[Estimate, ...]) -> Row:
     kind = ("Skill", "…_skill")
     return Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, cells, kind=kind)
 
@@ -119,7 +119,7 @@ def _resampling(study: ScoreTable, made: Mapping[str, Any]) -> tuple[Counts, Any
 
 def _cells(
     study: ScoreTable, card: Metric, arrays: tuple[Floats, Floats, Floats], weights: Counts, clusters: Any
-) -> dict[tuple[str, str, str], Cell]:
+) -> dict[tuple[str, str, str], Estimate]:
     from attunebench.statistics.skill import skill
 
     sign = 1.0 if card.higher_is_better else -1.0
@@ -127,6 +127,6 @@ def _cells(
     found = skill(values, baseline, ceiling, weights, clusters=clusters)
     columns = zip(study.groups, *(part.tolist() for part in (found.value, found.n, found.low, found.high)), strict=True)
     return {
-        group.key: Cell(mean=finite(value), n=n, ci_low=finite(low), ci_high=finite(high))
+        group.key: Estimate(mean=finite(value), n=n, ci_low=finite(low), ci_high=finite(high))
         for group, value, n, low, high in columns
     }

@@ -15,7 +15,7 @@ from attunebench.errors import DataError
 from attunebench.judging import judges_named
 from attunebench.metrics.registry import below_chance, no_reference
 from attunebench.published import BY_SE
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Reference
 
 _REASONS = ("skipped", "duplicated", "missing")
 _COUNTS = ("tp", "tn", "fp", "fn")
@@ -46,7 +46,7 @@ def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
             meaning=" ".join(filter(None, (str(entry.get("meaning", "")), no_reference(_below_chance(entry))))),
             n=_count(entry.get("n_conversations")) or 0,
             values={
-                str(metric): Cell() if below_chance(metric, cell.mean) else cell
+                str(metric): Estimate() if below_chance(metric, cell.mean) else cell
                 for metric, cell in _cells(entry).items()
             },
         )
@@ -55,7 +55,7 @@ def read_references(scores: Mapping[str, Any]) -> tuple[Reference, ...]:
     )
 
 
-def _cells(entry: Mapping[str, Any]) -> dict[str, Cell]:
+def _cells(entry: Mapping[str, Any]) -> dict[str, Estimate]:
     return {str(metric): _cell(value) for metric, value in mapping(entry.get("metrics")).items()}
 
 
@@ -78,14 +78,14 @@ def counts_of(pooled: Any) -> Mapping[str, int] | None:
     return None
 
 
-def pooled_cell(pooled: Any, statistic: str) -> Cell:
+def pooled_cell(pooled: Any, statistic: str) -> Estimate:
     """One statistic of a pooled block ("counts": their sum) and its counts; n is that sum, and 0 makes it undefined."""
     counts = counts_of(pooled)
     total = sum(counts.values()) if counts else 0
     if not total:
-        return Cell()
+        return Estimate()
     value = float(total) if statistic == "counts" else finite(mapping(pooled).get(statistic))
-    return Cell(mean=value, n=total, counts=counts)
+    return Estimate(mean=value, n=total, counts=counts)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -162,12 +162,12 @@ def _group(entry: Any, metadata: Mapping[str, Any], ids: Mapping[_Key, set[str]]
     )
 
 
-def _cell(value: Any) -> Cell:
+def _cell(value: Any) -> Estimate:
     fields = mapping(value)
     low, high = finite(fields.get("ci_low")), finite(fields.get("ci_high"))
     if low == high:
         low = high = None  # of one value, as older versions wrote it: it could not be estimated
-    return Cell(
+    return Estimate(
         mean=finite(fields.get("mean")),
         n=_count(fields.get("n")) or 0,
         se=finite(fields.get("se")),

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attunebench.errors import DataError
-from attunebench.reports.model import Group, Standing, plural
+from attunebench.reports.model import Group, Standing
 from attunebench.reports.source import mapping
+from attunebench.text import counted
 
 if TYPE_CHECKING:
     from attunebench.analyses.model import Settings
@@ -82,7 +83,7 @@ def _standings(ranking: Ranking) -> dict[tuple[str, str, str], Standing]:
 
 
 def _explained(rankings: Sequence[Ranking]) -> str:
-    counts = " and ".join(plural(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
+    counts = " and ".join(counted(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
     none = (
         ""
         if not any(ranking.small for ranking in rankings)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from attunebench.analyses.model import Analysis, Cell, Column, Table
+from attunebench.analyses.table import Analysis, Cell, Column, Table
 from attunebench.reports.analyses.words import leading_keys
 from attunebench.text import csv_cell
 
@@ -36,7 +36,7 @@ def render_csv(analyses: Sequence[Analysis], rules: str = "") -> str:
     for analysis in analyses:
         for table in analysis.tables:
             lines += [[*line, rules] for line in _long(analysis, table)]
-    return _csv(lines)
+    return csv_text(lines)
 
 
 def table_csv(table: Table) -> str:
@@ -51,7 +51,7 @@ def table_csv(table: Table) -> str:
         lines.append(
             [value for cell, (_, doubt) in cells for value in (cell.value, *(getattr(cell, p) for p in doubt))]
         )
-    return _csv(lines)
+    return csv_text(lines)
 
 
 def _any(table: Table, index: int, part: str) -> bool:
@@ -71,7 +71,8 @@ def _long(analysis: Analysis, table: Table) -> list[Sequence[Any]]:
     return lines
 
 
-def _csv(lines: Iterable[Sequence[Any]]) -> str:
+def csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    """Lines as CSV in which no text is a formula."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     for line in lines:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from attunebench.analyses.model import Cell, Column, Drill, Table, text
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
-from attunebench.reports.model import Cell as Scored
-from attunebench.reports.model import Group
+from attunebench.reports.model import Estimate, Group
 from attunebench.reports.notes import judges_of
 
 
@@ -50,5 +49,5 @@ def _row(group: Group, metric_ids: Sequence[str]) -> tuple[Cell, ...]:
     )
 
 
-def _scored(group: Group, metric_id: str) -> Scored:
-    return group.values.get(metric_id, Scored())
+def _scored(group: Group, metric_id: str) -> Estimate:
+    return group.values.get(metric_id, Estimate())

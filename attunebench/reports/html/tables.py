@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from attunebench.analyses.model import Cell, Column, Table
-from attunebench.reports.analyses.words import (
-    SMALL_LEGEND,
-    SMALL_MARK,
-    is_small,
-    leading_keys,
-    row_n,
-    value_text,
-    words_of,
-)
+from attunebench.analyses.table import Cell, Column, Table
+from attunebench.reports.analyses.words import SMALL_MARK, leading_keys, notes_of, row_n, value_text, words_of
 from attunebench.reports.html.charts import Picture, picture, shades
 from attunebench.reports.html.drills import Drills
 
@@ -95,14 +87,13 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
                 for place, (cell, column) in enumerate(zip(row, table.columns, strict=True))
             )
         )
-    notes = (*table.notes, *((SMALL_LEGEND,) if is_small(table) else ()))
     return ShownTable(
         id=f"{prefix}-{table.id}".replace("_", "-"),
         title=table.title,
         columns=tuple(_column(column) for column in table.columns),
         parts=_parts(rows, keys),
         caption=table.caption,
-        notes=notes,
+        notes=notes_of(table),
         picture=picture(table, looks),
         heat=_heat(table, rows, ranges, keys),
         long=len(rows) > LONG or bool(ranges),
@@ -138,20 +129,16 @@ def _cell(
 ) -> ShownCell:
     words = words_of(cell, column, n)
     return ShownCell(
-        value=value_text(cell.value, column) + (SMALL_MARK if cell.small else ""),
+        value=words.value,
         interval=words.interval,
-        beside=", ".join((*([cell.mark] if cell.mark else []), *words.beside)),
-        sort=_sort(cell),
+        beside=", ".join(words.beside),
+        # A word is sorted by itself, and undefined goes last.
+        sort=f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else "",
         shade=_shade(cell, reach),
         drill=drills.place(cell.drill),
         key=key,
         small=cell.small,
     )
-
-
-def _sort(cell: Cell) -> str:
-    """What a number is sorted by; a word is sorted by itself, and undefined goes last."""
-    return f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
 
 
 def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
