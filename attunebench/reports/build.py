@@ -93,13 +93,16 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
 def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, *, narrowed: bool) -> list[Section]:
     placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
     for card in cards:
-        placed[card.group if narrowed else _place(card)].append(card)
+        placed["turn" if stands_beside(card) and not narrowed else card.group].append(card)
     sections = []
     for name, members in placed.items():
         if name in _ALWAYS or show_all or narrowed:
             sections.append(_section(name, members, groups, keep_empty=narrowed))
         elif name == "draft":
-            sections.append(_judged(members, groups))
+            judged = [card for card in members if card.id in JUDGED]
+            section = _section(name, judged, groups, keep_empty=False)
+            counted_over = (notes.judged_n(groups),) if section.rows else ()
+            sections.append(replace(section, title="Judged drafts", notes=(*section.notes, *counted_over)))
         if name == "turn" and not narrowed:
             sections.append(_pooled(groups, show_all))
     return sections
@@ -115,18 +118,6 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
         "The n answers of all conversations counted together; not answered counts as the wrong answer.",
         tuple(row for row in rows if row.measured),
     )
-
-
-def _judged(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
-    """The judges' scores, as soon as there are any."""
-    section = _section("draft", [card for card in cards if card.id in JUDGED], groups, keep_empty=False)
-    if not section.rows:
-        return section
-    return replace(section, title="Judged drafts", notes=(*section.notes, notes.judged_n(groups)))
-
-
-def _place(card: Metric) -> str:
-    return "turn" if stands_beside(card) else card.group
 
 
 def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
@@ -162,15 +153,9 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
 
 def _coverage(groups: Sequence[Group]) -> str:
     """How much was scored and answered, from the least to the most; the leaderboard has both by group."""
-    rates = [group.answered for group in groups if group.answered is not None]
-    counts = [group.n for group in groups]
-    parts = [f"scored {_span(str(min(counts)), str(max(counts)))}"]
-    if expected := {group.expected for group in groups if group.expected is not None}:
-        parts[0] += f" of {max(expected)}"
-    if rates:
-        parts.append(f"answered {_span(percent(min(rates)), percent(max(rates)))}")
-    return " · ".join(parts)
-
-
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
+    counts = [str(n) for n in sorted(group.n for group in groups)]
+    rates = [percent(rate) for rate in sorted(group.answered for group in groups if group.answered is not None)]
+    scored, answered = (" to ".join(dict.fromkeys(ends[:1] + ends[-1:])) for ends in (counts, rates))
+    expected = [group.expected for group in groups if group.expected is not None]
+    parts = [f"scored {scored}" + (f" of {max(expected)}" if expected else "")]
+    return " · ".join([*parts, f"answered {answered}"] if rates else parts)

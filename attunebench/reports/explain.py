@@ -47,7 +47,7 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
         "Meaning": card.meaning,
         "Definition": card.definition,
         **({"Symbols": SYMBOLS} if _SYMBOL.search(card.definition) else {}),
-        "Range": _range(card),
+        "Range": f"{card.low:g} to {card.high:g} ({card.unit})",
         "How to read": _reading(card),
         "Shown under": _GROUPS[card.group],
         "Status": _STATUSES[card.status],
@@ -62,24 +62,18 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
 
 def _list(width: int) -> str:
     """Ids in a column, meanings beside them; where that leaves too little room, below them."""
-    widest = max(len(metric_id) for metric_id in REGISTRY) + 2 * _INDENT
+    widest = max(map(len, REGISTRY)) + 2 * _INDENT
+    indent = " " * (widest if width >= 2 * widest else 2 * _INDENT)
     blocks = []
     for group, title in _GROUPS.items():
         lines = [title[0].upper() + title[1:]]
         for card in (card for card in REGISTRY.values() if card.group == group):
-            lines += _item(card, widest if width >= 2 * widest else 2 * _INDENT, width)
+            head = " " * _INDENT + card.id
+            meaning = textwrap.wrap(card.meaning, width, initial_indent=indent, subsequent_indent=indent)
+            fits = len(head) < len(indent)
+            lines += [head + meaning[0][len(head) :], *meaning[1:]] if fits else [head, *meaning]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
-
-
-def _item(card: Metric, indent: int, width: int) -> list[str]:
-    head = " " * _INDENT + card.id
-    meaning = textwrap.wrap(card.meaning, width, initial_indent=" " * indent, subsequent_indent=" " * indent)
-    return [head + meaning[0][len(head) :], *meaning[1:]] if len(head) < indent else [head, *meaning]
-
-
-def _range(card: Metric) -> str:
-    return f"{card.low:g} to {card.high:g} ({card.unit})"
 
 
 def _reading(card: Metric) -> str:

@@ -6,11 +6,11 @@ the metrics are rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from attunebench.analyses.table import Analysis, Cell, Filled, Table, column, counts, table, words
+from attunebench.analyses.table import Analysis, Cell, Drill, Filled, Table, column, counts, table, words
 from attunebench.metrics.rates import percent, rounded_down
-from attunebench.reports.model import NO_INTERVAL, Estimate, Group, Report, Row, Section
+from attunebench.reports.model import NO_INTERVAL, Estimate, Group, Reference, Report, Row, Section
 from attunebench.text import UNDEFINED
 
 
@@ -30,22 +30,31 @@ def section_table(section: Section, groups: Sequence[Group]) -> Table:
     """One section as a table."""
     with_chance = any(row.chance is not None for row in section.rows)
     single = len(groups) == 1
-    columns = _by_metric(section, with_chance) if single else _by_group(section, groups, with_chance)
+    columns = _by_metric(section, groups[0], with_chance) if single else _by_group(section, groups, with_chance)
     return table(
         section.title,
         section.title,
         *columns,
         caption=section.explanation,
-        notes=(*(f"{label} ({id}): {meaning}" for label, id, meaning in section.legend), *section.notes),
+        notes=(*_legend(section), *section.notes),
         apart=0 if single else len(section.references) + with_chance,
     )
 
 
-def _by_metric(section: Section, with_chance: bool) -> list[Filled]:
+def _legend(section: Section) -> Iterable[str]:
+    """What its rows mean; rows of one kind are explained together."""
+    lines = []
+    for row in section.rows:
+        label, id = row.kind or (row.label, row.id)
+        lines.append(f"{label} ({id}): {row.meaning}" + (" Lower is better." if row.higher_is_better is False else ""))
+    return dict.fromkeys(lines)
+
+
+def _by_metric(section: Section, group: Group, with_chance: bool) -> list[Filled]:
     found = [row.cells[0] for row in section.rows]
     columns = [
         words("metric", (row.heading for row in section.rows), "Metric"),
-        column("value", (_cell(row, row.cells[0]) for row in section.rows), "Value"),
+        column("value", (_cell(row, row.cells[0], group) for row in section.rows), "Value"),
         counts("n", ("" if estimate.mean is None else estimate.n for estimate in found)),
     ]
     for place, reference in enumerate(section.references):
@@ -64,12 +73,12 @@ def _by_group(section: Section, groups: Sequence[Group], with_chance: bool) -> l
         keys.append(words("provider", [*(group.provider for group in groups), *blank], "Provider"))
     modes = [*(group.mode for group in groups), *("reference" for _ in beside), *blank[len(beside) :]]
     keys.append(words("mode", modes, "Mode"))
-    numbers = [*(group.n for group in groups), *(reference.n for reference in beside)]
+    owners: list[Group | Reference] = [*groups, *beside]
     if not section.leaderboard and len({group.n for group in groups}) > 1:
-        keys.append(counts("n", [*numbers, *blank[len(beside) :]]))
+        keys.append(counts("n", [*(owner.n for owner in owners), *blank[len(beside) :]]))
     metrics = []
     for row in section.rows:
-        cells = [_cell(row, estimate, n) for estimate, n in zip((*row.cells, *row.beside), numbers, strict=True)]
+        cells = [_cell(row, estimate, owner) for estimate, owner in zip((*row.cells, *row.beside), owners, strict=True)]
         metrics.append(column(row.id, [*cells, _chance(row)] if with_chance else cells, row.heading))
     if section.leaderboard:
         metrics[1:1] = _standings(groups, blank)
@@ -86,11 +95,11 @@ def _standings(groups: Sequence[Group], blank: Sequence[str]) -> list[Filled]:
     return [tiers, *differing] if any(group.standing for group in groups) else differing
 
 
-def _cell(row: Row, estimate: Estimate, n_of_group: int | None = None) -> Cell:
-    """A value with its interval, and its n where neither a row of counts nor its group says it."""
+def _cell(row: Row, estimate: Estimate, owner: Group | Reference) -> Cell:
+    """A value with its interval, and its n where neither a row of counts nor its owner says it."""
     if estimate.mean is None:
         return Cell(None)
-    known = not row.n_shown or (estimate.n == n_of_group and not row.pooled)
+    known = not row.n_shown or (estimate.n == owner.n and not row.pooled)
     bounded = not row.pooled and estimate.ci_low is not None and estimate.ci_high is not None
     return Cell(
         _value(row, estimate),
@@ -99,6 +108,7 @@ def _cell(row: Row, estimate: Estimate, n_of_group: int | None = None) -> Cell:
         n=None if known else estimate.n,
         mark="" if bounded or row.pooled else NO_INTERVAL,
         digits=row.digits,
+        drill=Drill(owner.key, row.id) if isinstance(owner, Group) else None,
     )
 
 

@@ -83,6 +83,10 @@ class Group:
     """Whether nothing but aggregates are known of it, so that its intervals are mean ± 1.96 SE."""
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        return self.provider, self.model, self.mode
+
+    @property
     def name(self) -> str:
         return f"{self.model} ({self.mode})"
 
@@ -138,11 +142,6 @@ class Row:
     def measured(self) -> bool:
         return any(cell.mean is not None for cell in self.cells)
 
-    @property
-    def legend(self) -> str:
-        """The meaning, and the direction where it is not the usual one."""
-        return f"{self.meaning} Lower is better." if self.higher_is_better is False else self.meaning
-
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -154,11 +153,6 @@ class Section:
     notes: tuple[str, ...] = ()
     leaderboard: bool = False
     references: tuple[Reference, ...] = ()
-
-    @property
-    def legend(self) -> list[tuple[str, str, str]]:
-        """Label, id and meaning of its rows; rows of one kind are explained together."""
-        return list(dict.fromkeys((*(row.kind or (row.label, row.id)), row.legend) for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)

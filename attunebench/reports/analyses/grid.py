@@ -14,6 +14,8 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 _WIDEST_HEAD = 24
 _NARROWEST_KEY = 8
 """Names become no narrower than this to make room for numbers."""
+_KEY_SHARE = 0.45
+"""No more of the width than this is given to the key columns of a grid that is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,9 @@ class Grid:
         first piece the first key stands alone, where that is enough to tell the rows from each other.
         """
         others = [column for column in self.columns if not column.key]
-        widest = max(others, key=lambda column: column.width, default=None)
-        beside = replace(self, columns=tuple(c for c in self.columns if c.key or c is widest))
-        keys = tuple(column for column in beside.narrowed(width, _NARROWEST_KEY).columns if column.key)
+        room = width - GAP - max((column.width for column in others), default=0)
+        names = replace(self, columns=tuple(column for column in self.columns if column.key))
+        keys = names.narrowed(min(int(width * _KEY_SHARE), room), _NARROWEST_KEY).columns
         again = keys[:1] if keys and len(set(keys[0].words)) == len(keys[0].words) else keys
         pieces: list[Grid] = []
         for column in others:

@@ -25,8 +25,6 @@ _LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
 """Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
-_KEY_SHARE = 0.45
-"""No more of the width than this is given to the names in the key columns of a table that is cut."""
 _INLINE_KEY = 20
 """Names become no narrower than this to keep a value and its interval on one line."""
 
@@ -118,8 +116,6 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
         for place, column in enumerate(table.columns)
     ]
     links = [tuple(row[place].link for row in rows) for place in range(len(table.columns))]
-    limits = _limits(words[:keys], width)
-    room = max(width - sum(limits) - GAP * keys, _NARROWEST // 3)
 
     def grid(*, inline: bool) -> Grid:
         columns = []
@@ -128,10 +124,12 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
             columns.append(
                 Column(
                     head=clean(column.label),
-                    words=_texts(words[place]) if is_text else _numbers(words[place], inline=inline),
+                    words=tuple(clean(word.line) for word in words[place])
+                    if is_text
+                    else _numbers(words[place], inline=inline),
                     key=place < keys,
                     right=not is_text and not (inline and any(word.interval for word in words[place])),
-                    limit=(None if inline else limits[place]) if place < keys else room if is_text else None,
+                    limit=width // 2 if is_text and place >= keys else None,
                     links=links[place] if any(links[place]) else (),
                 )
             )
@@ -139,21 +137,6 @@ def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Gr
 
     whole = grid(inline=True).narrowed(width, _INLINE_KEY)
     return [whole] if whole.width <= width else grid(inline=False).cut(width)
-
-
-def _limits(keys: Sequence[Sequence[Words]], width: int) -> list[int]:
-    """How wide the words of each key may be: the share that short ones (an ID) do not need goes to the long ones."""
-    needs = [max((len(word.line) for word in words), default=0) for words in keys]
-    left = int(width * _KEY_SHARE) - GAP * (len(keys) - 1)
-    limits = [0] * len(keys)
-    for count, place in enumerate(sorted(range(len(keys)), key=needs.__getitem__)):
-        limits[place] = max(min(needs[place], left // (len(keys) - count)), 1)
-        left -= limits[place]
-    return limits
-
-
-def _texts(words: Sequence[Words]) -> tuple[str, ...]:
-    return tuple(clean(word.line) for word in words)
 
 
 def _numbers(words: Sequence[Words], *, inline: bool) -> tuple[str, ...]:

@@ -6,51 +6,49 @@ Ranks and tiers are those of `comparison`; this lays them out and says them in p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attunebench.analyses import common
-from attunebench.analyses.model import Cell, Column, Drill, Settings, known
+from attunebench.analyses.base import Settings, digits_of, in_mode, label_of, primary_mode, unit_of
+from attunebench.analyses.sampling import Sampling
+from attunebench.analyses.table import Cell, Column, Drill, known
+from attunebench.analyses.verdicts import correction_text, intervals_text
 from attunebench.comparison import Ranking, tiers_of
 from attunebench.comparison.ranking import ranking_sentence
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY
-from attunebench.reports.analyses.words import Words, words_of
+from attunebench.reports.analyses.words import value_text
 from attunebench.reports.html.charts import Axis, axis_over
 from attunebench.reports.html.drills import Drills
+from attunebench.reports.html.tables import ShownCell, shown_cell
 from attunebench.scores.references import standing
 from attunebench.scores.table import Group, ScoreTable
+from attunebench.text import counted, listed, number
 
 MAIN, BESIDE = "composite", ("pairwise_accuracy", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _COUNTED = "answered_rate"
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A metric's value in words, what sorts it, its tier where it is ranked by it, and the drill behind it."""
-
-    words: Words
-    sort: str
-    drill: int | None = None
-    tier: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
-    """A model on the board. `track`: place, low and high of the Composite in percent of the axis."""
+    """A row of the board. `track`: place, low and high of the Composite in percent of the axis.
+
+    `beside`: the other metrics, each with its tier where models are ranked by it. `note`: what was answered, or what
+    stands there unranked.
+    """
 
     label: str
-    look: str
-    tier: str
-    places: str
-    places_sort: str
-    best: str
-    main: Value
-    track: tuple[float, float, float] | None
-    values: tuple[Value, ...]
-    n: str
-    note: str = ""
+    main: ShownCell
+    beside: tuple[tuple[ShownCell, str], ...]
+    n: int
+    note: str
+    look: str = ""
+    tier: str = ""
+    places: str = ""
+    places_sort: str = ""
+    best: str = ""
+    track: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,6 @@ class Board:
     heads: tuple[tuple[str, str], ...]
     lines: tuple[Line, ...]
     orientation: tuple[Line, ...]
-    axis: Axis | None
     best: str
     sure: str
     sentence: str
@@ -71,14 +68,14 @@ class Board:
 
 def boards(study: ScoreTable, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
     """A board for each mode, the primary one first; modes without any model are left out."""
-    first = common.primary_mode(study)
+    first = primary_mode(study)
     modes = [first, *(mode for mode in study.modes if mode != first)]
     found = (_board(study, mode, settings, drills, looks) for mode in modes)
     return tuple(board for board in found if board is not None)
 
 
 def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board | None:
-    models = common.in_mode(study, mode, settings)
+    models = in_mode(study, mode, settings)
     if not models.groups:
         return None
     ranking, pairwise = tiers_of(models, MAIN, settings), tiers_of(models, BESIDE[0], settings)
@@ -90,18 +87,17 @@ def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, loo
     lines = [_line(ranking, pairwise, place, cells, axis, drills, looks) for place in ranking.order]
     return Board(
         mode=mode,
-        heads=tuple((common.label_of(m), REGISTRY[m].meaning) for m in (MAIN, *BESIDE)),
+        heads=tuple((label_of(m), REGISTRY[m].meaning) for m in (MAIN, *BESIDE)),
         lines=tuple(lines),
-        orientation=(*_groups_beside(study.with_groups(others), settings, drills), *_references(shared, settings)),
-        axis=axis,
+        orientation=_orientation(study.with_groups(others), shared, settings, drills),
         best=_best(ranking),
         sure=_sure(ranking),
         sentence=ranking_sentence(ranking),
         remarks=tuple(f"{reference.label}: {reference.meaning}" for reference in shared.references),
-        caption=f"{common.counted(len(ranking.conversations), 'conversation')} of "
-        f"{common.counted(ranking.participants, 'participant')}, scored for every model. "
-        f"{common.intervals_text(settings)}. "
-        f"{common.correction_text(settings, f'{ranking.pairs.tests} pairs')}.",
+        caption=f"{counted(len(ranking.conversations), 'conversation')} of "
+        f"{counted(ranking.participants, 'participant')}, scored for every model. "
+        f"{intervals_text(settings)}. "
+        f"{correction_text(settings, f'{ranking.pairs.tests} pairs')}.",
     )
 
 
@@ -110,7 +106,7 @@ def _cells(shared: ScoreTable, settings: Settings) -> dict[str, list[Cell]]:
     metrics = (MAIN, *BESIDE, _COUNTED)
     if not shared.ids:
         return {metric_id: [Cell(None) for _ in shared.groups] for metric_id in metrics}
-    sampling = common.Sampling.of(shared, settings)
+    sampling = Sampling.of(shared, settings)
     return {m: sampling.cells(shared.values(m), flag=False, of=m) for m in metrics}
 
 
@@ -124,91 +120,62 @@ def _line(
     looks: Mapping[str, str],
 ) -> Line:
     group, stability = ranking.groups[place], ranking.stability
-    rank = Cell(known(stability.rank[place]), known(stability.low[place]), known(stability.high[place]))
-    places = words_of(rank, Column("rank", "", "rank", digits=0), None)
-    main = cells[MAIN][place]
-    answered = cells[_COUNTED][place].value
+    rank, p_best = known(stability.rank[place]), known(stability.p_best[place])
+    main, answered = cells[MAIN][place], cells[_COUNTED][place].value
+    track = None
+    if axis is not None and isinstance(main.value, float):
+        ends = (main.value if end is None else end for end in (main.low, main.high))
+        track = (axis.at(main.value), *(axis.at(end) for end in ends))
+    tiers = {BESIDE[0]: _tier(pairwise, place)}
     return Line(
-        label=group.label,
+        group.label,
+        _value(main, MAIN, drills, group),
+        tuple((_value(cells[m][place], m, drills, group), tiers.get(m, "")) for m in BESIDE),
+        int(ranking.n[place]),
+        percent(answered) if isinstance(answered, float) else "–",
         look=looks.get(group.label, ""),
         tier=_tier(ranking, place),
-        places=_places(rank),
-        places_sort=places.value,
-        best=common.number(known(stability.p_best[place]), 2) if not np.isnan(stability.p_best[place]) else "–",
-        main=_value(main, group, MAIN, drills),
-        track=_track(main, axis),
-        values=tuple(
-            _value(cells[m][place], group, m, drills, _tier(pairwise, place) if m == BESIDE[0] else "") for m in BESIDE
-        ),
-        n=str(int(ranking.n[place])),
-        note=percent(answered) if isinstance(answered, float) else "–",
+        places=_places(known(stability.low[place]), known(stability.high[place])),
+        places_sort=value_text(rank, Column("rank", "", "rank", digits=0)),
+        best=number(p_best, 2),
+        track=track,
     )
 
 
-def _places(rank: Cell) -> str:
+def _places(low: float | None, high: float | None) -> str:
     """ "1–3": the places that a model takes over resamples; one number where it is always the same."""
-    if rank.low is None or rank.high is None:
+    if low is None or high is None:
         return "–"
-    low, high = round(rank.low), round(rank.high)
-    return str(low) if low == high else f"{low}–{high}"
+    return f"{low:.0f}" if round(low) == round(high) else f"{low:.0f}–{high:.0f}"
 
 
-def _value(cell: Cell, group: Group | None, metric_id: str, drills: Drills | None, tier: str = "") -> Value:
-    column = Column(metric_id, "", common.unit_of(metric_id), digits=common.digits_of(metric_id))
-    sort = f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
-    drill = drills.place(Drill(group=group.key, metric=metric_id)) if group is not None and drills is not None else None
-    return Value(words_of(cell, column, cell.n), sort, drill, tier)
+def _value(cell: Cell, metric_id: str, drills: Drills, group: Group | None = None) -> ShownCell:
+    column = Column(metric_id, "", unit_of(metric_id), digits=digits_of(metric_id))
+    drill = Drill(group=group.key, metric=metric_id) if group is not None else None
+    return shown_cell(replace(cell, drill=drill), column, cell.n, drills)
 
 
-def _track(cell: Cell, axis: Axis | None) -> tuple[float, float, float] | None:
-    if axis is None or not isinstance(cell.value, float):
-        return None
-    low, high = (cell.value if end is None else end for end in (cell.low, cell.high))
-    return (axis.at(cell.value), axis.at(low), axis.at(high))
-
-
-def _groups_beside(others: ScoreTable, settings: Settings, drills: Drills) -> list[Line]:
-    """People and baselines over the conversations that each of them has."""
-    if not others.groups:
-        return []
-    cells = _cells(others, settings)
+def _orientation(others: ScoreTable, shared: ScoreTable, settings: Settings, drills: Drills) -> tuple[Line, ...]:
+    """People and baselines over the conversations that each of them has, and what the references made from the labels
+    alone score on those of the models."""
     kinds = {"human": "people", "baseline": "baseline", "oracle": "answers from the labels", "model": ""}
-    return [
-        _beside(f"{group.label}", kinds[group.kind], group, {m: cells[m][place] for m in cells}, drills)
-        for place, group in enumerate(others.groups)
-    ]
-
-
-def _references(shared: ScoreTable, settings: Settings) -> list[Line]:
-    """What the references made from the labels alone score on the same conversations."""
-    if not shared.ids:
-        return []
-    sampling = common.Sampling.of(shared, settings)
-    gap = np.full(len(shared.ids), np.nan)
     lines = []
-    for reference in map(standing, shared.references):
+    cells = _cells(others, settings) if others.groups else {}
+    for place, group in enumerate(others.groups):
+        lines.append(_beside(group.label, kinds[group.kind], {m: cells[m][place] for m in cells}, drills, group))
+    if shared.ids:
+        sampling, gap = Sampling.of(shared, settings), np.full(len(shared.ids), np.nan)
         metrics = (MAIN, *BESIDE, _COUNTED)
-        table = np.stack([reference.values.get(m, gap) for m in metrics], axis=1)
-        cells = dict(zip(metrics, sampling.cells(table, flag=False, of=metrics), strict=True))
-        lines.append(_beside(reference.label, "reference", None, cells, None))
-    return lines
+        for reference in map(standing, shared.references):
+            table = np.stack([reference.values.get(m, gap) for m in metrics], axis=1)
+            made = dict(zip(metrics, sampling.cells(table, flag=False, of=metrics), strict=True))
+            lines.append(_beside(reference.label, "reference", made, drills))
+    return tuple(lines)
 
 
-def _beside(label: str, note: str, group: Group | None, cells: Mapping[str, Cell], drills: Drills | None) -> Line:
-    n = max(cell.n or 0 for cell in cells.values())
-    return Line(
-        label=label,
-        look="",
-        tier="",
-        places="",
-        places_sort="",
-        best="",
-        main=_value(cells[MAIN], group, MAIN, drills),
-        track=None,
-        values=tuple(_value(cells[m], group, m, drills) for m in BESIDE),
-        n=str(n),
-        note=note,
-    )
+def _beside(label: str, note: str, cells: Mapping[str, Cell], drills: Drills, group: Group | None = None) -> Line:
+    main, *others = (_value(cells[m], m, drills, group) for m in (MAIN, *BESIDE))
+    return Line(label, main, tuple((cell, "") for cell in others), max(cell.n or 0 for cell in cells.values()), note)
 
 
 def _best(ranking: Ranking) -> str:
@@ -218,12 +185,12 @@ def _best(ranking: Ranking) -> str:
     if not ranked:
         return "No model has a score on conversations that all models share."
     leader = names[ranked[0]]
-    score = f"{common.number(float(ranking.mean[ranked[0]]), 1)} of 100 points"
+    score = f"{number(float(ranking.mean[ranked[0]]), 1)} of 100 points"
     if len(ranked) == 1:
         return f"{leader} scores {score}; there is no other model to hold it against."
     if ranking.small:
-        talks = common.counted(len(ranking.conversations), "conversation")
-        people = common.counted(ranking.participants, "participant")
+        talks = counted(len(ranking.conversations), "conversation")
+        people = counted(ranking.participants, "participant")
         return f"{leader} has the highest score ({score}), but {talks} of {people} are too few to call anyone best."
     top = [names[place] for place in ranking.tiers[0]]
     if len(top) == 1:
@@ -232,7 +199,7 @@ def _best(ranking: Ranking) -> str:
         return f"Nobody, reliably. {leader} has the highest score ({score}), but no model is reliably behind it."
     rest = [name for name in top if name != leader]
     return (
-        f"{leader} has the highest score ({score}). {common.listed(rest)} may be as good: "
+        f"{leader} has the highest score ({score}). {listed(rest)} may be as good: "
         f"{'it is' if len(rest) == 1 else 'they are'} not reliably behind it."
     )
 
@@ -244,11 +211,11 @@ def _sure(ranking: Ranking) -> str:
         return "With one model there is no order to be sure of; its interval says how far its score could be off."
     if ranking.small:
         return "Not at all: on so few conversations or participants no difference is claimed, however large it looks."
-    found = f"{pairs.apart} of {common.counted(pairs.of, 'pair')} of models are told apart."
+    found = f"{pairs.apart} of {counted(pairs.of, 'pair')} of models are told apart."
     detectable = pairs.mde_corrected[~np.isnan(pairs.mde_corrected)]
     if detectable.size:
         found += (
-            f" Differences under about {common.number(float(np.median(detectable)), 1)} points would mostly go "
+            f" Differences under about {number(float(np.median(detectable)), 1)} points would mostly go "
             "unnoticed with this many conversations."
         )
     first = ranking.order[0]
@@ -263,5 +230,5 @@ def _sure(ranking: Ranking) -> str:
 
 def _tier(ranking: Ranking, place: int) -> str:
     """The tier; "–" without a mean, and where so little was scored that a tier would be a claim."""
-    number = ranking.tier[place]
-    return "–" if ranking.small or np.isnan(number) else str(int(number))
+    tier = ranking.tier[place]
+    return "–" if ranking.small or np.isnan(tier) else str(int(tier))

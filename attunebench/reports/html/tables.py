@@ -30,25 +30,10 @@ class ShownCell:
     shade: int = 0
     drill: int | None = None
     key: bool = False
-    small: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShownColumn:
-    """A heading; `words` is a column of text, `lower` says that lower is better."""
-
-    label: str
-    meaning: str
-    words: bool
-    lower: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Rows under one heading ("" for the whole table)."""
-
-    title: str
-    rows: tuple[tuple[ShownCell, ...], ...]
+Parts = tuple[tuple[str, tuple[tuple[ShownCell, ...], ...]], ...]
+"""Headings ("" for the whole table) and the rows under them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +50,8 @@ class ShownTable:
 
     id: str
     title: str
-    columns: tuple[ShownColumn, ...]
-    parts: tuple[Part, ...]
+    columns: tuple[Column, ...]
+    parts: Parts
     caption: str
     notes: tuple[str, ...]
     picture: Picture | None
@@ -81,16 +66,14 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
     rows = []
     for row in table.rows:
         n = row_n(table, row)
+        cells = enumerate(zip(row, table.columns, strict=True))
         rows.append(
-            tuple(
-                _cell(cell, column, n, drills, ranges.get(column.id), key=place < keys)
-                for place, (cell, column) in enumerate(zip(row, table.columns, strict=True))
-            )
+            tuple(shown_cell(c, column, n, drills, ranges.get(column.id), key=p < keys) for p, (c, column) in cells)
         )
     return ShownTable(
         id=f"{prefix}-{table.id}".replace("_", "-"),
         title=table.title,
-        columns=tuple(_column(column) for column in table.columns),
+        columns=table.columns,
         parts=_parts(rows, keys),
         caption=table.caption,
         notes=notes_of(table),
@@ -124,9 +107,16 @@ def _brief(cell: Cell, column: Column) -> str:
     return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
 
 
-def _cell(
-    cell: Cell, column: Column, n: int | None, drills: Drills, reach: tuple[float, float] | None, *, key: bool
+def shown_cell(
+    cell: Cell,
+    column: Column,
+    n: int | None,
+    drills: Drills,
+    reach: tuple[float, float] | None = None,
+    *,
+    key: bool = False,
 ) -> ShownCell:
+    """A cell in words; `n` is that of its row, `reach` the range over which a heat map shades it."""
     words = words_of(cell, column, n)
     return ShownCell(
         value=words.value,
@@ -137,7 +127,6 @@ def _cell(
         shade=_shade(cell, reach),
         drill=drills.place(cell.drill),
         key=key,
-        small=cell.small,
     )
 
 
@@ -150,17 +139,11 @@ def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
     return max(1, round(_DEEPEST * (cell.value - low) / (high - low))) if high > low else 1
 
 
-def _column(column: Column) -> ShownColumn:
-    # That the first place is the best need not be said.
-    lower = column.higher_is_better is False and column.unit != "rank"
-    return ShownColumn(column.label, column.meaning, column.unit == "text", lower)
-
-
-def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> tuple[Part, ...]:
+def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> Parts:
     """One part for each value of the first column, if the table is long and that column repeats."""
     by_first: dict[str, list[tuple[ShownCell, ...]]] = {}
     for row in rows:
         by_first.setdefault(row[0].value, []).append(row)
     if len(rows) <= LONG or keys < 2 or len(by_first) > len(rows) / 3 or len(by_first) < 2:
-        return (Part("", tuple(rows)),)
-    return tuple(Part(first, tuple(same)) for first, same in by_first.items())
+        return (("", tuple(rows)),)
+    return tuple((first, tuple(same)) for first, same in by_first.items())
