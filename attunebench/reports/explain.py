@@ -77,7 +77,15 @@ def _list(width: int) -> str:
 
 
 def _reading(card: Metric) -> str:
-    parts = [_direction(card)]
+    if card.unit == "difference":
+        parts = ["0 is no difference and the sign says which side is higher; neither end is better as such."]
+    elif card.higher_is_better is None:
+        parts = ["Neither end is better: it describes the conversations, not the model."]
+    else:
+        which, best, worst = (
+            ("Higher", card.high, card.low) if card.higher_is_better else ("Lower", card.low, card.high)
+        )
+        parts = [f"{which} is better: {best:g} is the best, {worst:g} the worst."]
     if card.chance is not None:
         parts.append(f"Blind guessing gets {card.chance:g}, so judge a score by its distance from that.")
     if card.group == "diagnostic" and card.status == "alongside":
@@ -89,12 +97,3 @@ def _reading(card: Metric) -> str:
     if card.id in JUDGED:
         parts.append("It depends on the judge model: compare only values by the same judge on the same scale.")
     return " ".join(parts)
-
-
-def _direction(card: Metric) -> str:
-    if card.unit == "difference":
-        return "0 is no difference and the sign says which side is higher; neither end is better as such."
-    if card.higher_is_better is None:
-        return "Neither end is better: it describes the conversations, not the model."
-    best, worst = (card.high, card.low) if card.higher_is_better else (card.low, card.high)
-    return f"{'Higher' if card.higher_is_better else 'Lower'} is better: {best:g} is the best, {worst:g} the worst."

@@ -64,13 +64,12 @@ def pack(
         contents["drafts"] = lambda row: _drafts(study, row, evidence)
         contents["talk"] = lambda row: _talk(study, row, evidence)
         contents["replies"] = lambda row: _replies(study, row, evidence)
-    empty: set[Layer] = set(LAYERS) - set(contents)
+    empty = set(LAYERS)
     for layer, content in contents.items():
-        found = False
         for row in rows:
             if (made := content(row)) is None:
                 continue
-            found = True
+            empty.discard(layer)
             packed = chunk(f"{layer}-{row}", made)
             size = len(packed.data) + _TAG_BYTES
             if size <= budget:
@@ -78,8 +77,6 @@ def pack(
                 chunks.append(packed)
             else:
                 left_out[layer] = left_out.get(layer, 0) + 1
-        if not found:
-            empty.add(layer)
     return Packed(tuple(chunks), left_out, frozenset(empty))
 
 

@@ -6,7 +6,8 @@ Ranks and tiers are those of `comparison`; this lays them out and says them in p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,14 +25,14 @@ from attunebench.reports.html.drills import Drills
 from attunebench.reports.html.tables import ShownCell, shown_cell
 from attunebench.scores.references import standing
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.text import counted, listed, number
+from attunebench.text import UNDEFINED, counted, listed, number
 
 MAIN, BESIDE = "composite", ("pairwise_accuracy", "emotion_tracking", "evaluation_quality", "holistic_comprehension")
 _COUNTED = "answered_rate"
+_METRICS = (MAIN, *BESIDE, _COUNTED)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A row of the board. `track`: place, low and high of the Composite in percent of the axis.
 
     `beside`: the other metrics, each with its tier where models are ranked by it. `note`: what was answered, or what
@@ -51,8 +52,7 @@ class Line:
     track: tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(NamedTuple):
     """The leaderboard of one mode. `orientation`: what is shown beside the models and not ranked."""
 
     mode: str
@@ -69,15 +69,14 @@ class Board:
 def boards(study: ScoreTable, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> tuple[Board, ...]:
     """A board for each mode, the primary one first; modes without any model are left out."""
     first = primary_mode(study)
-    modes = [first, *(mode for mode in study.modes if mode != first)]
-    found = (_board(study, mode, settings, drills, looks) for mode in modes)
-    return tuple(board for board in found if board is not None)
+    modes = sorted(study.modes, key=lambda mode: mode != first)
+    return tuple(
+        _board(study, mode, settings, drills, looks) for mode in modes if in_mode(study, mode, settings).groups
+    )
 
 
-def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board | None:
+def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, looks: Mapping[str, str]) -> Board:
     models = in_mode(study, mode, settings)
-    if not models.groups:
-        return None
     ranking, pairwise = tiers_of(models, MAIN, settings), tiers_of(models, BESIDE[0], settings)
     shared = models.with_conversations(ranking.conversations)
     cells = _cells(shared, settings)
@@ -103,11 +102,10 @@ def _board(study: ScoreTable, mode: str, settings: Settings, drills: Drills, loo
 
 def _cells(shared: ScoreTable, settings: Settings) -> dict[str, list[Cell]]:
     """Metric → a cell for each group, over the conversations that all of them have."""
-    metrics = (MAIN, *BESIDE, _COUNTED)
     if not shared.ids:
-        return {metric_id: [Cell(None) for _ in shared.groups] for metric_id in metrics}
+        return {metric_id: [Cell(None) for _ in shared.groups] for metric_id in _METRICS}
     sampling = Sampling.of(shared, settings)
-    return {m: sampling.cells(shared.values(m), flag=False, of=m) for m in metrics}
+    return {m: sampling.cells(shared.values(m), flag=False, of=m) for m in _METRICS}
 
 
 def _line(
@@ -120,6 +118,7 @@ def _line(
     looks: Mapping[str, str],
 ) -> Line:
     group, stability = ranking.groups[place], ranking.stability
+    low, high = stability.low, stability.high
     rank, p_best = known(stability.rank[place]), known(stability.p_best[place])
     main, answered = cells[MAIN][place], cells[_COUNTED][place].value
     track = None
@@ -132,21 +131,15 @@ def _line(
         _value(main, MAIN, drills, group),
         tuple((_value(cells[m][place], m, drills, group), tiers.get(m, "")) for m in BESIDE),
         int(ranking.n[place]),
-        percent(answered) if isinstance(answered, float) else "–",
+        percent(answered) if isinstance(answered, float) else UNDEFINED,
         look=looks.get(group.label, ""),
         tier=_tier(ranking, place),
-        places=_places(known(stability.low[place]), known(stability.high[place])),
+        # One number where it is always the same; "–" where there is none.
+        places="–".join(dict.fromkeys(number(known(end[place]), 0, undefined="") for end in (low, high))) or UNDEFINED,
         places_sort=value_text(rank, Column("rank", "", "rank", digits=0)),
         best=number(p_best, 2),
         track=track,
     )
-
-
-def _places(low: float | None, high: float | None) -> str:
-    """ "1–3": the places that a model takes over resamples; one number where it is always the same."""
-    if low is None or high is None:
-        return "–"
-    return f"{low:.0f}" if round(low) == round(high) else f"{low:.0f}–{high:.0f}"
 
 
 def _value(cell: Cell, metric_id: str, drills: Drills, group: Group | None = None) -> ShownCell:
@@ -165,10 +158,9 @@ def _orientation(others: ScoreTable, shared: ScoreTable, settings: Settings, dri
         lines.append(_beside(group.label, kinds[group.kind], {m: cells[m][place] for m in cells}, drills, group))
     if shared.ids:
         sampling, gap = Sampling.of(shared, settings), np.full(len(shared.ids), np.nan)
-        metrics = (MAIN, *BESIDE, _COUNTED)
         for reference in map(standing, shared.references):
-            table = np.stack([reference.values.get(m, gap) for m in metrics], axis=1)
-            made = dict(zip(metrics, sampling.cells(table, flag=False, of=metrics), strict=True))
+            table = np.stack([reference.values.get(m, gap) for m in _METRICS], axis=1)
+            made = dict(zip(_METRICS, sampling.cells(table, flag=False, of=_METRICS), strict=True))
             lines.append(_beside(reference.label, "reference", made, drills))
     return tuple(lines)
 
