@@ -59,13 +59,10 @@ def _rankings(scores: Mapping[str, Any]) -> list[Ranking]:
 
 def _explained(rankings: Sequence[Ranking]) -> str:
     counts = " and ".join(counted(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
-    none = (
-        ""
-        if not any(ranking.small for ranking in rankings)
-        else " – is too few conversations or participants in common for a claim."
-    )
+    small = any(ranking.small for ranking in rankings)
+    none = " – is too few conversations or participants in common for a claim." if small else ""
     return (
-        "Tier: models that are not told apart from the first of their tier share it (Holm over "
+        "Tier: models that do not differ significantly from the first of their tier share it (Holm over "
         f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the places that resampled conversations give.{none} "
         "`attune-bench compare` shows the pairs."
     )

@@ -172,52 +172,37 @@ def _beside(label: str, note: str, cells: Mapping[str, Cell], drills: Drills, gr
 
 def _best(ranking: Ranking) -> str:
     """Who is best, in a sentence for a reader who knows no statistics."""
-    names = [group.label for group in ranking.groups]
-    ranked = [place for place in ranking.order if not np.isnan(ranking.mean[place])]
-    if not ranked:
+    if not ranking.ranked:
         return "No model has a score on conversations that all models share."
-    leader = names[ranked[0]]
-    score = f"{number(float(ranking.mean[ranked[0]]), 1)} of 100 points"
-    if len(ranked) == 1:
-        return f"{leader} scores {score}; there is no other model to hold it against."
+    first = ranking.ranked[0]
+    leader, score = ranking.groups[first].label, f"{number(float(ranking.mean[first]), 1)} of 100 points"
+    if len(ranking.ranked) == 1:
+        return f"{leader} scores {score}; there is no other model to compare with."
     if ranking.small:
-        talks = counted(len(ranking.conversations), "conversation")
-        people = counted(ranking.participants, "participant")
-        return f"{leader} has the highest score ({score}), but {talks} of {people} are too few to call anyone best."
-    top = [names[place] for place in ranking.tiers[0]]
-    if len(top) == 1:
-        return f"{leader}, with {score}. It is reliably ahead of every other model here."
-    if len(top) == len(ranked):
-        return f"Nobody, reliably. {leader} has the highest score ({score}), but no model is reliably behind it."
-    rest = [name for name in top if name != leader]
-    return (
-        f"{leader} has the highest score ({score}). {listed(rest)} may be as good: "
-        f"{'it is' if len(rest) == 1 else 'they are'} not reliably behind it."
-    )
+        return f"{leader} has the highest score ({score}), but {ranking.sample} are too few to call anyone best."
+    rest = [ranking.groups[place].label for place in ranking.tiers[0] if place != first]
+    if not rest:
+        return f"{leader}, with {score}. It is significantly ahead of every other model here."
+    verb = "does" if len(rest) == 1 else "do"
+    return f"{leader} has the highest score ({score}). {listed(rest)} {verb} not score significantly lower."
 
 
 def _sure(ranking: Ranking) -> str:
     """How sure the order is."""
-    pairs = ranking.pairs
+    pairs, first = ranking.pairs, ranking.order[0]
     if not pairs.of:
-        return "With one model there is no order to be sure of; its interval says how far its score could be off."
+        return "There is no second model to compare with; the interval says how far the score could be off."
     if ranking.small:
-        return "Not at all: on so few conversations or participants no difference is claimed, however large it looks."
-    found = f"{pairs.apart} of {counted(pairs.of, 'pair')} of models are told apart."
+        return "Not at all: so few conversations or participants support no claim, however large a difference looks."
+    parts = [f"{pairs.apart} of {counted(pairs.of, 'pair')} of models differ significantly."]
     detectable = pairs.mde_corrected[~np.isnan(pairs.mde_corrected)]
     if detectable.size:
-        found += (
-            f" Differences under about {number(float(np.median(detectable)), 1)} points would mostly go "
-            "unnoticed with this many conversations."
-        )
-    first = ranking.order[0]
+        least = number(float(np.median(detectable)), 1)
+        parts.append(f"With this many conversations, differences under about {least} points would mostly go unnoticed.")
     if not np.isnan(ranking.stability.p_best[first]):
         share = round(100 * float(ranking.stability.p_best[first]))
-        found += (
-            f" Had other conversations of this kind been drawn, {ranking.groups[first].label} would have come first in "
-            f"about {share} of 100 draws."
-        )
-    return found
+        parts.append(f"{ranking.groups[first].label} comes first in {share} of 100 resamples of the conversations.")
+    return " ".join(parts)
 
 
 def _tier(ranking: Ranking, place: int) -> str:

@@ -1,6 +1,6 @@
 """A profile of each model: every metric with its interval and place among the others, and where it differs most.
 
-Values are those of the scores' aggregates. Draws nothing, ranks nothing that is not told apart: a place is a place.
+Values are those of the scores' aggregates. Draws nothing, ranks nothing: a place is no finding.
 """
 
 from __future__ import annotations
