@@ -102,8 +102,9 @@ def _draw_table(console: Console, table: Table, rows: int | None) -> None:
     if more := [f"{count} more {what}" for count, what in left_out if count]:
         shows = f"… and {' and '.join(more)}; --all-rows or another --format shows them."
         _say(console, shows, "dim", indent="  ")
-    console.print()
-    for line in lines_below(table):
+    if below := lines_below(table):
+        console.print()
+    for line in below:
         _say(console, line, "dim", indent="  ")
 
 
