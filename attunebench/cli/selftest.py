@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from attunebench.selftest.scenarios import Proven
+    from attunebench.selftest.scenarios import Trial
 
 _SHOWN = 5
 _WIDEST, _UNSEEN = 160, 120
@@ -73,7 +73,7 @@ def _console() -> Console:
     return Console(width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
-def _rows(console: Console) -> Callable[[Proven], None]:
+def _rows(console: Console) -> Callable[[Trial], None]:
     """Prints the table's head, and gives what prints a row: one after the other, for the whole takes a minute."""
     from rich.table import Table
 
@@ -88,10 +88,10 @@ def _rows(console: Console) -> Callable[[Proven], None]:
         table.add_row(*cells, style=style)
         console.print(table)
 
-    def row(proven: Proven) -> None:
+    def row(proven: Trial) -> None:
         scenario = proven.scenario
         requests = f"{proven.requests}" if scenario.counted else f"{proven.calls}+"
-        holds = f"{proven.unanswered} calls: {scenario.proves}" if proven.unanswered else scenario.proves
+        holds = f"{len(proven.unanswered)} calls: {scenario.proves}" if proven.unanswered else scenario.proves
         cells = (scenario.name, scenario.done, requests, str(proven.faults), str(scenario.kills))
         if proven.problems:
             line(*cells, "NOT PROVEN", f"{proven.seconds:.1f} s", style="bold red")

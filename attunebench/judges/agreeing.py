@@ -26,10 +26,11 @@ from attunebench.statistics.agreement import (
     cohen_kappa,
     gwet_ac1,
     krippendorff_alpha,
+    mean_difference,
     percent_agreement,
+    rank_agreement,
 )
 from attunebench.statistics.bootstrap import Counts, Floats, Labels, resample_weights
-from attunebench.statistics.rating_pairs import mean_difference, rank_agreement
 
 _DRAWS = 2000
 """Agreement sums tables of all ratings in each resample; so many settle two digits."""

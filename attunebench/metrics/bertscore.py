@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.metrics.card import Metric
+from attunebench.metrics.card import DRAFT_AGAINST, Metric
 from attunebench.metrics.pairwise import VARIANTS
 
 DIGITS = 6
@@ -65,30 +65,23 @@ def turn_values(has_draft: bool, variants: Collection[str], found: Mapping[str, 
     }
 
 
-def _card(variant: str, label: str, against: str) -> Metric:
-    return Metric(
-        id=f"bertscore_{variant}",
-        label=f"Draft BERTScore, {label}",
+_ASKED_FOR = "no draft 0; measured where `score --bertscore` asks for it."
+
+CARDS: tuple[Metric, ...] = tuple(
+    Metric(
+        f"bertscore_{variant}",
+        f"Draft BERTScore, {label}",
+        f"How near in meaning the model's own reply is to {against}, as a small language model sees it. Most such "
+        "models put unrelated texts at 0.8 or more, so only differences tell.",
+        f"Largest of the BERTScores of the draft with the three replies; {_ASKED_FOR}"
+        if variant == "max"
+        else "BERTScore F1 of draft and text: every token with the nearest of the other text, by cosine; no IDF, no "
+        f"rescaling; {_ASKED_FOR}",
         group="draft",
         status="diagnostic",
         level="turn",
-        low=0.0,
-        high=1.0,
-        meaning=f"How near in meaning the model's own reply is to {against}, as a small language model sees it. Most "
-        "such models put unrelated texts at 0.8 or more, so only differences tell.",
-        definition="Largest of the BERTScores of the draft with the three replies; no draft 0; measured where "
-        "`score --bertscore` asks for it."
-        if variant == "max"
-        else "BERTScore F1 of draft and text: every token with the nearest of the other text, by cosine; no IDF, no "
-        "rescaling; no draft 0; measured where `score --bertscore` asks for it.",
         source=_PAPER,
         optional=True,
     )
-
-
-CARDS: tuple[Metric, ...] = (
-    _card("original", "original reply", "the reply of the conversation"),
-    _card("alternate", "alternate reply", "the improved reply"),
-    _card("human", "person's reply", "the reply that a person edited"),
-    _card("max", "closest reply", "the closest of the three candidate replies"),
+    for variant, (label, against) in DRAFT_AGAINST.items()
 )

@@ -7,10 +7,11 @@ which counts as wrong. A block that was never asked is not passed to these funct
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from math import sqrt
 from typing import NamedTuple
 
-from attunebench.metrics.card import OURS, README, Metric
+from attunebench.metrics.card import OURS, Metric
 
 Cells = tuple[tuple[str, int, int], ...]
 """Category, and a bit for each of its questions whose truth is yes, and for each whose truth is no; over many turns."""
@@ -111,88 +112,62 @@ def gap(minuend: float | None, subtrahend: float | None) -> float | None:
     return None if minuend is None or subtrahend is None else minuend - subtrahend
 
 
-def _accuracy_card(metric_id: str, label: str, meaning: str, field: str, truth: str, *, canonical: bool) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="turn",
-        status="canonical" if canonical else "alongside",
-        level="turn",
-        low=0.0,
-        high=1.0,
-        meaning=meaning,
-        definition=f"Share of the questions with {truth} yes or no on which em_{field} equals it; "
-        "not answered is wrong.",
-        source=README,
-        chance=0.5,
-        proportion=True,
-    )
-
-
-def _gap_card(metric_id: str, label: str, meaning: str, definition: str, source: str, *, shown: bool) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="turn" if shown else "diagnostic",
-        status="alongside" if shown else "diagnostic",
-        level="conversation",
-        low=-1.0,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=source,
-        unit="difference",
-        higher_is_better=None,
-    )
-
+_canonical = partial(Metric, status="canonical", group="turn", level="turn", proportion=True)
+_alongside = partial(Metric, status="alongside", group="turn", level="turn")
+_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 CARDS: tuple[Metric, ...] = (
-    _accuracy_card(
+    _canonical(
         "binary_om_accuracy",
         "Binary OM",
         "How often the model agrees with the person about what the reply of the original model (OM) did.",
-        "binary_om_assessment",
-        "observedBehavior",
-        canonical=True,
+        "Share of the questions with observedBehavior yes or no on which em_binary_om_assessment equals it; not "
+        "answered is wrong.",
+        chance=0.5,
     ),
-    _accuracy_card(
+    _canonical(
         "binary_hp_accuracy",
         "Binary HP",
         "How often the model knows what the person (HP, human participant) would have wanted the reply to do.",
-        "binary_human_prediction",
-        "preferredBehavior",
-        canonical=True,
+        "Share of the questions with preferredBehavior yes or no on which em_binary_human_prediction equals it; not"
+        " answered is wrong.",
+        chance=0.5,
     ),
-    _accuracy_card(
+    _alongside(
         "binary_om_accuracy_hp",
         "Binary OM, person's phrasing",
         "As Binary OM, with the questions put the way the person read them.",
-        "binary_om_assessment_hp",
-        "observedBehavior",
-        canonical=False,
+        "Share of the questions with observedBehavior yes or no on which em_binary_om_assessment_hp equals it; not "
+        "answered is wrong.",
+        chance=0.5,
+        proportion=True,
     ),
-    _accuracy_card(
+    _alongside(
         "binary_hp_accuracy_hp",
         "Binary HP, person's phrasing",
         "As Binary HP, with the questions put the way the person read them.",
-        "binary_human_prediction_hp",
-        "preferredBehavior",
-        canonical=False,
+        "Share of the questions with preferredBehavior yes or no on which em_binary_human_prediction_hp equals it; "
+        "not answered is wrong.",
+        chance=0.5,
+        proportion=True,
     ),
-    _gap_card(
+    _alongside(
         "perspective_gap",
         "Perspective gap",
         "How much better the model sees what a reply did than what the person would have wanted.",
         "binary_om_accuracy − binary_hp_accuracy of the conversation.",
-        README,
-        shown=True,
+        level="conversation",
+        low=-1.0,
+        unit="difference",
+        higher_is_better=None,
     ),
-    _gap_card(
+    _diagnostic(
         "phrasing_gap",
         "Phrasing gap",
         "How much the wording of the questions matters: observer's phrasing minus the person's own.",
         "binary_hp_accuracy − binary_hp_accuracy_hp of the conversation.",
-        OURS,
-        shown=False,
+        low=-1.0,
+        unit="difference",
+        higher_is_better=None,
     ),
 )

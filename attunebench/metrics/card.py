@@ -5,6 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+README = "README of the published benchmark"
+PUBLIC_CODE = "another public implementation"
+OURS = "our choice"
+DRAFT_AGAINST = {
+    "original": ("original reply", "the reply of the conversation"),
+    "alternate": ("alternate reply", "the improved reply"),
+    "human": ("person's reply", "the reply that a person edited"),
+    "max": ("closest reply", "the closest of the three candidate replies"),
+}
+"""What a model's own reply is held against: variant → its label, and the text in words."""
+
 Group = Literal["turn", "conversation", "pillar", "draft", "diagnostic", "released"]
 Status = Literal["canonical", "alongside", "diagnostic", "released"]
 
@@ -24,22 +35,17 @@ class Metric:
 
     id: str
     label: str
+    meaning: str
+    definition: str
     group: Group
     status: Status
     level: Literal["turn", "conversation"]
-    low: float
-    high: float
-    meaning: str
-    definition: str
-    source: str
+    source: str = README
+    low: float = 0.0
+    high: float = 1.0
     unit: str = "share"
     higher_is_better: bool | None = True
     chance: float | None = None
     optional: bool = False
     proportion: bool = False
     rounds_down: bool = False
-
-
-README = "README of the published benchmark"
-PUBLIC_CODE = "another public implementation"
-OURS = "our choice"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
-from attunebench.metrics.card import PUBLIC_CODE, README, Metric
+from attunebench.metrics.card import PUBLIC_CODE, Metric
 from attunebench.metrics.means import mean_defined, weighted_mean
 
 PILLAR_WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -65,72 +66,45 @@ def composite(values: Values, *, nothing_moved: bool) -> Composite:
     return Composite({**pillars, **averages}, complete)
 
 
-def _pillar(metric_id: str, label: str, meaning: str, definition: str, *, high: float = 1.0) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="pillar",
-        status="canonical",
-        level="conversation",
-        low=0.0,
-        high=high,
-        meaning=meaning,
-        definition=definition,
-        source=README,
-        unit="share" if high == 1 else "points",
-    )
-
-
-def _average(metric_id: str, label: str, meaning: str, definition: str) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="diagnostic",
-        status="diagnostic",
-        level="conversation",
-        low=0.0,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=PUBLIC_CODE,
-    )
-
+_canonical = partial(Metric, status="canonical", group="pillar", level="conversation")
+_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=PUBLIC_CODE)
 
 CARDS: tuple[Metric, ...] = (
-    _pillar(
+    _canonical(
         "composite",
         "Composite",
         "The one overall score of a model: 100 is full agreement with the person who was there.",
-        "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); "
-        "undefined where a pillar is.",
+        "100 · (0.24·emotion_tracking + 0.49·evaluation_quality + 0.27·holistic_comprehension); undefined where a "
+        "pillar is.",
         high=100.0,
+        unit="points",
     ),
-    _pillar(
+    _canonical(
         "emotion_tracking",
         "Emotion tracking",
         "How well the model follows what the person feels from turn to turn.",
         "mean(emotion_f1, emotion_va).",
     ),
-    _pillar(
+    _canonical(
         "evaluation_quality",
         "Evaluation quality",
         "How well the model sees what a reply does and which reply the person prefers.",
         "0.5·mean(binary_om_accuracy, binary_hp_accuracy) + 0.5·pairwise_accuracy.",
     ),
-    _pillar(
+    _canonical(
         "holistic_comprehension",
         "Holistic comprehension",
         "How well the model understands the talk as a whole and the state in which it leaves the person.",
-        "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + 0.3·four_branch; "
-        "the first term is 0.5 where no known PANAS side changed.",
+        "0.4·(panas_baseline_adjusted + 1)/2 + 0.3·mean(q1_goals, q2_clarity, q3_fit, q3_follow_up) + "
+        "0.3·four_branch; the first term is 0.5 where no known PANAS side changed.",
     ),
-    _average(
+    _diagnostic(
         "turn_level_average",
         "Turn-level average",
         "Plain average of what is measured turn by turn, as other implementations print it.",
         "mean(emotion_tracking, mean of the two binary accuracies, pairwise_accuracy).",
     ),
-    _average(
+    _diagnostic(
         "conversation_wide_average",
         "Conversation-wide average",
         "Plain average of what is measured once per conversation, as other implementations print it.",

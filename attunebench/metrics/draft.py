@@ -8,9 +8,10 @@ was never asked, or a turn without any judge set, is for the caller to leave out
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from functools import partial
 from operator import eq
 
-from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
+from attunebench.metrics.card import DRAFT_AGAINST, OURS, PUBLIC_CODE, Metric
 from attunebench.metrics.pairwise import VARIANTS
 from attunebench.metrics.text import jaccard
 
@@ -106,72 +107,51 @@ def response_preference_alignment(
     return sum(value * count for value, count in known) / sum(count for _, count in known)
 
 
-def _card(metric_id: str, label: str, meaning: str, definition: str, source: str, *, shown: bool = False) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="draft",
-        status="alongside" if shown else "diagnostic",
-        level="turn",
-        low=0.0,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=source,
-    )
-
-
-def _similarity_card(variant: str, label: str, against: str) -> Metric:
-    return _card(
-        f"response_similarity_{variant}",
-        f"Draft similarity, {label}",
-        f"How many words the model's own reply shares with {against}.",
-        "Token Jaccard of draft and text; no draft 0."
-        if variant != "max"
-        else "Largest of the token Jaccards of the draft with the three replies; no draft 0.",
-        PUBLIC_CODE,
-    )
-
+_alongside = partial(Metric, status="alongside", group="draft", level="turn")
+_diagnostic = partial(Metric, status="diagnostic", group="draft", level="turn")
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _alongside(
         "draft_judge",
         "Draft judge",
         "How good a judge model finds the model's own reply; it says as much about the judge as about the model.",
         "Per judge the mean of its given dimensions (1–7), mean over judges, then (x − 1)/6; no draft 0; undefined "
         "without a judge or a vote.",
-        README,
-        shown=True,
     ),
     *(
-        _card(
+        _diagnostic(
             f"draft_judge_{name}",
             f"Draft judge, {short}",
             meaning,
             f"Mean over judges of {name} (1–7), then (x − 1)/6; no draft 0; undefined without a judge or a rating.",
-            README,
         )
         for name, (short, meaning) in DIMENSIONS.items()
     ),
-    _card(
+    _alongside(
         "draft_binary_alignment",
         "Draft alignment",
         "How often a judge model sees in the model's own reply what the person would have wanted of a reply.",
         "Share of the questions with a yes/no preference on which the judge's yes/no about the draft equals it, over "
         "the questions that the judge answered; mean over judges; no draft 0; undefined without a judge or a vote.",
-        README,
-        shown=True,
     ),
-    _similarity_card("original", "original reply", "the reply of the conversation"),
-    _similarity_card("alternate", "alternate reply", "the improved reply"),
-    _similarity_card("human", "person's reply", "the reply that a person edited"),
-    _similarity_card("max", "closest reply", "the closest of the three candidate replies"),
-    _card(
+    *(
+        _diagnostic(
+            f"response_similarity_{variant}",
+            f"Draft similarity, {label}",
+            f"How many words the model's own reply shares with {against}.",
+            "Token Jaccard of draft and text; no draft 0."
+            if variant != "max"
+            else "Largest of the token Jaccards of the draft with the three replies; no draft 0.",
+            source=PUBLIC_CODE,
+        )
+        for variant, (label, against) in DRAFT_AGAINST.items()
+    ),
+    _diagnostic(
         "response_preference_alignment",
         "Draft similarity to the preferred replies",
         "How many words the model's own reply shares with the replies that the person preferred.",
         "Token Jaccard of the draft to each reply, weighted by that reply's share of the person's wins; no draft 0.",
-        OURS,
+        source=OURS,
     ),
 )
 

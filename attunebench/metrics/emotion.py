@@ -9,6 +9,7 @@ on both sides and be known to the similarity table; `as_tags` makes tags of pair
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
 from attunebench.metrics.matching import matched_total
@@ -168,133 +169,102 @@ def turn_values(truth: Tags | None, predicted: Tags | None, similarity: Similari
     }
 
 
-def _card(
-    metric_id: str,
-    label: str,
-    meaning: str,
-    definition: str,
-    source: str = README,
-    *,
-    canonical: bool = False,
-    beside: bool = False,
-    high: float = 1.0,
-    unit: str = "share",
-    higher_is_better: bool | None = True,
-) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="turn" if canonical or beside else "diagnostic",
-        status="canonical" if canonical else "diagnostic",
-        level="turn",
-        low=0.0,
-        high=high,
-        meaning=meaning,
-        definition=definition,
-        source=source,
-        unit=unit,
-        higher_is_better=higher_is_better,
-    )
-
+_canonical = partial(Metric, status="canonical", group="turn", level="turn")
+_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="turn", source=OURS)
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _canonical(
         "emotion_f1",
         "Emotion F1",
         "How well the emotions that the model names are the ones the person felt, by exact name.",
         "2·|G∩P| / (|G| + |P|) over item names; both empty 1, exactly one empty 0; not answered 0.",
-        canonical=True,
     ),
-    _card(
+    _canonical(
         "emotion_va",
         "Emotion VA",
-        "How close the named emotions come to the felt ones in valence and arousal, with credit for near misses such "
-        "as distressed for upset.",
+        "How close the named emotions come to the felt ones in valence and arousal, with credit for near misses "
+        "such as distressed for upset.",
         "Best one-to-one matching by total valence-arousal similarity, over max(|G|, |P|); sim = 1 − distance/√2 "
         "rounded to 4 digits; both empty 1, exactly one empty 0; not answered 0.",
-        canonical=True,
     ),
-    _card(
+    _diagnostic(
         "emotion_precision",
         "Emotion precision",
         "Of the emotions that the model named, how many the person felt.",
         "|G∩P| / |P|; both empty 1, exactly one empty 0; not answered 0.",
+        source=README,
     ),
-    _card(
+    _diagnostic(
         "emotion_recall",
         "Emotion recall",
         "Of the emotions that the person felt, how many the model named.",
         "|G∩P| / |G|; both empty 1, exactly one empty 0; not answered 0.",
+        source=README,
     ),
-    _card(
+    _diagnostic(
         "emotion_hit_rate",
         "Emotion hit rate",
         "The recall of emotions under the name that other implementations print.",
         "As emotion_recall.",
-        PUBLIC_CODE,
+        source=PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "emotion_va_intensity",
         "Emotion VA with intensity",
         "How close the named emotions come to the felt ones in kind and in strength.",
         "As emotion_va with the similarity 0.7·sim + 0.3·(1 − |Δintensity|/6); intensity part 0 where either is "
         "unknown.",
-        PUBLIC_CODE,
+        source=PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "emotion_f1_intensity",
         "Emotion F1 with intensity",
         "The exact-name score, reduced where the strength of the right emotions is off.",
         "emotion_f1 × mean over names on both sides with both intensities of (1 − |Δ|/6); 0 without such names; "
         "both empty 1.",
-        PUBLIC_CODE,
+        source=PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "emotion_intensity_mae",
         "Emotion intensity error",
         "By how many steps of the 1–7 scale the strength of the rightly named emotions is off.",
         "Mean |Δintensity| over names on both sides with both intensities; undefined without such names.",
-        PUBLIC_CODE,
-        beside=True,
+        group="turn",
+        source=PUBLIC_CODE,
         high=INTENSITY_SPAN,
         unit="scale points",
         higher_is_better=False,
     ),
-    _card(
+    _diagnostic(
         "emotion_f1_tagged",
         "Emotion F1, tagged turns",
         "The exact-name score over only those turns on which the person felt something.",
         "emotion_f1 over the turns whose truth has a tag.",
-        OURS,
     ),
-    _card(
+    _diagnostic(
         "emotion_va_tagged",
         "Emotion VA, tagged turns",
         "The near-miss score over only those turns on which the person felt something.",
         "emotion_va over the turns whose truth has a tag.",
-        OURS,
     ),
-    _card(
+    _diagnostic(
         "emotion_hit_rate_tagged",
         "Emotion hit rate, tagged turns",
         "Of the emotions that the person felt, how many the model named, over turns with at least one.",
         "emotion_recall over the turns whose truth has a tag.",
-        OURS,
     ),
-    _card(
+    _diagnostic(
         "neutral_false_alarm",
         "False alarms on neutral turns",
         "How often the model sees an emotion where the person reported none.",
         "Share of the neutral turns on which P is not empty; not answered counts as a false alarm.",
-        OURS,
         higher_is_better=False,
     ),
-    _card(
+    _diagnostic(
         "neutral_turn_share",
         "Neutral turns",
         "How many of the person's turns carry no emotion: a property of the data, the same for every model.",
         "Turns whose truth is an empty tag list / turns with truth.",
-        OURS,
         higher_is_better=None,
     ),
 )

@@ -7,8 +7,9 @@ conversation that was never asked is not passed here.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from attunebench.metrics.card import OURS, README, Metric
+from attunebench.metrics.card import OURS, Metric
 
 SPAN = 6.0
 NAMES = ("perceiving", "facilitating", "understanding", "managing")
@@ -29,32 +30,19 @@ def four_branch(truth: Mapping[str, float], predicted: Mapping[str, float]) -> f
     return 1 - sum(errors) / len(truth) / SPAN
 
 
-def _card(metric_id: str, label: str, meaning: str, definition: str, *, canonical: bool = False) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="conversation" if canonical else "diagnostic",
-        status="canonical" if canonical else "diagnostic",
-        level="conversation",
-        low=0.0,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=README if canonical else OURS,
-    )
-
+_canonical = partial(Metric, status="canonical", group="conversation", level="conversation")
+_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _canonical(
         "four_branch",
         "Four Branch",
         "How close the model comes to the person's own ratings of the replies on the four branches of emotional "
         "intelligence.",
         "1 − mean |Δ|/6 over the branches with truth; a branch not answered counts 6.",
-        canonical=True,
     ),
     *(
-        _card(
+        _diagnostic(
             f"four_branch_{name}",
             f"Four Branch, {name}",
             f"How close the model comes to the person's own rating of the replies on {name} emotions.",

@@ -8,12 +8,12 @@ comparisons were never asked is not passed to these functions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from math import sqrt
 from operator import eq
 
-from attunebench.metrics.card import README, Metric
+from attunebench.metrics.card import Metric
 
 Letters = Mapping[str, str]
 Sides = Mapping[str, tuple[str, str]]
@@ -74,33 +74,24 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
+_canonical = partial(Metric, status="canonical", group="turn", level="turn", proportion=True)
+_alongside = partial(Metric, status="alongside", group="turn", level="turn")
+
 CARDS: tuple[Metric, ...] = (
-    Metric(
-        id="pairwise_accuracy",
-        label="Pairwise",
-        group="turn",
-        status="canonical",
-        level="turn",
-        low=0.0,
-        high=1.0,
-        meaning="How often the model picks the one of two replies that the person preferred.",
-        definition="Share of the comparisons with a winner on which the selection equals it; not answered is wrong.",
-        source=README,
+    _canonical(
+        "pairwise_accuracy",
+        "Pairwise",
+        "How often the model picks the one of two replies that the person preferred.",
+        "Share of the comparisons with a winner on which the selection equals it; not answered is wrong.",
         chance=0.5,
-        proportion=True,
     ),
-    Metric(
-        id="kendall_tau",
-        label="Kendall τ",
-        group="turn",
-        status="alongside",
-        level="turn",
+    _alongside(
+        "kendall_tau",
+        "Kendall τ",
+        "Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
+        "τ-b of the wins per variant in truth and prediction, an unanswered comparison being a win for the reply "
+        "that the person did not choose; undefined where a side has all counts equal.",
         low=-1.0,
-        high=1.0,
-        meaning="Whether the model ranks the three candidate replies as the person did: 1 same order, −1 reversed.",
-        definition="τ-b of the wins per variant in truth and prediction, an unanswered comparison being a win for the "
-        "reply that the person did not choose; undefined where a side has all counts equal.",
-        source=README,
         unit="correlation",
         chance=0.0,
     ),

@@ -7,9 +7,10 @@ item that is missing, means not answered. A conversation whose prediction was ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from attunebench.metrics.card import PUBLIC_CODE, README, Metric
+from attunebench.metrics.card import PUBLIC_CODE, Metric
 from attunebench.metrics.means import mean_defined
 
 TOTAL_SPAN = 60.0
@@ -75,57 +76,39 @@ def _one_minus_error(pairs: Iterable[tuple[float | None, float | None]], span: f
     return 1 - sum(errors) / len(errors) / span if errors else None
 
 
-def _card(metric_id: str, label: str, meaning: str, definition: str, low: float, source: str) -> Metric:
-    canonical = metric_id == "panas_baseline_adjusted"
-    beside = metric_id in ("panas_normalized", "panas_item_normalized")
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="conversation" if canonical or beside else "diagnostic",
-        status="canonical" if canonical else "diagnostic",
-        level="conversation",
-        low=low,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=source,
-        unit="share" if low == 0 else "skill",
-    )
-
+_canonical = partial(Metric, status="canonical", group="conversation", level="conversation")
+_diagnostic = partial(Metric, status="diagnostic", group="conversation", level="conversation", source=PUBLIC_CODE)
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _canonical(
         "panas_baseline_adjusted",
         "PANAS, baseline-adjusted",
-        "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 is "
-        "no better, 1 is perfect.",
-        "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or post "
-        "is unknown or equal; not answered −1; mean over the defined sides.",
-        -1.0,
-        README,
+        "How much better the model foresees the person's mood after the talk than a guess that nothing changed: 0 "
+        "is no better, 1 is perfect.",
+        "Per side (|post − pre| − |post − predicted|) / |post − pre| clamped to [−1, 1]; undefined where pre or "
+        "post is unknown or equal; not answered −1; mean over the defined sides.",
+        low=-1.0,
+        unit="skill",
     ),
-    _card(
+    _diagnostic(
         "panas_normalized",
         "PANAS totals",
         "How close the foreseen positive and negative mood totals come to the person's own.",
         "1 − mean(|ΔPA|, |ΔNA|)/60 over the sides with truth; a side not answered counts as error 60.",
-        0.0,
-        PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "panas_item_normalized",
         "PANAS items",
         "How close the foreseen ratings of the twenty single feelings come to the person's own.",
         "1 − (mean |Δ| over the items of the truth)/6; an item not answered counts 6.",
-        0.0,
-        PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "panas_item_baseline_adjusted",
         "PANAS items, baseline-adjusted",
         "How much better the model foresees the change of each single feeling than a guess that nothing changed.",
         "panas_baseline_adjusted per item instead of per side, mean over the items that changed.",
-        -1.0,
-        PUBLIC_CODE,
+        group="diagnostic",
+        low=-1.0,
+        unit="skill",
     ),
 )

@@ -7,9 +7,9 @@ empty collection is an answer on both sides. A conversation that was never asked
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from attunebench.metrics.card import OURS, PUBLIC_CODE, README, Metric
+from attunebench.metrics.card import OURS, PUBLIC_CODE, Metric
 from attunebench.metrics.matching import matched_total
 from attunebench.metrics.text import jaccard, normalised, normalised_set, tokens
 
@@ -104,108 +104,75 @@ def q3_follow_up_false_alarm(truth: Sequence[str] | None, predicted: Sequence[st
     return float(predicted is None or bool(predicted))
 
 
-def _card(
-    metric_id: str,
-    label: str,
-    meaning: str,
-    definition: str,
-    source: str = README,
-    *,
-    canonical: bool = False,
-    beside: bool = False,
-    high: float = 1.0,
-    unit: str = "share",
-    higher_is_better: bool = True,
-    chance: float | None = None,
-) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="conversation" if canonical or beside else "diagnostic",
-        status="canonical" if canonical else "diagnostic",
-        level="conversation",
-        low=0.0,
-        high=high,
-        meaning=meaning,
-        definition=definition,
-        source=source,
-        unit=unit,
-        higher_is_better=higher_is_better,
-        chance=chance,
-        proportion=metric_id in ("q2_clarity", "q3_fit", "q3_follow_up_false_alarm"),
-    )
-
+_canonical = partial(Metric, status="canonical", group="conversation", level="conversation")
+_diagnostic = partial(Metric, status="diagnostic", group="diagnostic", level="conversation", source=OURS)
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _canonical(
         "q1_goals",
         "Q1 goals",
         "How well the model knows what the person was looking for in the talk.",
         "Selected options in common / options selected by either; both empty 1; not answered 0.",
-        canonical=True,
     ),
-    _card(
+    _canonical(
         "q2_clarity",
         "Q2 clarity",
         "How often the model knows how clearly the person's feelings came out.",
         "1 if the option is the person's, else 0; not answered 0.",
-        canonical=True,
         chance=0.25,
+        proportion=True,
     ),
-    _card(
+    _canonical(
         "q3_fit",
         "Q3 fit",
         "How often the model knows how well the replies fitted what the person needed.",
         "1 if the option is the person's, else 0; not answered 0.",
-        canonical=True,
         chance=0.25,
+        proportion=True,
     ),
-    _card(
+    _canonical(
         "q3_follow_up",
         "Q3 follow-up",
         "How well the model names what felt off to the person, where something did.",
-        "S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); both "
-        "empty 1, exactly one empty 0; not answered 0.",
-        canonical=True,
+        "S / (n_G + n_P − S) with S the best matching of entries by token overlap (equal 1, under 0.3 nothing); "
+        "both empty 1, exactly one empty 0; not answered 0.",
     ),
-    _card(
+    _diagnostic(
         "q3_fit_distance",
         "Q3 fit distance",
         "By how many of the four ordered answers the model misjudges how well the replies fitted.",
         "Distance of the two options in the ordered list; 3 where not answered.",
-        OURS,
         high=WORST_FIT_DISTANCE,
         unit="steps",
         higher_is_better=False,
     ),
-    _card(
+    _diagnostic(
         "q3_follow_up_asked",
         "Q3 follow-up, where something felt off",
         "How well the model names what felt off, over only those talks where something did.",
         "q3_follow_up over the conversations whose truth is not empty.",
-        OURS,
-        beside=True,
+        group="conversation",
     ),
-    _card(
+    _diagnostic(
         "q3_follow_up_false_alarm",
         "Q3 follow-up false alarms",
         "How often the model claims that something felt off where nothing did.",
         "Share of the conversations with an empty truth where an entry was predicted; not answered counts as one.",
-        OURS,
         higher_is_better=False,
+        proportion=True,
     ),
-    _card(
+    _diagnostic(
         "q1_goals_f1",
         "Q1 goals, F1 form",
         "Q1 goals in the form that some implementations use.",
         "2·o/(1 + o) of the overlap o.",
-        PUBLIC_CODE,
+        source=PUBLIC_CODE,
     ),
-    _card(
+    _diagnostic(
         "q3_follow_up_f1",
         "Q3 follow-up, F1 form",
         "Q3 follow-up in the form that some implementations use.",
         "2S / (n_G + n_P); both empty 1; not answered 0.",
-        PUBLIC_CODE,
+        source=PUBLIC_CODE,
     ),
 )

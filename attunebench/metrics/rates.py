@@ -6,6 +6,7 @@ All three are ratios of sums over calls: several conversations are summed before
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from attunebench.metrics.card import OURS, Metric
 
@@ -29,40 +30,24 @@ def rate(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 
-def _card(metric_id: str, label: str, meaning: str, definition: str, *, higher_is_better: bool) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="diagnostic",
-        status="alongside",
-        level="conversation",
-        low=0.0,
-        high=1.0,
-        meaning=meaning,
-        definition=definition,
-        source=OURS,
-        higher_is_better=higher_is_better,
-        proportion=True,
-        rounds_down=metric_id == "answered_rate",
-    )
-
+_alongside = partial(Metric, status="alongside", group="diagnostic", level="conversation", source=OURS, proportion=True)
 
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _alongside(
         "answered_rate",
         "Answered",
         "How much of what was asked the model answered in a readable way; the rest counts as wrong.",
         "Items answered / items expected, sums over calls; judges and reasoning apart.",
-        higher_is_better=True,
+        rounds_down=True,
     ),
-    _card(
+    _alongside(
         "refusal_rate",
         "Refused",
         "How many of the calls the model or its provider refused to answer.",
         "Calls refused / calls made.",
         higher_is_better=False,
     ),
-    _card(
+    _alongside(
         "mended_rate",
         "Mended",
         "How many of the answers were not valid JSON and had to be repaired before they could be read.",

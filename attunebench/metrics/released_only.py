@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attunebench.metrics.card import PUBLIC_CODE, Metric
-
-
-def _card(
-    metric_id: str,
-    label: str,
-    meaning: str,
-    definition: str,
-    *,
-    low: float = 0.0,
-    high: float = 1.0,
-    unit: str = "share",
-    higher_is_better: bool | None = True,
-) -> Metric:
-    return Metric(
-        id=metric_id,
-        label=label,
-        group="released",
-        status="released",
-        level="conversation",
-        low=low,
-        high=high,
-        meaning=meaning,
-        definition=definition,
-        source=PUBLIC_CODE,
-        unit=unit,
-        higher_is_better=higher_is_better,
-    )
-
 
 _UNBOUNDED = 1e6
 """A ratio of two scores has no bound; the smallest MCC that is not 0 is far above its inverse."""
 
+_released = partial(Metric, status="released", group="released", level="conversation", source=PUBLIC_CODE)
+
 CARDS: tuple[Metric, ...] = (
-    _card(
+    _released(
         "equal_weight_composite",
         "Equal-weight composite",
         "The overall score with the same weight for the turns and for the whole conversation.",
@@ -44,7 +20,7 @@ CARDS: tuple[Metric, ...] = (
         high=100.0,
         unit="points",
     ),
-    _card(
+    _released(
         "z_score",
         "Composite, z-score",
         "How many standard deviations the Composite lies above the mean of all models and modes in the scores.",
@@ -53,7 +29,7 @@ CARDS: tuple[Metric, ...] = (
         high=_UNBOUNDED,
         unit="standard deviations",
     ),
-    _card(
+    _released(
         "hp_perspective_alignment",
         "Phrasing ratio",
         "Binary HP in the person's phrasing as a share of Binary HP in the observer's phrasing.",
@@ -62,7 +38,7 @@ CARDS: tuple[Metric, ...] = (
         unit="ratio",
         higher_is_better=None,
     ),
-    _card(
+    _released(
         "hp_perspective_gap_mcc",
         "Phrasing gap, MCC",
         "How much the wording of the questions matters, by MCC: observer's phrasing minus the person's own.",
@@ -72,7 +48,7 @@ CARDS: tuple[Metric, ...] = (
         unit="difference",
         higher_is_better=None,
     ),
-    _card(
+    _released(
         "hp_perspective_alignment_mcc",
         "Phrasing ratio, MCC",
         "MCC of Binary HP in the person's phrasing as a share of that in the observer's phrasing.",
@@ -82,7 +58,7 @@ CARDS: tuple[Metric, ...] = (
         unit="ratio",
         higher_is_better=None,
     ),
-    _card(
+    _released(
         "panas_mae",
         "PANAS totals, error",
         "By how many points the predicted positive and negative totals miss the person's own.",
@@ -91,19 +67,19 @@ CARDS: tuple[Metric, ...] = (
         unit="scale points",
         higher_is_better=False,
     ),
-    _card(
+    _released(
         "panas_normalized_positive",
         "PANAS totals, positive",
         "How close the predicted positive total comes to the person's own.",
         "max(0, 1 − |Δ|/60) of this side.",
     ),
-    _card(
+    _released(
         "panas_normalized_negative",
         "PANAS totals, negative",
         "How close the predicted negative total comes to the person's own.",
         "max(0, 1 − |Δ|/60) of this side.",
     ),
-    _card(
+    _released(
         "panas_item_mae",
         "PANAS items, error",
         "By how many points the predicted ratings of the single feelings miss the person's own.",
@@ -112,7 +88,7 @@ CARDS: tuple[Metric, ...] = (
         unit="scale points",
         higher_is_better=False,
     ),
-    _card(
+    _released(
         "q1_jaccard",
         "Q1 goals, intersection over union",
         "Q1 goals as the README of the study describes it; the released scorer computes F1.",

@@ -22,7 +22,6 @@ from attunebench.analyses.sampling import (
 from attunebench.analyses.table import Analysis, Cell, Table, column, counts, known, legend, table, words
 from attunebench.analyses.verdicts import correction_text, counted, with_interval
 from attunebench.profiles.scoring import Item, Scale, Scored
-from attunebench.statistics.association import spearman
 from attunebench.statistics.bootstrap import (
     Floats,
     estimate_ratios,
@@ -33,6 +32,7 @@ from attunebench.statistics.bootstrap import (
     sum_by_cluster,
 )
 from attunebench.statistics.intervals import with_wilson
+from attunebench.statistics.rank_tests import spearman
 
 NAME = "predicted-profiles"
 PRIVACY = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attunebench.conversations.traits import PROFILE_TASK, TRAITS, Trait
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import PREDICTED_PROFILE
-from attunebench.protocol.profile import TEMPLATES, plan_profile
+from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 from attunebench.results.assemble import provenance, taken
 from attunebench.runner.files import Identity, result_name
 from attunebench.runner.work import Task
@@ -34,7 +34,7 @@ class ProfileTask(Task):
 
     @property
     def prompt_set_sha256(self) -> str:
-        return prompt_set_sha256(TEMPLATES)
+        return prompt_set_sha256(PROFILE_TEMPLATES)
 
     def plan(
         self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings

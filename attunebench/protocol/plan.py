@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation, Turn
+from attunebench.conversations.traits import TRAITS, Trait
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.prompts import fence, render
@@ -22,7 +24,6 @@ from attunebench.protocol.calls import (
     PREDICTED_PROFILE,
     Asked,
     Call,
-    Kind,
     Message,
     Mode,
     PanasStrategy,
@@ -30,6 +31,9 @@ from attunebench.protocol.calls import (
 from attunebench.protocol.candidates import askable_comparisons, reply_assignment
 from attunebench.protocol.modes import is_omniscient, is_verbose
 from attunebench.protocol.schemas import schema_for
+
+PROFILE_TEMPLATES = ("profile_prediction/system", "profile_prediction/task", "reask", "transcript", "turn")
+"""What the prompts of `plan_profile` are made of."""
 
 
 def plan_calls(
@@ -48,9 +52,7 @@ def plan_calls(
         call
         for conversation in conversations
         for mode in modes
-        for call in plan_conversation(
-            conversation, mode, codebook, judges=judges, panas_strategy=panas_strategy, judge_scale=judge_scale
-        )
+        for call in _calls(conversation, mode, codebook, judges, panas_strategy, judge_scale)
     )
 
 
@@ -70,7 +72,18 @@ def plan_conversation(
     Raises UsageError for a blind strategy with an omniscient mode, which would show what that strategy hides.
     """
     _check(mode, panas_strategy)
-    return tuple(_Planner(conversation, mode, codebook, judges, panas_strategy, judge_scale).calls())
+    return tuple(_calls(conversation, mode, codebook, judges, panas_strategy, judge_scale))
+
+
+def plan_profile(conversation: Conversation, codebook: Codebook, traits: tuple[Trait, ...] = TRAITS) -> Call:
+    """The one call that asks for a participant's profile. Experimental.
+
+    Its prompt is a function of the messages of the conversation alone: no label, no profile, no metadata.
+    """
+    seen = show.Thread(conversation, background=None).until(len(conversation.turns) - 1, replied=True)
+    task = render("profile_prediction/task")
+    asked = Asked("profile", traits=traits)
+    return _call(conversation, "default", codebook, 0, asked, seen, task, system="profile_prediction/system")
 
 
 def plan_warnings(conversations: Iterable[Conversation], codebook: Codebook) -> tuple[str, ...]:
@@ -123,113 +136,76 @@ def _check(mode: Mode, panas_strategy: PanasStrategy) -> None:
         )
 
 
-class _Planner:
-    """The calls of one conversation in one mode, with the transcript rendered once."""
-
-    def __init__(
-        self,
-        conversation: Conversation,
-        mode: Mode,
-        codebook: Codebook,
-        judges: int,
-        panas: PanasStrategy,
-        scale: JudgeScale,
-    ) -> None:
-        self._conversation = conversation
-        self._mode = mode
-        self._codebook = codebook
-        self._judges = judges
-        self._panas = panas
-        self._scale = scale
-        self._verbose = is_verbose(mode)
-        known = show.background(conversation, codebook) if is_omniscient(mode) else None
-        self._thread = show.Thread(conversation, background=known)
-        self._judge_thread = show.Thread(conversation, background=None)
-
-    def calls(self) -> Iterator[Call]:
-        for position, turn in enumerate(self._conversation.turns):
-            yield self._draft(position, turn)
-            yield from self._judging(position, turn)
-            yield self._review(position, turn)
-            yield from self._binary_hp(position, turn)
-            yield from self._pairwise(position, turn)
-        yield self._post()
-
-    def _draft(self, position: int, turn: Turn) -> Call:
-        asked = Asked("draft", verbose=self._verbose)
-        return self._call(turn.number, asked, position, False, show.draft_step(turn, asked))
-
-    def _review(self, position: int, turn: Turn) -> Call:
-        asked = Asked("review", questions=self._questions(turn, observer=True), verbose=self._verbose)
-        return self._call(turn.number, asked, position, True, show.review_step(turn, asked, self._codebook))
-
-    def _binary_hp(self, position: int, turn: Turn) -> Iterator[Call]:
-        asked = Asked("binary_hp", questions=self._questions(turn, observer=False), verbose=self._verbose)
-        if asked.questions:
-            yield self._call(turn.number, asked, position, True, show.binary_hp_step(turn, asked))
-
-    def _pairwise(self, position: int, turn: Turn) -> Iterator[Call]:
-        assignment = reply_assignment(self._conversation, turn)
-        label = {variant: label for label, variant in assignment.reply_labels.items()}
-        sides = {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
-        asked = Asked("pairwise", comparisons=sides, verbose=self._verbose)
-        if sides:
-            step = show.pairwise_step(self._conversation, turn, asked, self._codebook)
-            yield self._call(turn.number, asked, position, False, step)
-
-    def _post(self) -> Call:
-        asked = Asked("post", panas=self._panas, verbose=self._verbose)
-        last = len(self._conversation.turns) - 1
-        return self._call(0, asked, last, True, show.post_step(self._conversation, asked, self._codebook))
-
-    def _judging(self, position: int, turn: Turn) -> Iterator[Call]:
+def _calls(
+    conversation: Conversation, mode: Mode, codebook: Codebook, judges: int, panas: PanasStrategy, scale: JudgeScale
+) -> Iterator[Call]:
+    verbose = is_verbose(mode)
+    known = show.background(conversation, codebook) if is_omniscient(mode) else None
+    thread, judge_thread = (show.Thread(conversation, background=background) for background in (known, None))
+    call = partial(_call, conversation, mode, codebook)
+    for position, turn in enumerate(conversation.turns):
+        before, after = (thread.until(position, replied=replied) for replied in (False, True))
+        observed, worded = (_questions(turn, codebook, observer=observer) for observer in (True, False))
+        asked = Asked("draft", verbose=verbose)
+        draft = call(turn.number, asked, before, show.draft_step(turn, asked))
+        yield draft
         # A judge rates the same way in every mode, or a difference between modes would be partly the judge's own.
-        asked = Asked(
-            "judge",
-            questions=self._questions(turn, observer=True),
-            rated=self._scale == "quality" or show.has_reference(turn),
-            scale=self._scale,
-        )
-        if not (self._judges and (asked.rated or asked.questions)):
-            return
-        thread = self._judge_thread.until(position, replied=False)
-        system, user = show.messages("judge_system", thread, show.judge_step(turn, asked) + "\n")
-        for judge in range(self._judges):
-            yield Call(
-                id=f"{self._id(turn.number, 'judge')}/{judge}",
-                conversation_id=self._conversation.conversation_id,
-                mode=self._mode,
-                turn=turn.number,
-                kind="judge",
-                messages=(system, user),
-                asked=asked,
-                schema=schema_for(asked, self._codebook),
-                judge=judge,
-                needs=self._id(turn.number, "draft"),
-                slot=len(user.content),
-            )
+        rated = scale == "quality" or show.has_reference(turn)
+        asked = Asked("judge", questions=observed, rated=rated, scale=scale)
+        if judges and (rated or observed):
+            seen = judge_thread.until(position, replied=False)
+            vote = call(turn.number, asked, seen, show.judge_step(turn, asked) + "\n", system="judge_system")
+            slot = len(vote.messages[-1].content)
+            for judge in range(judges):
+                yield replace(vote, id=f"{vote.id}/{judge}", judge=judge, needs=draft.id, slot=slot)
+        asked = Asked("review", questions=observed, verbose=verbose)
+        yield call(turn.number, asked, after, show.review_step(turn, asked, codebook))
+        if worded:
+            asked = Asked("binary_hp", questions=worded, verbose=verbose)
+            yield call(turn.number, asked, after, show.binary_hp_step(turn, asked))
+        if sides := _sides(conversation, turn):
+            asked = Asked("pairwise", comparisons=sides, verbose=verbose)
+            yield call(turn.number, asked, before, show.pairwise_step(conversation, turn, asked, codebook))
+    asked = Asked("post", panas=panas, verbose=verbose)
+    seen = thread.until(len(conversation.turns) - 1, replied=True)
+    yield call(0, asked, seen, show.post_step(conversation, asked, codebook))
 
-    def _call(self, number: int, asked: Asked, position: int, replied: bool, step: str) -> Call:
-        return Call(
-            id=self._id(number, asked.kind),
-            conversation_id=self._conversation.conversation_id,
-            mode=self._mode,
-            turn=number,
-            kind=asked.kind,
-            messages=show.messages("system", self._thread.until(position, replied=replied), step),
-            asked=asked,
-            schema=schema_for(asked, self._codebook),
-        )
 
-    def _questions(self, turn: Turn, *, observer: bool) -> dict[str, str]:
-        known = self._codebook.binary
-        return {
-            i: i if i not in known else known[i].observer_text if observer else known[i].text
-            for i in turn.applicable_questions
-        }
+def _call(
+    conversation: Conversation,
+    mode: Mode,
+    codebook: Codebook,
+    number: int,
+    asked: Asked,
+    seen: str,
+    step: str,
+    system: str = "system",
+) -> Call:
+    return Call(
+        id=f"{conversation.conversation_id}/{mode}/{number}/{asked.kind}",
+        conversation_id=conversation.conversation_id,
+        mode=mode,
+        turn=number,
+        kind=asked.kind,
+        messages=show.messages(system, seen, step),
+        asked=asked,
+        schema=schema_for(asked, codebook),
+    )
 
-    def _id(self, number: int, kind: Kind) -> str:
-        return f"{self._conversation.conversation_id}/{self._mode}/{number}/{kind}"
+
+def _questions(turn: Turn, codebook: Codebook, *, observer: bool) -> dict[str, str]:
+    known = codebook.binary
+    return {
+        i: i if i not in known else known[i].observer_text if observer else known[i].text
+        for i in turn.applicable_questions
+    }
+
+
+def _sides(conversation: Conversation, turn: Turn) -> dict[str, tuple[str, str]]:
+    """Index of a comparison → the labels behind A and B."""
+    assignment = reply_assignment(conversation, turn)
+    label = {variant: label for label, variant in assignment.reply_labels.items()}
+    return {i: (label[pair["A"]], label[pair["B"]]) for i, pair in assignment.pairwise_assignment.items()}
 
 
 def _readable(asked: Asked, missing: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ alternatives. The reader stays more tolerant than this. Knows the shape of an an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,26 +15,30 @@ from attunebench.conversations.traits import CANNOT_TELL, Trait
 from attunebench.protocol.calls import CHANGES, PREDICTED_PROFILE, RATINGS, Asked, Kind, PanasStrategy
 
 _Schema = dict[str, Any]
+Path = tuple[str, ...]
 _INTEGER: _Schema = {"type": "integer"}
 _TEXT: _Schema = {"type": "string"}
 
 
 def schema_for(asked: Asked, codebook: Codebook) -> Mapping[str, Any]:
     """The answer's schema; reasoning keys come first. Calls of one shape share one object: do not change it."""
-    return _schema(
-        asked.kind,
-        tuple(asked.questions),
-        tuple(asked.comparisons),
-        asked.panas,
-        asked.rated,
-        asked.verbose,
-        asked.traits,
-        codebook,
-    )
+    return _format(*_shape(asked), codebook)[0]
+
+
+def item_paths(asked: Asked, codebook: Codebook) -> tuple[Path, ...]:
+    """Every item of the answer, in the order of the schema, as the keys that lead to it."""
+    return _format(*_shape(asked), codebook)[1]
+
+
+def _shape(
+    asked: Asked,
+) -> tuple[Kind, tuple[str, ...], tuple[str, ...], PanasStrategy, bool, bool, tuple[Trait, ...]]:
+    questions, comparisons = tuple(asked.questions), tuple(asked.comparisons)
+    return asked.kind, questions, comparisons, asked.panas, asked.rated, asked.verbose, asked.traits
 
 
 @lru_cache(maxsize=1024)
-def _schema(
+def _format(
     kind: Kind,
     questions: tuple[str, ...],
     comparisons: tuple[str, ...],
@@ -43,14 +47,11 @@ def _schema(
     verbose: bool,
     traits: tuple[Trait, ...],
     codebook: Codebook,
-) -> _Schema:
+) -> tuple[_Schema, tuple[Path, ...]]:
+    reasons = ["reasoning"] if verbose else []
+    if verbose and kind == "review":
+        reasons += ["emotion_reasoning", *(["binary_reasoning"] if questions else [])]
     fields: dict[str, _Schema] = {}
-    if verbose:
-        fields["reasoning"] = _TEXT
-        if kind == "review":
-            fields["emotion_reasoning"] = _TEXT
-            if questions:
-                fields["binary_reasoning"] = _TEXT
     if kind == "draft":
         fields["drafted_response"] = _TEXT
     elif kind == "pairwise":
@@ -69,7 +70,15 @@ def _schema(
         if questions:
             fields["binary_om_assessment"] = _yes_no(questions)
             fields["binary_human_prediction"] = _yes_no(questions)
-    return _object(fields)
+    return _object({**dict.fromkeys(reasons, _TEXT), **fields}), tuple(_leaves(fields))
+
+
+def _leaves(fields: Mapping[str, _Schema], above: Path = ()) -> Iterator[Path]:
+    for key, schema in fields.items():
+        if schema["type"] == "object":
+            yield from _leaves(schema["properties"], (*above, key))
+        else:
+            yield (*above, key)
 
 
 def _post(panas: PanasStrategy, codebook: Codebook) -> dict[str, _Schema]:

@@ -7,8 +7,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
 from attunebench.judging import JUDGE_SCALE, JudgeScale
 from attunebench.protocol.calls import Call, Kind, Mode, PanasStrategy
-from attunebench.protocol.plan import plan_conversation, with_draft
-from attunebench.protocol.profile import plan_profile
+from attunebench.protocol.plan import plan_conversation, plan_profile, with_draft
 
 DRAFT_STAND_IN = "(the draft of the evaluated model)"
 

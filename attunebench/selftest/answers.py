@@ -2,79 +2,63 @@
 
 An answer follows the request's schema where it has one, else the words of this project's prompts. `varied` answers
 follow the words alone and differ from one prompt to the next, so that a reply that is filed under another call shows;
-a reask of a call gets what the call itself gets.
+a re-prompt of a call gets what the call itself gets.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attunebench.prompts import render
-
-if TYPE_CHECKING:
-    from attunebench.selftest.behaviours import Answer, Asked
+from attunebench.selftest.behaviours import Answer, Asked, schema_of
 
 SAID = "I hear you. What would help most right now?"
 _CHARACTERS_PER_TOKEN = 4
-_MOST_FORMS = 1024
 _Schema = dict[str, Any]
-
-_by_form: dict[bytes, str] = {}
-"""Answers by the tail of the request that asks for their form: benchmarks send many thousand requests of few forms."""
 
 
 def completion(asked: Asked, answer: Answer) -> dict[str, Any]:
     """The body of a chat completion."""
     text = answer_text(asked) if answer.text is None else answer.text
-    usage: dict[str, Any] = {
-        "prompt_tokens": len(asked.content) // _CHARACTERS_PER_TOKEN,
-        "completion_tokens": len(text) // _CHARACTERS_PER_TOKEN,
-    }
-    usage["total_tokens"] = sum(usage.values())
-    if answer.cost is not None:
-        usage["cost"] = answer.cost
+    prompt, completed = len(asked.content) // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN
+    usage = {"prompt_tokens": prompt, "completion_tokens": completed, "total_tokens": prompt + completed}
+    message = {"role": "assistant", "content": text, **answer.message}
     return {
         "id": f"chatcmpl-{asked.number}",
         "object": "chat.completion",
         "created": 0,
         "model": asked.model,
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": answer.finish_reason,
-                "message": {"role": "assistant", "content": text, **answer.message},
-            }
-        ],
-        "usage": usage,
+        "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}],
+        "usage": usage if answer.cost is None else {**usage, "cost": answer.cost},
         **answer.extra,
     }
 
 
 def answer_text(asked: Asked) -> str:
     """A complete answer: whatever the schema wants, or, without one, what the prompt's own words ask for."""
-    if (known := _by_form.get(asked.form)) is not None:
-        return known
-    if asked.schema:
-        text = json.dumps(filled(asked.schema), ensure_ascii=False)
-        if asked.form and len(_by_form) < _MOST_FORMS:
-            _by_form[asked.form] = text
-        return text
-    return json.dumps(filled(_wanted(_step(asked.prompt))), ensure_ascii=False)
+    return _text_of_form(asked.form) or json.dumps(filled(_wanted(_step(asked.prompt))), ensure_ascii=False)
+
+
+@lru_cache(maxsize=512)
+def _text_of_form(form: bytes) -> str:
+    """Empty without a schema. Kept, for benchmarks send many thousand requests of few forms."""
+    schema = schema_of(form)
+    return json.dumps(filled(schema), ensure_ascii=False) if schema else ""
 
 
 def varied_text(prompt: str) -> str:
-    """A complete answer to one of this project's prompts that no other prompt gets, but for a reask of the same."""
+    """A complete answer to one of this project's prompts that no other prompt gets, but for a re-prompt of the same."""
     first = first_ask(prompt)
     return json.dumps(filled(_wanted(_step(first)), salt=_digest(first).hex()), ensure_ascii=False)
 
 
 def first_ask(prompt: str) -> str:
-    """The prompt without the line that a reask has behind it."""
+    """The prompt without the line that a re-prompt has behind it."""
     before, mark, after = _reask_line()
     place = prompt.rfind(before)
     is_reask = place > 0 and prompt.endswith(after) and "\n" not in prompt[place + len(mark) :]
@@ -124,51 +108,39 @@ def _step(prompt: str) -> str:
 @lru_cache(maxsize=512)
 def _wanted(step: str) -> _Schema:
     """The schema of the answer, found by the answer keys that the task's format names."""
-    wanted = set(re.findall(r'"(\w+)":', step))
-    yes_no = dict.fromkeys(re.findall(r"^(\w+): .*\?", step, re.MULTILINE), _one_of("yes", "no"))
-    fields: dict[str, _Schema] = {}
-    for key in ("reasoning", "emotion_reasoning", "binary_reasoning", "drafted_response"):
-        if key in wanted:
-            fields[key] = {"type": "string"}
-    if "emotion_tags" in wanted:
-        emotions = re.search(r"Choose only from: (.+?)\. Give", step)
-        names = emotions[1].split(", ") if emotions else ["Nervous"]
-        tag = _object({"emotion": _one_of(*names), "intensity": {"type": "integer"}})
-        fields["emotion_tags"] = {"type": "array", "items": tag}
-    if "pairwise_selections" in wanted:
-        numbers = re.findall(r"^\W*(\d+)\W.*\bReply \d", step, re.MULTILINE)
-        fields["pairwise_selections"] = _object(dict.fromkeys(numbers, _one_of("A", "B")))
-    for key in ("binary_om_assessment", "binary_human_prediction", "draft_binary_assessment"):
-        if key in wanted:
-            fields[key] = _object(yes_no)
-    for key in ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match"):
-        if key in wanted:
-            fields[key] = {"type": "integer"}
-    return _object(fields | _looking_back(step, wanted))
+    return _object({key: form(step) for key, form in _FORMS.items() if f'"{key}":' in step})
 
 
-def _looking_back(step: str, wanted: set[str]) -> dict[str, _Schema]:
-    """The answer about the whole conversation: the items and options are read off the task."""
-    if "conversation_wide" not in wanted:
-        return {}
+def _tags(step: str) -> _Schema:
+    emotions = re.search(r"Choose only from: (.+?)\. Give", step)
+    tag = {"emotion": _one_of(*(emotions[1].split(", ") if emotions else ["Nervous"])), "intensity": _INTEGER}
+    return {"type": "array", "items": _object(tag)}
+
+
+def _selections(step: str) -> _Schema:
+    return _object(dict.fromkeys(re.findall(r"^\W*(\d+)\W.*\bReply \d", step, re.MULTILINE), _one_of("A", "B")))
+
+
+def _yes_no(step: str) -> _Schema:
+    return _object(dict.fromkeys(re.findall(r"^(\w+): .*\?", step, re.MULTILINE), _one_of("yes", "no")))
+
+
+def _mood(step: str) -> _Schema:
     sides = re.findall(r"^(?:Positive|Negative): (.+)\.$", step, re.MULTILINE)
-    items = [item.strip() for side in sides for item in side.split(",")]
-    mood = "predicted_panas_delta" if "predicted_panas_delta" in wanted else "predicted_post_panas"
-    rating = {"type": "integer", "maximum": 6 if mood == "predicted_panas_delta" else 7}
+    rating = {"type": "integer", "maximum": 6 if "predicted_panas_delta" in step else 7}
+    return _object({"items": _object({item.strip(): rating for side in sides for item in side.split(",")})})
+
+
+def _whole_conversation(step: str) -> _Schema:
     branches = re.search(r"^fourBranchScores:.*\n((?:.+\n)+)", step, re.MULTILINE)
-    names = re.findall(r"^\W*(\w+)", branches.group(1), re.MULTILINE) if branches else []
-    options = {key: _one_of(*_options(step, key)) for key in ("q1_lookingFor", "q2_emotionClarity", "q3_modelFit")}
-    options["q1_lookingFor"] = {"type": "array", "items": options["q1_lookingFor"]}
-    felt_off = {"type": "array", "items": _one_of(*_options(step, "q3_followUp_whatFeltOff"))}
-    wide = {**options, "q3_followUp_whatFeltOff": felt_off}
-    wide["fourBranchScores"] = _object({name: {"type": "integer"} for name in names})
-    return {mood: _object({"items": _object(dict.fromkeys(items, rating))}), "conversation_wide": _object(wide)}
-
-
-def _options(step: str, key: str) -> list[str]:
-    """The bullets under a question's line."""
-    listed = re.search(rf"^{key}: .*\n((?:- .+\n)+)", step, re.MULTILINE)
-    return [line[2:] for line in listed[1].splitlines()] if listed else ["Other"]
+    names = re.findall(r"^\W*(\w+)", branches[1], re.MULTILINE) if branches else []
+    wide: dict[str, _Schema] = {}
+    for key in ("q1_lookingFor", "q2_emotionClarity", "q3_modelFit", "q3_followUp_whatFeltOff"):
+        listed = re.search(rf"^{key}: .*\n((?:- .+\n)+)", step, re.MULTILINE)
+        option = _one_of(*([line[2:] for line in listed[1].splitlines()] if listed else ["Other"]))
+        is_list = key in ("q1_lookingFor", "q3_followUp_whatFeltOff")
+        wide[key] = {"type": "array", "items": option} if is_list else option
+    return _object({**wide, "fourBranchScores": _object(dict.fromkeys(names, _INTEGER))})
 
 
 def _object(fields: Mapping[str, _Schema]) -> _Schema:
@@ -177,3 +149,19 @@ def _object(fields: Mapping[str, _Schema]) -> _Schema:
 
 def _one_of(*values: str) -> _Schema:
     return {"type": "string", "enum": list(values)}
+
+
+_INTEGER: _Schema = {"type": "integer"}
+_TEXTS = ("reasoning", "emotion_reasoning", "binary_reasoning", "drafted_response")
+_RATINGS = ("overall_score", "emotional_appropriateness", "helpfulness", "tone_match")
+_FORMS: dict[str, Callable[[str], _Schema]] = {
+    **dict.fromkeys(_TEXTS, lambda _: {"type": "string"}),
+    "emotion_tags": _tags,
+    "pairwise_selections": _selections,
+    **dict.fromkeys(("binary_om_assessment", "binary_human_prediction", "draft_binary_assessment"), _yes_no),
+    **dict.fromkeys(_RATINGS, lambda _: _INTEGER),
+    "predicted_post_panas": _mood,
+    "predicted_panas_delta": _mood,
+    "conversation_wide": _whole_conversation,
+}
+"""The form of each answer, read off the task's words, in the order in which it is answered."""

@@ -1,7 +1,8 @@
 """What can be asked of the fault server and what it can do then: plain values, without a socket.
 
 A script decides: a function from what was asked (`Asked`) to a `Behaviour`, a list of behaviours (one for each
-request, the last one for ever), or None: every request gets a complete answer.
+request, the last one for ever), or None: every request gets a complete answer. Every `delay` is in seconds; `then` is
+called when all of it is sent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Any, Literal
 Break = Literal["length", "chunked", "reset", "no gzip", "cut gzip"]
 """How a good answer fails to arrive: shorter than its content-length says; without the last chunk; by a reset of the
 connection; announced as gzip and sent plain; as gzip without its end (these two are sent to their last byte)."""
-
 
 _MODEL = re.compile(rb'"model":\s*"([^"\\]*)"')
 
@@ -54,15 +54,24 @@ class Asked:
 
     @property
     def form(self) -> bytes:
-        """The request from its response format on, as it came: equal ones have equal schemas. Empty without one."""
+        """The JSON of the request, from its response format on where the messages come before: few differ."""
         place = self.content.rfind(b'"response_format":')
-        return self.content[place:] if place >= 0 and b'"messages":' not in self.content[place:] else b""
+        tail = self.content[place:]
+        return b"{" + tail if place >= 0 and b'"messages":' not in tail else self.content
 
     @property
     def schema(self) -> Any:
         """The schema of the response format, or None."""
-        form = self.body.get("response_format") if isinstance(self.body, dict) else None
-        return (form or {}).get("json_schema", {}).get("schema")
+        return schema_of(self.form)
+
+
+def schema_of(form: bytes) -> Any:
+    """The schema that a request's `form` names, or None."""
+    try:
+        wanted = json.loads(form).get("response_format") or {}
+    except (ValueError, AttributeError):
+        return None
+    return wanted.get("json_schema", {}).get("schema")
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class Answer:
     """A completion. `text` None: a complete answer to what was asked.
 
     `message` and `extra` add to or override the message and the body; `cost` (USD) is stated in the usage; `before`
-    stands before the JSON; `gzip` compresses it. `delay` in seconds. `then` is called when all of it is sent.
+    stands before the JSON; `gzip` compresses it.
     """
 
     text: str | None = None
@@ -107,10 +116,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Broken:
-    """A good answer that does not arrive: the first `share` (0 to 1) of its body, and the end of the connection.
-
-    `then` is called when that is sent.
-    """
+    """A good answer that does not arrive: the first `share` (0 to 1) of its body, and the end of the connection."""
 
     how: Break
     share: float = 0.5

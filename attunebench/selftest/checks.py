@@ -1,6 +1,6 @@
 """What must hold after a scenario: pure comparisons, each with sentences for what does not hold, none where all does.
 
-Knows result files, scores files and the server's book; no process, no socket, no clock.
+Knows result files, scores files and the server's ledger; no process, no socket, no clock.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from attunebench.protocol.read import expected_items
 from attunebench.results.schema import KEYS_OF_CALL
-from attunebench.selftest.ledger import Ledger, Page
 
 if TYPE_CHECKING:
     from attunebench.protocol.calls import Call
+    from attunebench.selftest.faulty import Ledger
 
 COMPARED = ("turns", "post_conversation", "scores", "calls.answered_items", "calls.expected_items", "calls.reasked")
 """The parts of a result that come from answers alone."""
+_MENDED = ("mended", "mended_rate", "calls.reasked", "reasked")
+"""What tells how neatly answers were typed and how often they were asked for, and not what they say."""
+_RUN = ("em_model", "source_file", "usage", "api_cost", "duration_seconds")
+"""What tells two models' scores apart, and what a run took: faults take time and tokens."""
 _OF_HITS = ("emotion_intensity_mae",)
 """Means over right answers alone: where nothing is answered there is nothing to be a mean of."""
-_NAMES = ("em_model", "source_file")
-"""What tells two models' scores apart."""
-_TAKEN = ("usage", "api_cost", "duration_seconds")
-"""What a run took: faults take time and tokens."""
-MENDED = ("mended", "mended_rate", "calls.reasked", "reasked")
-"""What tells how neatly answers were typed and how often they were asked for, and not what they say."""
-TOLERANCE = 1e-12
+_TOLERANCE = 1e-12
 _Results = Mapping[str, Mapping[str, Any]]
 
 
@@ -36,20 +34,18 @@ def same_predictions(
     """Every result is there, and says what it says in the undisturbed run, to the last field of `COMPARED`.
 
     What the `unanswered` calls ask for must be empty instead, and nothing else. `mended`: how many replies had to be
-    mended may differ. `partly`: results may be missing. Results go by their conversation.
+    repaired may differ. `partly`: results may be missing. Results go by their conversation.
     """
-    ignored = MENDED if mended else ()
     if set(expected) != set(found) and not (partly and set(found) < set(expected)):
         yield f"results that are missing or too many: {', '.join(sorted(set(expected) ^ set(found)))}"
     for name in sorted(set(expected) & set(found)):
         calls = [call for call in unanswered if call.conversation_id == name]
-        want, have = _told(expected[name]), _told(found[name])
-        if calls:
-            want, have = _without(want, calls), _without(have, calls)
-            yield from (
-                f"{name}: {call.kind} of turn {call.turn} is answered" for call in _answered(found[name], calls)
-            )
-        yield from (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have, ignored))
+        blocks = _blocks(found[name])
+        for call in calls:
+            if not all(_is_empty(blocks[call.turn].get(key)) for key in KEYS_OF_CALL[call.kind]):
+                yield f"{name}: {call.kind} of turn {call.turn} is answered"
+        want, have = _answers(expected[name], calls), _answers(found[name], calls)
+        yield from _told_apart(name, want, have, _MENDED if mended else ())
 
 
 def same_scores(
@@ -59,25 +55,24 @@ def same_scores(
 
     Both are one model's part of a scores file.
     """
-    want, have = _scored(expected, values), _scored(found, values)
-    ignored = (*_NAMES, *_TAKEN, *(MENDED if mended else ()), *(() if values else _OF_HITS))
-    yield from (f"scores: {path} is {b!r}, not {a!r}" for path, a, b in differences(want, have, ignored))
+    ignored = (*_RUN, *(_MENDED if mended else ()), *(() if values else _OF_HITS))
+    yield from _told_apart("scores", _numbers(expected, values), _numbers(found, values), ignored)
 
 
 def nothing_lost(ledger: Ledger, kept: Mapping[str, int], calls: Mapping[str, Call]) -> Iterator[str]:
     """Every call was asked, and what was answered is in the journal. `kept`: request key → replies in the journal."""
-    if unasked := set(calls) - {page.call for page in ledger.pages.values()}:
+    if unasked := set(calls) - {page.call for page in ledger.values()}:
         yield f"{len(unasked)} calls were never asked, among them {calls[min(unasked)].id}"
-    if lost := [key for key, page in ledger.pages.items() if page.whole and key not in kept]:
+    if lost := [key for key, page in ledger.items() if page.whole and key not in kept]:
         yield f"{len(lost)} answers are not in the journal"
 
 
 def asked_again(before: Ledger, after: Ledger, kept: Collection[str]) -> Iterator[str]:
     """No command sent a request whose reply the journal had at its start (`kept`).
 
-    Only for where no two asks of a call are the same: a second reask for the same items is.
+    Only for where no two asks of a call are the same: a second re-prompt for the same items is.
     """
-    if again := [key for key in kept if after.pages[key].asked != before.pages[key].asked]:
+    if again := [key for key in kept if after[key].asked != before[key].asked]:
         yield f"{len(again)} requests were sent again although the journal had their replies"
 
 
@@ -86,11 +81,8 @@ def unkept(before: Ledger, after: Ledger, kept_before: Mapping[str, int], kept_a
 
     That is what is lost on its way, and what is asked for although the journal has it.
     """
-    none = Page("", 0, 0)
-    return sum(
-        max(0, page.whole - before.pages.get(key, none).whole - (kept_after.get(key, 0) - kept_before.get(key, 0)))
-        for key, page in after.pages.items()
-    )
+    delivered = {key: page.whole - (before[key].whole if key in before else 0) for key, page in after.items()}
+    return sum(max(0, count - kept_after.get(key, 0) + kept_before.get(key, 0)) for key, count in delivered.items())
 
 
 def differences(
@@ -105,50 +97,41 @@ def differences(
             yield from differences(a, b, ignored, f"{path}[{index}]")
     elif isinstance(expected, float) or isinstance(found, float):
         numbers = isinstance(expected, int | float) and isinstance(found, int | float)
-        if not numbers or not math.isclose(expected, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+        if not numbers or not math.isclose(expected, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
             yield path, expected, found
     elif expected != found or type(expected) is not type(found):
         yield path, expected, found
 
 
-def _told(result: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {name: result[name] for name in COMPARED if "." not in name}
-    return told | {name: result["calls"][name.partition(".")[2]] for name in COMPARED if "." in name}
+def _told_apart(name: str, expected: Any, found: Any, ignored: Collection[str]) -> Iterator[str]:
+    return (f"{name}: {path} is {b!r}, not {a!r}" for path, a, b in differences(expected, found, ignored))
 
 
-def _without(told: Mapping[str, Any], calls: Sequence[Call]) -> dict[str, Any]:
-    """What is told but for the answers of these calls; what follows from them (scores) goes as well."""
-    turns = [
-        {key: value for key, value in turn.items() if key not in _fields(calls, turn["turnNumber"])}
-        for turn in told["turns"]
-    ]
-    post = {key: value for key, value in told["post_conversation"].items() if key not in _fields(calls, 0)}
-    items = sum(len(expected_items(call.asked)) for call in calls)
-    full = told["calls.answered_items"] == told["calls.expected_items"]
-    answered = told["calls.answered_items"] - items * full
-    return {**told, "turns": turns, "post_conversation": post, "calls.answered_items": answered, "scores": None}
+def _blocks(result: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The answers of a result by turn; those about the whole conversation are turn 0."""
+    return {0: result["post_conversation"], **{turn["turnNumber"]: turn for turn in result["turns"]}}
 
 
-def _answered(result: Mapping[str, Any], calls: Sequence[Call]) -> Iterator[Call]:
-    turns = {turn["turnNumber"]: turn for turn in result["turns"]}
-    for call in calls:
-        block = turns[call.turn] if call.turn else result["post_conversation"]
-        if not all(_empty(block.get(name)) for name in KEYS_OF_CALL[call.kind]):
-            yield call
+def _answers(result: Mapping[str, Any], unanswered: Sequence[Call]) -> dict[str, Any]:
+    """What is compared of a result, without the answers of the calls and what follows from them (scores)."""
+    blocks = {turn: dict(block) for turn, block in _blocks(result).items()}
+    counts = {name: result["calls"][name.removeprefix("calls.")] for name in COMPARED if "." in name}
+    if not unanswered:
+        return {"blocks": blocks, "scores": result["scores"], **counts}
+    if counts["calls.answered_items"] == counts["calls.expected_items"]:
+        counts["calls.answered_items"] -= sum(len(expected_items(call.asked)) for call in unanswered)
+    for call in unanswered:
+        for key in KEYS_OF_CALL[call.kind]:
+            blocks[call.turn].pop(key, None)
+    return {"blocks": blocks, **counts}
 
 
-def _fields(calls: Sequence[Call], turn: int) -> set[str]:
-    return {name for call in calls if call.turn == turn for name in KEYS_OF_CALL[call.kind]}
-
-
-def _empty(value: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     """Whether nothing is said anywhere in it."""
-    if isinstance(value, Mapping):
-        return all(map(_empty, value.values()))
-    return value is None or value == []
+    return all(map(_is_empty, value.values())) if isinstance(value, Mapping) else value is None or value == []
 
 
-def _scored(scores: Mapping[str, Any], values: bool) -> Any:
+def _numbers(scores: Mapping[str, Any], values: bool) -> Any:
     if values:
         return {name: scores.get(name) for name in ("conversations", "aggregates")}
     groups = scores.get("aggregates") or ()

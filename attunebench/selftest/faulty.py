@@ -1,36 +1,30 @@
-"""The fault server of one scenario, as a program: it misbehaves as planned, and keeps the book that proves things.
-
-`python -m attunebench.selftest.faulty SCENARIO --seed N` prints its URL and serves until its stdin ends. Two paths
-beside the chat API belong to the self-test: `/selftest/ledger` is the book, `/selftest/phase` is told what comes next.
-Whether a run did well is not judged here.
-"""
+"""The script of the fault server for one scenario: it misbehaves as planned, and keeps the ledger for the proof."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import os
 import random
 import signal
-import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 from attunebench.selftest import faults
 from attunebench.selftest.answers import varied_text
 from attunebench.selftest.behaviours import Answer, Asked, Behaviour, Broken, Hang, Status
-from attunebench.selftest.ledger import Next
-from attunebench.selftest.plans import SCENARIOS, UNDISTURBED, Scenario, call_key, fate, request_key
-from attunebench.selftest.server import FakeServer
+from attunebench.selftest.plans import Phase, Scenario, call_key, fate, request_key
 
 _LONGEST_DELAY = 0.03
 """Seconds at most from an answer to the kill that it sets off."""
 
+_LINE = {name: behaviour for family in faults.LINE.values() for name, behaviour in family.items()}
+_MODEL = {**faults.MODEL["model"], **faults.FOR_EVER}
+
 
 @dataclass(slots=True)
-class _Page:
+class Page:
     """One request: of which call it is, how often it came, and how often its answer went out whole."""
 
     call: str
@@ -38,65 +32,76 @@ class _Page:
     whole: int = 0
 
     def answered(self) -> None:
+        """Its answer went out whole."""
         self.whole += 1
 
 
-class Misbehaving:
-    """The script of a scenario, and its ledger. Called in the server's thread alone."""
+Ledger = Mapping[str, Page]
+"""The server's book by request key."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
+
+class FaultScript:
+    """What the server does to each request of a scenario. Called in the server's thread, but for `begin` and
+    `ledger`. `faults` counts those that were handed out, `dead` is the key of the call that a dead server refuses."""
+
+    def __init__(self, scenario: Scenario, seed: int, dead: str = "") -> None:
+        self.faults = 0
         self._scenario = scenario
         self._seed = seed
-        self._pages: dict[str, _Page] = {}
+        self._dead = dead
+        self._pages: dict[str, Page] = {}
         self._ahead: dict[str, list[str]] = {}
-        self._faults = 0
-        self._next = Next()
+        self._phase, self._after, self._pid = Phase(), 0, 0
         self._phases = 0
         self._answers = 0
 
+    def begin(self, phase: Phase, after: int, pid: int) -> None:
+        """A command has begun: its event comes after so many answers, signals go to the process `pid`."""
+        self._phase, self._after, self._pid = phase, after, pid
+        self._phases += 1
+        self._answers = 0
+
+    def ledger(self) -> Ledger:
+        """The book as it is now."""
+        return {key: replace(page) for key, page in list(self._pages.items())}
+
     def __call__(self, asked: Asked) -> Behaviour:
         """What is done to this request."""
-        if asked.path.endswith("/chat/completions"):
-            picked = faults.refused(asked.body) if self._scenario.picky else None
-            return picked or self._asked(asked)
-        if asked.path == "/selftest/ledger":
-            return Status(200, self._ledger())
-        if asked.path == "/selftest/phase":
-            self._next, self._answers = Next(**asked.body), 0
-            self._phases += 1
-            return Status(200, {})
-        return Status(404, {"error": {"message": "Not Found"}})
-
-    def _asked(self, asked: Asked) -> Behaviour:
+        if not asked.path.endswith("/chat/completions"):
+            return Status(404, {"error": {"message": "Not Found"}})
+        if self._scenario.picky and (refusal := faults.refused(asked.body)):
+            return refusal
         call = call_key(asked.model, asked.prompt)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 0
         key = request_key(asked.model, asked.prompt, limit)
-        page = self._pages.setdefault(key, _Page(call))
+        page = self._pages.setdefault(key, Page(call))
         page.asked += 1
-        if self._next.dead == call:
-            return faults.dead()
-        if self._next.state == "no money" and self._answers >= self._next.after:
-            return faults.no_money()
+        event = self._phase.event
+        if event == "dead call" and call == self._dead:
+            return faults.DEAD
+        if event == "no money" and self._answers >= self._after:
+            return faults.NO_MONEY
         met = fate(self._scenario, self._seed, call)
         ahead = self._ahead.setdefault(call, list(met.faults))
         text = varied_text(asked.prompt)
         answer = faults.ODD[met.odd](text) if met.odd else Answer(text)
-        if ahead or met.for_ever:
-            self._faults += 1
-            name = ahead.pop(0) if ahead else met.for_ever or ""
-            if name in faults.LINE:
-                return faults.LINE[name]()
-            answer = {**faults.MODEL, **faults.FOR_EVER}[name](text)
+        if name := ahead.pop(0) if ahead else met.for_ever:
+            self.faults += 1
+            if name in _LINE:
+                return _LINE[name]
+            answer = _MODEL[name](text)
         self._answers += 1
         answer = replace(answer, headers={"x-request-id": key}, then=page.answered)
-        return self._struck(answer, page) if self._next.event and self._answers == self._next.after + 1 else answer
+        is_last = event in ("kill", "interrupt") and self._answers == self._after + 1
+        return self._struck(answer, page) if is_last else answer
 
-    def _struck(self, answer: Answer, page: _Page) -> Behaviour:
+    def _struck(self, answer: Answer, page: Page) -> Behaviour:
         """The answer around which the process is struck: in its place, in its middle, at its end or soon after it."""
         rng = random.Random(f"{self._seed} {self._scenario.name} {self._phases}")
-        how = rng.choice(("instead", "midway", "behind", "later")) if self._next.event == "kill" else "behind"
+        is_kill = self._phase.event == "kill"
+        how = rng.choice(("instead", "midway", "behind", "later")) if is_kill else "behind"
         delay = rng.uniform(0.0, _LONGEST_DELAY)
-        strike = _striker(self._next)
+        strike = partial(_strike, self._pid, signal.SIGKILL if is_kill else signal.SIGINT)
         if how == "instead":
             strike()
             return Hang()
@@ -112,34 +117,7 @@ class Misbehaving:
 
         return replace(answer, then=end)
 
-    def _ledger(self) -> dict[str, Any]:
-        pages = {key: [page.call, page.asked, page.whole] for key, page in self._pages.items()}
-        return {"pages": pages, "faults": self._faults}
 
-
-def _striker(next_: Next) -> Callable[[], None]:
-    number = signal.SIGKILL if next_.event == "kill" else signal.SIGINT
-
-    def strike() -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(next_.pid, number)
-
-    return strike
-
-
-def main() -> None:
-    """The program."""
-    parser = argparse.ArgumentParser(description="The fault server of one scenario of the self-test.")
-    parser.add_argument("scenario", help="one that is not listed is without faults")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    scenario = SCENARIOS.get(options.scenario, UNDISTURBED)
-    with FakeServer(Misbehaving(scenario, options.seed), keep=False) as server:
-        print(server.url, flush=True)
-        # The pipe from the self-test ends with it, however it ends, and the server with the pipe.
-        with contextlib.suppress(KeyboardInterrupt):
-            sys.stdin.read()
-
-
-if __name__ == "__main__":
-    main()
+def _strike(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

@@ -14,10 +14,8 @@ import json
 import socket
 import struct
 import threading
-import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from attunebench.selftest.answers import completion
 from attunebench.selftest.behaviours import (
@@ -33,7 +31,7 @@ from attunebench.selftest.behaviours import (
     Together,
 )
 
-__all__ = [
+__all__ = (
     "Answer",
     "Asked",
     "Behaviour",
@@ -45,10 +43,13 @@ __all__ = [
     "Script",
     "Status",
     "Together",
-]
+)
 
 _REASONS = {200: "OK", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
+_NOT_FOUND = Status(404, {"error": {"message": "Not Found"}})
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER for no time: closing resets the connection
+_End = Literal["", "close", "reset", "hang"]
+"""What becomes of a connection behind a response: it serves the next request, it is closed, or nothing comes."""
 
 
 class FakeServer:
@@ -77,11 +78,10 @@ class FakeServer:
         self._count = 0
         self._under_way = 0
         self._port = port
+        self._socket: socket.socket | None = None
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="fake server", daemon=True)
-        self._ready = threading.Event()
-        self._failure: BaseException | None = None
 
     @property
     def url(self) -> str:
@@ -94,11 +94,10 @@ class FakeServer:
         return [asked.body for asked in self.asked if asked.path.endswith("/chat/completions")]
 
     def start(self) -> FakeServer:
-        """Serve. Raises RuntimeError where the port cannot be had."""
+        """Serve. Raises OSError where the port cannot be had."""
+        self._socket = socket.create_server(("127.0.0.1", self._port), backlog=1024)
+        self._port = self._socket.getsockname()[1]
         self._thread.start()
-        self._ready.wait()
-        if self._failure is not None:
-            raise RuntimeError("the fake server did not start") from self._failure
         return self
 
     def stop(self) -> None:
@@ -110,17 +109,12 @@ class FakeServer:
     def __enter__(self) -> FakeServer:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _run(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except BaseException as error:
-            self._failure = error
-            self._ready.set()
         finally:
             self._loop.close()
 
@@ -139,9 +133,7 @@ class FakeServer:
                 connections.discard(task)
                 writer.transport.abort()
 
-        server = await asyncio.start_server(accept, "127.0.0.1", self._port, backlog=1024)
-        self._port = server.sockets[0].getsockname()[1]
-        self._ready.set()
+        server = await asyncio.start_server(accept, sock=self._socket, backlog=1024)
         await self._stop.wait()
         server.close()
         for task in tuple(connections):
@@ -150,16 +142,16 @@ class FakeServer:
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Request after request on one connection."""
-        while True:
+        end: _End = ""
+        while not end:
             asked = await self._read(reader)
             self._under_way += 1
             self.most_at_once = max(self.most_at_once, self._under_way)
             try:
-                kept = await self._respond(asked, reader, writer)
+                end = await self._respond(asked, reader, writer)
             finally:
                 self._under_way -= 1
-            if not kept:
-                return
+        writer.close()
 
     async def _read(self, reader: asyncio.StreamReader) -> Asked:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -173,70 +165,64 @@ class FakeServer:
             self.asked.append(asked)
         return asked
 
-    async def _respond(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Do what the script says; whether the connection may be used again."""
-        behaviour = self._doing(asked)
+    async def _respond(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _End:
+        """Do what the script says."""
+        behaviour = self._behaviour(asked)
         if isinstance(behaviour, Together):
             while self.most_at_once < behaviour.count:
                 await asyncio.sleep(0.01)
             behaviour = Answer()
         if isinstance(behaviour, Answer | Status | Raw) and behaviour.delay:
             await asyncio.sleep(behaviour.delay)
-        if isinstance(behaviour, Answer):
-            writer.write(self._whole(asked, behaviour))
-            await writer.drain()
-            if behaviour.then is not None:
-                behaviour.then()
-        elif isinstance(behaviour, Status):
-            writer.write(_response(behaviour.status, behaviour.body, behaviour.headers))
-            await writer.drain()
-        elif isinstance(behaviour, Raw) and behaviour.goes_on:
-            writer.write(behaviour.content)
-            await writer.drain()
-        elif isinstance(behaviour, Drip):
-            await _drip(writer, self._whole(asked, Answer()), behaviour.every)
+        content, end = self._response(asked, behaviour)
+        if isinstance(behaviour, Drip):
+            for place in range(len(content)):
+                writer.write(content[place : place + 1])
+                await writer.drain()
+                await asyncio.sleep(behaviour.every)
         else:
-            await self._misbehave(asked, behaviour, reader, writer)
-            return False
-        return True
-
-    async def _misbehave(
-        self, asked: Asked, behaviour: Raw | Broken | Hang, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        """What ends the connection."""
-        if isinstance(behaviour, Raw):
-            writer.write(behaviour.content)
-        elif isinstance(behaviour, Broken):
-            writer.write(_broken(completion(asked, Answer()), behaviour))
-        else:
-            whole = self._whole(asked, Answer())
-            writer.write(whole[: int(len(whole) * behaviour.share)])
-        await writer.drain()
-        if isinstance(behaviour, Hang):
+            writer.write(content)
+            await writer.drain()
+        if end == "hang":
             await reader.read()  # until the client leaves; a client says nothing more before it has its answer
-        elif isinstance(behaviour, Broken) and behaviour.how == "reset":
+        elif end == "reset":
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        if isinstance(behaviour, Broken) and behaviour.then is not None:
+        if isinstance(behaviour, Answer | Broken) and behaviour.then is not None:
             behaviour.then()
-        writer.close()
+        return end
 
-    def _doing(self, asked: Asked) -> Behaviour:
+    def _behaviour(self, asked: Asked) -> Behaviour:
         if asked.path.endswith("/models"):
-            return Status(200, {"object": "list", "data": [self._listed(model) for model in self._models]})
+            entry: dict[str, Any] = {"object": "model"}
+            if self._prices is not None:
+                entry["pricing"] = {
+                    key: f"{price:.12f}" for key, price in zip(("prompt", "completion"), self._prices, strict=True)
+                }
+            return Status(200, {"object": "list", "data": [{"id": model, **entry} for model in self._models]})
         if callable(self.script):
             return self.script(asked)
         if self.script:
             return self.script[min(asked.number, len(self.script) - 1)]
-        return (
-            Answer() if asked.path.endswith("/chat/completions") else Status(404, {"error": {"message": "Not Found"}})
-        )
+        return Answer() if asked.path.endswith("/chat/completions") else _NOT_FOUND
 
-    def _listed(self, model: str) -> dict[str, Any]:
-        entry: dict[str, Any] = {"id": model, "object": "model"}
-        if self._prices is not None:
-            prompt, completed = self._prices
-            entry["pricing"] = {"prompt": f"{prompt:.12f}", "completion": f"{completed:.12f}"}
-        return entry
+    def _response(self, asked: Asked, behaviour: Behaviour) -> tuple[bytes, _End]:
+        """All bytes that are sent, and what comes behind them."""
+        match behaviour:
+            case Status(status, body, headers):
+                is_text = isinstance(body, str | bytes)
+                content = (body.encode() if isinstance(body, str) else body) if is_text else json.dumps(body).encode()
+                kind = "text/html" if is_text else "application/json"
+                return _with_head(content, {**headers}, kind, status), ""
+            case Raw(content, _, goes_on):
+                return content, "" if goes_on else "close"
+            case Broken(how):
+                return _broken(json.dumps(completion(asked, Answer())).encode(), behaviour), (
+                    "reset" if how == "reset" else "close"
+                )
+            case Hang(share):
+                whole = self._whole(asked, Answer())
+                return whole[: int(len(whole) * share)], "hang"
+        return self._whole(asked, behaviour if isinstance(behaviour, Answer) else Answer()), ""
 
     def _whole(self, asked: Asked, answer: Answer) -> bytes:
         body = completion(asked, answer)
@@ -244,38 +230,26 @@ class FakeServer:
             usage, (prompt, completed) = body["usage"], self._prices
             usage["cost"] = usage["prompt_tokens"] * prompt + usage["completion_tokens"] * completed
         content = answer.before + json.dumps(body).encode()
-        fields = {"content-type": "application/json", **answer.headers}
         if answer.gzip:
-            content, fields["content-encoding"] = gzip.compress(content, mtime=0), "gzip"
-        return _head(200, {**fields, "content-length": str(len(content))}) + content
+            return _with_head(gzip.compress(content, mtime=0), {**answer.headers, "content-encoding": "gzip"})
+        return _with_head(content, answer.headers)
 
 
-async def _drip(writer: asyncio.StreamWriter, response: bytes, every: float) -> None:
-    for byte in response:
-        writer.write(bytes([byte]))
-        await writer.drain()
-        await asyncio.sleep(every)
-
-
-def _response(status: int, body: Any, headers: Mapping[str, str]) -> bytes:
-    content = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    kind = "application/json" if not isinstance(body, str | bytes) else "text/html"
-    return _head(status, {"content-type": kind, "content-length": str(len(content)), **headers}) + content
-
-
-def _broken(body: Mapping[str, Any], behaviour: Broken) -> bytes:
+def _broken(content: bytes, behaviour: Broken) -> bytes:
     """A response that is not what its head says."""
-    content = json.dumps(body).encode()
-    fields = {"content-type": "application/json"}
-    sent = int(len(content) * behaviour.share)
+    part = content[: int(len(content) * behaviour.share)]
     if behaviour.how == "chunked":
-        chunk = b"%x\r\n%s\r\n" % (sent, content[:sent])
-        return _head(200, {**fields, "transfer-encoding": "chunked"}) + chunk
+        chunk = b"%x\r\n%s\r\n" % (len(part), part)
+        return _head(200, {"content-type": "application/json", "transfer-encoding": "chunked"}) + chunk
     if behaviour.how in ("length", "reset"):
-        return _head(200, {**fields, "content-length": str(len(content))}) + content[:sent]
+        return _with_head(content, {})[: len(part) - len(content) or None]
     if behaviour.how == "cut gzip":
         content = gzip.compress(content, mtime=0)[:-20]
-    return _head(200, {**fields, "content-encoding": "gzip", "content-length": str(len(content))}) + content
+    return _with_head(content, {"content-encoding": "gzip"})
+
+
+def _with_head(content: bytes, fields: Mapping[str, str], kind: str = "application/json", status: int = 200) -> bytes:
+    return _head(status, {"content-type": kind, "content-length": str(len(content)), **fields}) + content
 
 
 def _head(status: int, fields: Mapping[str, str]) -> bytes:
@@ -283,35 +257,20 @@ def _head(status: int, fields: Mapping[str, str]) -> bytes:
     return f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}\r\n{lines}\r\n".encode("latin-1")
 
 
-def failing_first(times: int, status: int, otherwise: Answer) -> Callable[[Asked], Behaviour]:
-    """The first requests fail with this status, all later ones are answered."""
-    return lambda asked: Status(status, {"error": {"message": "busy"}}) if asked.number < times else otherwise
-
-
 def main() -> None:
     """The program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument("--fail-first", type=int, default=0, metavar="N", help="fail the first N requests")
-    parser.add_argument("--status", type=int, default=503, help="status of the failures")
-    parser.add_argument("--text", help="answer everything with this text")
-    parser.add_argument(
-        "--prices",
-        type=float,
-        nargs=2,
-        metavar=("IN", "OUT"),
-        help="USD per million tokens: listed, and stated as cost",
-    )
+    parser.add_argument("--fail-first", type=int, default=0, metavar="N", help="answer the first N requests with 503")
     options = parser.parse_args()
-    answer = Answer(text=options.text, delay=options.delay)
-    script = failing_first(options.fail_first, options.status, answer)
-    prices = (options.prices[0] / 1e6, options.prices[1] / 1e6) if options.prices else None
-    with FakeServer(script, port=options.port, keep=False, prices=prices) as server:
+    failure, answer = Status(503, {"error": {"message": "busy"}}), Answer(delay=options.delay)
+    with FakeServer(
+        lambda asked: failure if asked.number < options.fail_first else answer, port=options.port, keep=False
+    ) as server:
         print(server.url, flush=True)
         try:
-            while True:
-                time.sleep(3600)
+            threading.Event().wait()
         except KeyboardInterrupt:
             return
 

@@ -8,13 +8,21 @@ them) needs no second pass over the ratings.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, sum_by_cluster
+from attunebench.statistics.bootstrap import (
+    Counts,
+    Floats,
+    Labels,
+    estimate_ratios,
+    mean_as_ratio,
+    percentile_interval,
+    sum_by_cluster,
+)
 
 Given = Sequence[Hashable] | NDArray[Any]
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -24,7 +32,8 @@ _CHUNK_CELLS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient, at most 1; NaN is undefined. `n` counts the units with two ratings or more, `clusters` theirs.
+    """A coefficient, at most 1 (or a mean difference); NaN is undefined. `n` counts the units with two ratings or more,
+    `clusters` theirs.
 
     `low` and `high` are a percentile interval over units or clusters, NaN where no draws were given or `clusters` < 2.
     """
@@ -126,6 +135,33 @@ def krippendorff_alpha(
     return _summarised(cells, coefficient, draws, clusters, confidence)
 
 
+def rank_agreement(a: Floats, b: Floats, *, draws: Counts, clusters: Labels, confidence: float = 0.95) -> Agreement:
+    """Spearman's ρ over the units that both put on a scale (NaN a gap), ties at their mean rank, in [−1, 1].
+
+    NaN where one of them rates all units alike. `clusters` labels the units 0 … k − 1, and `draws` come from
+    `resample_weights` for k; the interval is a percentile one over clusters, NaN under two of them. Source: spec 07.
+    """
+    both = ~(np.isnan(a) | np.isnan(b))
+    values, at = np.unique(np.concatenate([a[both], b[both]]), return_inverse=True)
+    one, other = np.split(at.reshape(-1), 2)
+    # Ratings may be many and clusters few, so that the tables are those of clusters.
+    tables = np.zeros((draws.shape[1], len(values), len(values)))
+    np.add.at(tables, (clusters[both], one, other), 1)
+    return replace(_summarised(tables, _pearson_of_ranks, draws, None, confidence), n=int(both.sum()))
+
+
+def mean_difference(a: Floats, b: Floats, *, draws: Counts, clusters: Labels, confidence: float = 0.95) -> Agreement:
+    """Mean of a − b over the units that both rated; `draws` and `clusters` as in `rank_agreement`.
+
+    A unit counts once, so that a cluster of many units counts for more than one of few.
+    """
+    differences = (a - b)[:, None]
+    found = estimate_ratios(*mean_as_ratio(differences), draws, clusters=clusters, level=confidence)
+    known = ~np.isnan(differences[:, 0])
+    groups = len(np.unique(clusters[known]))
+    return Agreement(float(found.value[0]), float(found.low[0]), float(found.high[0]), int(found.n[0]), groups)
+
+
 def _plain(side: Given) -> list[Hashable]:
     return list(side.tolist() if isinstance(side, np.ndarray) else side)
 
@@ -164,9 +200,7 @@ def _summarised(
     value = float(coefficient(cells.sum(axis=0, keepdims=True))[0])
     if draws is None or groups < 2:
         return Agreement(value, np.nan, np.nan, n, groups)
-    flat = cells.reshape(len(cells), -1)
-    if clusters is not None:
-        flat = sum_by_cluster(flat, clusters)
+    flat = sum_by_cluster(cells.reshape(len(cells), -1), clusters)
     size = max(1, _CHUNK_CELLS // max(1, flat.shape[1]))
     samples = np.concatenate(
         [
@@ -227,3 +261,13 @@ def _squared_distances(table: Floats) -> Floats:
 def _interval_alpha(parts: Floats) -> Floats:
     n, sums, squares, observed = parts.T
     return _one_minus(observed * (n - 1), 2 * (n * squares - sums**2))
+
+
+def _pearson_of_ranks(tables: Floats) -> Floats:
+    """Per table of how often rating i met rating j: Pearson's r of the mean ranks, NaN where a side is one value."""
+    half = tables.sum(axis=(1, 2))[:, None] / 2
+    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
+    x, y = (sums.cumsum(axis=1) - sums / 2 - half for sums in (rows, columns))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.sqrt((rows * x**2).sum(axis=1) * (columns * y**2).sum(axis=1))
+        return np.asarray(np.einsum("tij,ti,tj->t", tables, x, y) / np.where(scale > 0, scale, np.nan))

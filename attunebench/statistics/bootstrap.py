@@ -134,16 +134,26 @@ def estimate_ratios(
     anything about its spread.
     """
     n = (denominators > 0).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = numerators.sum(axis=0) / denominators.sum(axis=0)
+    value = ratio_of_sums(numerators, denominators)
     se = standard_errors(numerators, denominators, clusters)
-    above, below = numerators, denominators
-    if clusters is not None:
-        above, below = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
-    low, high = ratio_intervals(weights, above, below, level)
+    sums, counts = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
+    low, high = ratio_intervals(weights, sums, counts, level)
     single = _defined(denominators, clusters) < 2
     low[single] = high[single] = np.nan
     return Estimates(value, n, se, low, high)
+
+
+def ratio_of_sums(numerators: Floats, denominators: Floats) -> Floats:
+    """Σ numerator / Σ denominator per column; NaN where the latter is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(numerators.sum(axis=0) / denominators.sum(axis=0))
+
+
+def steady(values: Floats) -> Floats:
+    """Values in units of the largest of the last axis, to 10 digits: equal numbers summed in another order are ties."""
+    with np.errstate(invalid="ignore"):
+        scale = np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+        return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), 10))
 
 
 def mean_as_ratio(values: Floats) -> tuple[Floats, Floats]:
@@ -152,8 +162,10 @@ def mean_as_ratio(values: Floats) -> tuple[Floats, Floats]:
     return np.where(defined, values, 0.0), defined.astype(np.float64)
 
 
-def sum_by_cluster(values: Floats, clusters: Labels) -> Floats:
-    """Column sums over the rows of each cluster: (clusters, columns)."""
+def sum_by_cluster(values: Floats, clusters: Labels | None) -> Floats:
+    """Column sums over the rows of each cluster: (clusters, columns); the rows themselves without clusters."""
+    if clusters is None:
+        return values
     sums = np.zeros((int(clusters.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, clusters, values)
     return sums
@@ -161,9 +173,7 @@ def sum_by_cluster(values: Floats, clusters: Labels) -> Floats:
 
 def _defined(denominators: Floats, clusters: Labels | None) -> NDArray[np.int64]:
     """In how many rows, or clusters, each column is defined."""
-    if clusters is not None:
-        denominators = sum_by_cluster(denominators, clusters)
-    defined: NDArray[np.int64] = (denominators > 0).sum(axis=0)
+    defined: NDArray[np.int64] = (sum_by_cluster(denominators, clusters) > 0).sum(axis=0)
     return defined
 
 

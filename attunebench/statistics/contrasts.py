@@ -18,6 +18,7 @@ from attunebench.statistics.bootstrap import (
     Labels,
     mean_as_ratio,
     percentile_interval,
+    ratio_of_sums,
     resample_weights,
     resampled_ratios,
     sum_by_cluster,
@@ -88,7 +89,7 @@ def group_difference(
     centres, centred = _centred(values)
     above, below = mean_as_ratio(centred)
     layout = _Layout.of(inside, clusters)
-    means = [_means(above[part], below[part]) for part in layout.sides]
+    means = [ratio_of_sums(above[part], below[part]) for part in layout.sides]
     n_in, n_out = (below[part].sum(axis=0).astype(np.int64) for part in layout.sides)
     units_in, units_out = ((layout.sums(below, part) > 0).sum(axis=0) for part in layout.sides)
     se = _standard_error(above, below, layout)
@@ -153,16 +154,11 @@ class _Layout:
 
 def _centred(values: Floats) -> tuple[Floats, Floats]:
     """Column means, and the values without them: sums of squares then lose no digits. Constant columns become 0."""
-    centres = _means(*mean_as_ratio(values))
+    centres = ratio_of_sums(*mean_as_ratio(values))
     centred = values - centres
     with np.errstate(invalid="ignore"):
         centred[np.abs(centred) <= 1e-12 * np.abs(centres)] = 0.0
     return centres, centred
-
-
-def _means(above: Floats, below: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(above.sum(axis=0) / below.sum(axis=0))
 
 
 def _standard_error(above: Floats, below: Floats, layout: _Layout) -> Floats:
@@ -172,7 +168,7 @@ def _standard_error(above: Floats, below: Floats, layout: _Layout) -> Floats:
         for part, sign in zip(layout.sides, (1, -1), strict=True):
             n = below[part].sum(axis=0)
             small_sample = 1.0 if layout.clustered else np.sqrt(n / (n - 1))
-            residuals = above[part] - _means(above[part], below[part]) * below[part]
+            residuals = above[part] - ratio_of_sums(above[part], below[part]) * below[part]
             influence[part] = sign * small_sample * residuals / n
         return np.asarray(np.sqrt((sum_by_cluster(influence, layout.units) ** 2).sum(axis=0)))
 

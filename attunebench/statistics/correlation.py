@@ -18,7 +18,9 @@ from attunebench.statistics.bootstrap import (
     Labels,
     mean_as_ratio,
     percentile_interval,
+    ratio_of_sums,
     resampled_ratios,
+    steady,
     sum_by_cluster,
 )
 
@@ -68,10 +70,8 @@ def correlation_matrix(
     """
     metrics, conversations, count = values.shape
     above, below = mean_as_ratio(values.transpose(1, 0, 2).reshape(conversations, metrics * count))
-    if clusters is not None:
-        above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = (above.sum(axis=0) / below.sum(axis=0)).reshape(metrics, count)
+    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    means = ratio_of_sums(above, below).reshape(metrics, count)
     samples = resampled_ratios(weights, above, below).reshape(len(weights), metrics, count)
     if models:
         drawn = rng.integers(0, count, size=(len(samples), 1, count))
@@ -93,14 +93,8 @@ def rank_correlations(values: Floats, method: Method = "spearman") -> Floats:
     found = np.empty((*values.shape[:2], values.shape[1]))
     size = max(1, _CHUNK_CELLS // max(1, values.shape[1] * values.shape[2] ** 2))
     for start in range(0, len(values), size):
-        found[start : start + size] = _correlations(_steady(values[start : start + size]), method)
+        found[start : start + size] = _correlations(steady(values[start : start + size]), method)
     return found
-
-
-def _steady(values: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        scale = np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
-        return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), 10))
 
 
 def _correlations(values: Floats, method: Method) -> Floats:

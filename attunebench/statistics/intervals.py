@@ -17,6 +17,7 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
     percentile_interval,
+    ratio_of_sums,
     resampled_ratios,
     standard_errors,
     sum_by_cluster,
@@ -64,9 +65,7 @@ def with_wilson(
     Resamples of such a column do not differ. Each row (cluster) counts as one answer. Also which columns got it; a
     single row has none.
     """
-    if clusters is not None:
-        denominators = sum_by_cluster(denominators, clusters)
-    units = (denominators > 0).sum(axis=0)
+    units = (sum_by_cluster(denominators, clusters) > 0).sum(axis=0)
     alike = shares & np.isnan(found.low) & ~np.isnan(found.value) & (units > 1)
     low, high = wilson_interval(found.value * units, units, level)
     bounds = (np.where(alike, wilson, end) for wilson, end in ((low, found.low), (high, found.high)))
@@ -105,12 +104,9 @@ def bca_ratios(
     Where a column does not vary, or all resamples lie on one side of the estimate, BCa is not defined and the
     percentile interval stands in, flagged. Under two defined rows (clusters) there is no interval. Source: spec 07.
     """
-    if clusters is not None:
-        numerators, denominators = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
+    numerators, denominators = sum_by_cluster(numerators, clusters), sum_by_cluster(denominators, clusters)
     samples = resampled_ratios(weights, numerators, denominators)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = numerators.sum(axis=0) / denominators.sum(axis=0)
-    ends = _bca_ends(samples, estimate, _acceleration(numerators, denominators), level)
+    ends = _bca_ends(samples, ratio_of_sums(numerators, denominators), _acceleration(numerators, denominators), level)
     low, high = percentile_interval(samples, level)
     none = (denominators > 0).sum(axis=0) < 2
     defined = np.isfinite(ends).all(axis=0)

@@ -95,10 +95,7 @@ def paired_tests(
     differences = _differences(a, b)
     above, below = mean_as_ratio(differences)
     n = below.sum(axis=0).astype(np.int64)
-    if clusters is None:
-        sums, counts = above, below
-    else:
-        sums, counts = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    sums, counts = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
     units = (counts > 0).sum(axis=0)
     undefined = units < 2
     difference, sd = _mean_and_sd(above, below, n)

@@ -6,18 +6,22 @@ Works on plain arrays; chance comes in as `rng` and is only used where there are
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import permutations as orders_of
 from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, sum_by_cluster
+from attunebench.statistics.bootstrap import Counts, Floats, Labels, percentile_interval, steady, sum_by_cluster
 from attunebench.statistics.correlation import rank_correlations
 from attunebench.statistics.ranks import competition_ranks
 
 _EXACT = 7
 """Up to so many points all orders are gone through (5,040)."""
+FEWEST_UNITS = 10
+"""Under so many units `spearman` has no interval: resamples of them hold hardly any distinct values."""
+_CHUNK_CELLS = 2_000_000
 _ROUNDING = 1e-9
 """Coefficients closer than this are equal: the same sum taken in another order differs in its last bits."""
 
@@ -53,9 +57,8 @@ def _random_orders(points: int, permutations: int, rng: np.random.Generator) -> 
 
 def _centred_ranks(values: Floats) -> Floats:
     """Twice the mean ranks of the values, centred; ties as in `rank_correlations`."""
-    scale = np.abs(values).max()
-    steady = np.round(values / (scale if scale > 0 else 1.0), 10)
-    return np.asarray(np.sign(steady[:, None] - steady[None, :]).sum(axis=1))
+    rounded = steady(values)
+    return np.asarray(np.sign(rounded[:, None] - rounded[None, :]).sum(axis=1))
 
 
 def rank_shift_p(
@@ -74,8 +77,7 @@ def rank_shift_p(
     sure where there is none. NaN under two rows (clusters). Source: our choice.
     """
     middle, half = (before + after).mean(axis=0) / 2, (after - before) / (2 * len(before))
-    if clusters is not None:
-        half = sum_by_cluster(half, clusters)
+    half = sum_by_cluster(half, clusters)
     if len(half) < 2:
         return np.full(before.shape[1], np.nan)
     signs = rng.choice(np.array([-1.0, 1.0]), size=(permutations + 1, len(half)))
@@ -118,10 +120,44 @@ def _weighted_rho(a: Floats, b: Floats, weights: Floats) -> Floats:
 
 def _midranks(values: Floats, weights: Floats) -> Floats:
     """The mean rank of each row in each draw: (draws, rows)."""
-    scale = np.abs(values).max()
-    steady = np.round(values / (scale if scale > 0 else 1.0), 10)
-    levels, which = np.unique(steady, return_inverse=True)
+    levels, which = np.unique(steady(values), return_inverse=True)
     of_level = (which.reshape(-1)[:, None] == np.arange(len(levels))).astype(np.float64)
     per_level = weights @ of_level
     middle = np.cumsum(per_level, axis=1) - per_level + (per_level + 1) / 2
     return np.asarray(middle[:, which.reshape(-1)])
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """ρ in [−1, 1] over `n` units; NaN is undefined."""
+
+    rho: float
+    low: float
+    high: float
+    n: int
+
+
+def spearman(
+    x: Floats, y: Floats, *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
+) -> Association:
+    """Spearman's ρ between two columns, over the units for which both are defined, with a percentile interval.
+
+    Units are resampled in pairs. NaN where a side is all tied, as is every such resample, which then does not count; no
+    interval under ten units. Source: spec 07.
+    """
+    both = ~(np.isnan(x) | np.isnan(y))
+    pair = np.stack([x[both], y[both]])
+    n = pair.shape[1]
+    if n < 2:
+        return Association(np.nan, np.nan, np.nan, n)
+    rho = float(rank_correlations(pair[None])[0, 0, 1])
+    if n < FEWEST_UNITS or np.isnan(rho):
+        return Association(rho, np.nan, np.nan, n)
+    samples = np.empty((resamples, 1))
+    size = max(1, _CHUNK_CELLS // n)
+    for start in range(0, resamples, size):
+        rows = slice(start, min(start + size, resamples))
+        drawn = rng.integers(0, n, size=(rows.stop - start, n))
+        samples[rows, 0] = rank_correlations(pair[:, drawn].swapaxes(0, 1))[:, 0, 1]
+    low, high = percentile_interval(samples, level)
+    return Association(rho, float(low[0]), float(high[0]), n)

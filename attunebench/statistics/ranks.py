@@ -15,14 +15,13 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
     mean_as_ratio,
+    ratio_of_sums,
     resampled_ratios,
+    steady,
     sum_by_cluster,
 )
 
 _CHUNK_CELLS = 2_000_000
-_DIGITS = 10
-"""Means that agree in so many digits of the largest are ties: equal numbers summed in another order differ in the last.
-"""
 _SLACK = 1e-9
 """Sums of shares that should reach an end exactly may fall short of it by so much."""
 
@@ -44,10 +43,6 @@ class RankStability:
     p_above: Floats
     places: Floats
 
-    def p_top(self, k: int) -> Floats:
-        """The chance of each model to be among the best k; sums to k over models."""
-        return np.asarray(self.places[:, :k].sum(axis=1))
-
 
 def rank_stability(
     values: Floats,
@@ -64,20 +59,19 @@ def rank_stability(
     hard ones stand too high. All models share a resample, as they share conversations. Source: spec 07.
     """
     above, below = mean_as_ratio(values if higher_is_better else -values)
-    if clusters is not None:
-        above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = above.sum(axis=0) / below.sum(axis=0)
+    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
     places, p_above = _compare(resampled_ratios(weights, above, below))
     low, high = _central(places, level)
-    return RankStability(competition_ranks(means), low, high, places[:, 0].copy(), p_above, places)
+    return RankStability(
+        competition_ranks(ratio_of_sums(above, below)), low, high, places[:, 0].copy(), p_above, places
+    )
 
 
 def competition_ranks(values: Floats) -> Floats:
     """The number of higher values plus 1, over the last axis: (…, models). NaN has no rank and is above nobody."""
-    steady = _steady(values)
+    rounded = steady(values)
     with np.errstate(invalid="ignore"):
-        higher = (steady[..., None, :] > steady[..., :, None]).sum(axis=-1)
+        higher = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
     return np.where(np.isnan(values), np.nan, higher + 1.0)
 
 
@@ -162,19 +156,13 @@ def _under(composite: Floats, drawn: Floats) -> WeightDraws:
     published = competition_ranks(composite)
     ranks = np.concatenate([competition_ranks(part) for part in _parts(drawn)])
     places, p_above = _compare(drawn)
-    steady = _steady(composite)
+    rounded = steady(composite)
     with np.errstate(invalid="ignore"):
-        ahead = np.sign(steady[:, None] - steady[None, :])
+        ahead = np.sign(rounded[:, None] - rounded[None, :])
         holds = np.where(ahead > 0, p_above, np.where(ahead < 0, p_above.T, np.nan))
     unranked = np.isnan(published)
     keeps = np.where(unranked, np.nan, (ranks == published).mean(axis=0))
     return WeightDraws(keeps, ranks.min(axis=0), ranks.max(axis=0), places[:, 0].copy(), holds)
-
-
-def _steady(values: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        scale = np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
-        return np.asarray(np.round(values / np.where(scale > 0, scale, 1.0), _DIGITS))
 
 
 def _parts(samples: Floats) -> list[Floats]:
@@ -188,7 +176,7 @@ def _compare(samples: Floats) -> tuple[Floats, Floats]:
     models = samples.shape[1]
     places, above, both = (np.zeros((models, models)) for _ in range(3))
     for part in _parts(samples):
-        rows = _steady(part)
+        rows = steady(part)
         known = (~np.isnan(rows)).astype(np.float64)
         with np.errstate(invalid="ignore"):
             tied = rows[:, :, None] == rows[:, None, :]

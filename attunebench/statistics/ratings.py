@@ -6,7 +6,7 @@ whoever counts them. Intervals resample conversations: verdicts about one conver
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -69,18 +69,8 @@ def bradley_terry(wins: Floats, *, slot: Floats | None = None, ridge: float = RI
     """
     first = None if slot is None else slot[None]
     theta, gamma = _fit(wins[None], first, ridge, np.zeros(len(wins)), 0.0)
-    nothing = np.full(len(wins), np.nan)
-    return Ratings(
-        theta[0],
-        elo(theta[0]),
-        nothing,
-        nothing,
-        _comparisons(wins[None])[0],
-        _groups(wins),
-        float(gamma[0]),
-        np.nan,
-        np.nan,
-    )
+    nothing, n = np.full(len(wins), np.nan), _comparisons(wins[None])[0]
+    return Ratings(theta[0], elo(theta[0]), nothing, nothing, n, _groups(wins), float(gamma[0]), np.nan, np.nan)
 
 
 def resampled_ratings(
@@ -99,16 +89,13 @@ def resampled_ratings(
     """
     whole = bradley_terry(wins.sum(axis=0), slot=None if slot is None else slot.sum(axis=0), ridge=ridge)
     units = [part.reshape(len(part), whole.theta.size**2) for part in (wins, slot) if part is not None]
-    if clusters is not None:
-        units = [sum_by_cluster(part, clusters) for part in units]
+    units = [sum_by_cluster(part, clusters) for part in units]
     if len(units[0]) < 2:
         return whole
     samples, gammas = _refitted(units, weights, ridge, whole)
     low, high = percentile_interval(elo(samples), level)
-    gamma_low, gamma_high = percentile_interval(gammas[:, None], level)
-    return Ratings(
-        whole.theta, whole.elo, low, high, whole.n, whole.group, whole.gamma, float(gamma_low[0]), float(gamma_high[0])
-    )
+    gamma = [float(end[0]) for end in percentile_interval(gammas[:, None], level)]
+    return replace(whole, low=low, high=high, gamma_low=gamma[0], gamma_high=gamma[1])
 
 
 def elo(theta: ArrayLike) -> Floats:

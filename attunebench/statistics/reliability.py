@@ -56,8 +56,7 @@ def split_half(
     """
     above, below = mean_as_ratio(values)
     n, models = int(below.any(axis=1).sum()), int(below.any(axis=0).sum())
-    if clusters is not None:
-        above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
+    above, below = sum_by_cluster(above, clusters), sum_by_cluster(below, clusters)
     filled = below.any(axis=1)
     above, below = above[filled], below[filled]
     if len(above) < 2 or models < 2:

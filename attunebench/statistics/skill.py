@@ -15,6 +15,7 @@ from attunebench.statistics.bootstrap import (
     Floats,
     Labels,
     percentile_interval,
+    ratio_of_sums,
     resampled_ratios,
     sum_by_cluster,
 )
@@ -55,11 +56,9 @@ def skill(
     defined = ~(np.isnan(scores) | np.isnan(below) | np.isnan(above))
     gained, room = np.where(defined, scores - below, 0.0), np.where(defined, above - below, 0.0)
     n, units = defined.sum(axis=0), defined.astype(np.float64)
-    if clusters is not None:
-        gained, room, units = (sum_by_cluster(part, clusters) for part in (gained, room, units))
+    gained, room, units = (sum_by_cluster(part, clusters) for part in (gained, room, units))
     enough = room.sum(axis=0) > _NOTHING * np.maximum(n, 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(enough, gained.sum(axis=0) / room.sum(axis=0), np.nan)
+    value = np.where(enough, ratio_of_sums(gained, room), np.nan)
     low, high = percentile_interval(resampled_ratios(weights, gained, room), level)
     none = ~enough | ((units > 0).sum(axis=0) < 2)
     low[none] = high[none] = np.nan

@@ -23,6 +23,7 @@ similarity_tables = st.integers(1, 5).flatmap(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(yes_no, yes_no), min_size=1, max_size=30))
 def test_pooled_rates_are_those_of_scikit_learn(pairs):
     left, right = zip(*pairs, strict=True)
@@ -41,6 +42,7 @@ def test_pooled_rates_are_those_of_scikit_learn(pairs):
     assert counts.accuracy == binary.binary_accuracy(truth, answers)
 
 
+@settings(max_examples=40)
 @given(st.sets(st.sampled_from(PANAS_ITEMS), max_size=6), st.sets(st.sampled_from(PANAS_ITEMS), max_size=6))
 def test_emotion_f1_is_that_of_scikit_learn_wherever_a_side_has_a_tag(felt, guessed):
     rows = [[[int(item in side) for item in PANAS_ITEMS]] for side in (felt, guessed)]
@@ -48,6 +50,7 @@ def test_emotion_f1_is_that_of_scikit_learn_wherever_a_side_has_a_tag(felt, gues
     assert expected == pytest.approx(emotion.emotion_f1(dict.fromkeys(felt), dict.fromkeys(guessed)))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=3, max_size=3))
 def test_tau_b_is_that_of_scipy(pairs):
     one, other = (tuple(pair[side] for pair in pairs) for side in (0, 1))
@@ -72,6 +75,7 @@ def test_a_matching_is_the_best_of_all_there_are(table):
     assert max(totals) == pytest.approx(matched_total(table))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text("ab cd", max_size=9), max_size=4), st.lists(st.text("ab cd", max_size=9), max_size=4))
 def test_the_follow_up_is_the_best_soft_overlap_of_all_matchings(person, model):
     if not person or not model:
@@ -85,6 +89,7 @@ def test_the_follow_up_is_the_best_soft_overlap_of_all_matchings(person, model):
     assert best / (len(person) + len(model) - best) == pytest.approx(q3_follow_up(person, model))
 
 
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(PANAS_ITEMS), st.integers(1, 7), max_size=5),
     st.dictionaries(st.sampled_from(PANAS_ITEMS), st.integers(1, 7), max_size=5),
@@ -96,6 +101,7 @@ def test_swapping_person_and_model_changes_no_symmetric_emotion_metric(one, othe
     assert there["emotion_precision"] == pytest.approx(back["emotion_recall"])
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(PANAS_ITEMS), st.integers(1, 7), max_size=5), st.randoms())
 def test_the_order_of_tags_plays_no_part_and_a_repeated_tag_counts_once(felt, random):
     pairs = [*felt.items(), *((name, max(1, strength - 1)) for name, strength in felt.items())]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_SIMILARITY, Q1_OPTIONS, Q3_OPTIONS
@@ -250,6 +250,7 @@ compared = st.lists(
 SYMMETRIC = ("emotion_f1", "emotion_va", "emotion_va_intensity", "emotion_f1_intensity", "emotion_intensity_mae")
 
 
+@settings(max_examples=40)
 @given(tags, tags)
 def test_emotion_scores_are_shares_and_swapping_sides_swaps_precision_and_recall(one: Any, other: Any) -> None:
     values, swapped = emotions(one, other), emotions(other, one)
@@ -260,6 +261,7 @@ def test_emotion_scores_are_shares_and_swapping_sides_swaps_precision_and_recall
         assert value is None or -1e-9 <= value <= (6 if name == "emotion_intensity_mae" else 1 + 1e-9)
 
 
+@settings(max_examples=40)
 @given(tags, tags)
 def test_a_wrong_emotion_never_helps(truth: Any, predicted: Any) -> None:
     worse = [*predicted, ("bored", None)]
@@ -267,6 +269,7 @@ def test_a_wrong_emotion_never_helps(truth: Any, predicted: Any) -> None:
         assert (emotions(truth, worse)[name] or 0) <= (emotions(truth, predicted)[name] or 0) + 1e-9
 
 
+@settings(max_examples=40)
 @given(tags, tags)
 def test_doubling_both_lists_of_emotions_changes_nothing(truth: Any, predicted: Any) -> None:
     once, twice = emotions(truth, predicted), emotions(truth * 2, predicted * 2)
@@ -274,6 +277,7 @@ def test_doubling_both_lists_of_emotions_changes_nothing(truth: Any, predicted: 
         assert twice[name] == (None if value is None else pytest.approx(value))
 
 
+@settings(max_examples=40)
 @given(answers, answers)
 def test_every_truth_is_counted_once_and_a_wrong_answer_never_helps(truth: Any, predicted: Any) -> None:
     counts = released.confusion(truth, predicted)
@@ -285,6 +289,7 @@ def test_every_truth_is_counted_once_and_a_wrong_answer_never_helps(truth: Any, 
     assert released.total([counts, counts]).mcc == pytest.approx(counts.mcc)
 
 
+@settings(max_examples=40)
 @given(compared, st.lists(st.sampled_from(["A", "B", None]), min_size=12, max_size=12))
 def test_tau_lies_within_its_range_and_swapping_the_sides_keeps_it(comparisons: Any, letters: Any) -> None:
     truth = released.wins(comparisons, [one.winner for one in comparisons])
@@ -297,6 +302,7 @@ def test_tau_lies_within_its_range_and_swapping_the_sides_keeps_it(comparisons: 
     assert 0 <= released.pairwise_accuracy(comparisons, selections) <= 1
 
 
+@settings(max_examples=40)
 @given(compared)
 def test_selecting_the_winners_is_the_best_there_is(comparisons: Any) -> None:
     winners = [one.winner for one in comparisons]
@@ -307,6 +313,7 @@ def test_selecting_the_winners_is_the_best_there_is(comparisons: Any) -> None:
     assert released.pairwise_accuracy(comparisons, selections) == pytest.approx(expected)
 
 
+@settings(max_examples=40)
 @given(entries, entries)
 def test_follow_up_is_a_share_and_the_same_from_both_sides(one: list[str], other: list[str]) -> None:
     value = released.follow_up(one, other)
@@ -316,6 +323,7 @@ def test_follow_up_is_a_share_and_the_same_from_both_sides(one: list[str], other
     assert released.follow_up(one, [*other, "zzz"]) <= value + 1e-9
 
 
+@settings(max_examples=40)
 @given(goals, goals)
 def test_goals_are_sets(one: list[str], other: list[str]) -> None:
     def of(truth: list[str], predicted: list[str]) -> Any:
@@ -326,6 +334,7 @@ def test_goals_are_sets(one: list[str], other: list[str]) -> None:
     assert f1 == pytest.approx(2 * overlap / (1 + overlap))
 
 
+@settings(max_examples=40)
 @given(ratings, ratings)
 def test_branches_lie_within_their_range_and_the_truth_scores_1(truth: Any, predicted: Any) -> None:
     values = released.four_branch(truth, predicted)
@@ -333,6 +342,7 @@ def test_branches_lie_within_their_range_and_the_truth_scores_1(truth: Any, pred
     assert released.four_branch(truth, truth)["four_branch"] == 1
 
 
+@settings(max_examples=40)
 @given(states, states, states)
 def test_panas_values_lie_within_their_ranges_and_the_truth_is_the_best_prediction(
     pre: Any, post: Any, guess: Any
@@ -346,6 +356,7 @@ def test_panas_values_lie_within_their_ranges_and_the_truth_is_the_best_predicti
     assert best["panas_baseline_adjusted"] in (None, 1)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(CANONICAL), st.floats(0, 1)), st.none() | st.floats(-1, 1))
 def test_the_composite_lies_within_its_range_with_two_decimals(given_values: Any, mood: float | None) -> None:
     values = released.composite({**dict.fromkeys(CANONICAL, 0.0), **given_values, "panas_baseline_adjusted": mood})

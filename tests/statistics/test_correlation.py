@@ -46,6 +46,7 @@ def test_gaps_are_left_out_pair_by_pair(method):
 
 
 @pytest.mark.parametrize("method", list(ORACLES))
+@settings(max_examples=30)
 @given(arrays.arrays(np.float64, (2, 6), elements=st.integers(-9, 9).map(float)))
 def test_a_monotone_transform_and_another_order_of_the_models_change_nothing(method, rows):
     found = rank_correlations(rows[None], method)
@@ -54,6 +55,7 @@ def test_a_monotone_transform_and_another_order_of_the_models_change_nothing(met
     assert np.allclose(found, rank_correlations(rows[None, :, ::-1], method), equal_nan=True)
 
 
+@settings(max_examples=30)
 @given(arrays.arrays(np.float64, (2, 6), elements=st.integers(-9, 9).map(float)))
 def test_turning_one_side_round_turns_the_sign(rows):
     found = rank_correlations(rows[None])[0, 0, 1]

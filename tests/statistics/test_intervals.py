@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bca import bca_of_means
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -14,6 +14,7 @@ from attunebench.statistics import bootstrap
 from attunebench.statistics.intervals import bca_ratios, wilson_interval, zero_inflated
 
 
+@settings(max_examples=30)
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.5, 0.999))
 def test_wilson_is_that_of_statsmodels_and_scipy(counts, level):
     successes, n = counts

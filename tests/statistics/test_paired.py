@@ -28,6 +28,7 @@ def compare(a, b, seed=0, **options):
     return paired_tests(np.asarray(a, float), np.asarray(b, float), rng=np.random.default_rng(seed), **QUICK | options)
 
 
+@settings(max_examples=30)
 @given(two_sides())
 def test_swapping_the_sides_negates(sides):
     a, b = sides
@@ -39,6 +40,7 @@ def test_swapping_the_sides_negates(sides):
         assert getattr(one, name).tolist() == pytest.approx(getattr(other, name).tolist(), **close)
 
 
+@settings(max_examples=30)
 @given(two_sides(), st.integers(-9, 9), st.integers(-9, 9))
 def test_what_both_sides_gain_is_no_difference_and_what_one_gains_moves_it(sides, both, one):
     a, b = sides
@@ -51,6 +53,7 @@ def test_what_both_sides_gain_is_no_difference_and_what_one_gains_moves_it(sides
         assert plain.p.tolist() == pytest.approx(moved.p.tolist(), nan_ok=True)
 
 
+@settings(max_examples=30)
 @given(two_sides())
 def test_only_rows_that_both_sides_have_count(sides):
     a, b = sides
@@ -84,6 +87,7 @@ def test_only_rows_that_both_sides_have_count(sides):
         assert 0.999 * min(1 / 200, found.least[column]) <= found.p[column] <= 1
 
 
+@settings(max_examples=30)
 @given(two_sides())
 def test_clusters_of_one_row_are_rows(sides):
     a, b = sides

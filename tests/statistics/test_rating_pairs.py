@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from attunebench.statistics.agreement import mean_difference, rank_agreement
 from attunebench.statistics.bootstrap import resample_weights
-from attunebench.statistics.rating_pairs import mean_difference, rank_agreement
 
 PAIRS = st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=3, max_size=40)
 
@@ -77,11 +77,11 @@ def drawn(rng, conversations, turns=4):
 def test_intervals_over_conversations_cover_95_percent():
     rng = np.random.default_rng(17)
     a, b, labels = drawn(rng, 40_000)
-    rho, experiments = rank_agreement(a, b, **doubt(len(a), labels, resamples=1)).value, 250
+    rho, experiments = rank_agreement(a, b, **doubt(len(a), labels, resamples=1)).value, 150
     covered = {"rho": 0, "difference": 0}
     for seed in range(experiments):
         a, b, labels = drawn(rng, 200)
-        shared = doubt(len(a), labels, resamples=300, seed=seed)
+        shared = doubt(len(a), labels, resamples=200, seed=seed)
         order, moved = rank_agreement(a, b, **shared), mean_difference(a, b, **shared)
         covered["rho"] += order.low <= rho <= order.high
         covered["difference"] += moved.low <= 0 <= moved.high

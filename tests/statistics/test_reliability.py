@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attunebench.statistics.reliability import disattenuated, split_half, stepped_up
@@ -65,6 +65,7 @@ def test_persons_in_both_halves_would_make_them_agree():
     assert abs(whole.reliability) < 0.4
 
 
+@settings(max_examples=30)
 @given(st.floats(-1, 1))
 def test_stepping_up_keeps_sign_and_bounds(half):
     found = float(stepped_up(half))

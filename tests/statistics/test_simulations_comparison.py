@@ -20,7 +20,7 @@ from attunebench.statistics.ranks import rank_stability, tiers
 CONVERSATIONS = 200
 MODELS = 5
 PAIRS = np.triu_indices(MODELS, 1)
-B = 999
+B = 399
 
 
 def coverage(truth, low, high):
@@ -60,24 +60,24 @@ def families_tested(seed, count, means):
 
 @pytest.fixture(scope="module")
 def all_equal():
-    return families_tested(1, 1500, np.full(MODELS, 0.6))
+    return families_tested(1, 800, np.full(MODELS, 0.6))
 
 
 @pytest.fixture(scope="module")
 def one_better():
     """The last model is ahead of four equal ones by about what four in five tests find."""
-    return families_tested(2, 1500, [0.6, 0.6, 0.6, 0.6, 0.629])
+    return families_tested(2, 800, [0.6, 0.6, 0.6, 0.6, 0.629])
 
 
 def test_paired_intervals_cover_93_to_97_percent_at_n_200():
     rng = np.random.default_rng(10)
-    found = paired_tests(*experiments(rng, 3000, 0.03), rng=rng, resamples=B, permutations=1)
+    found = paired_tests(*experiments(rng, 1500, 0.03), rng=rng, resamples=B, permutations=1)
     assert 0.93 <= coverage(0.03, found.low, found.high) <= 0.97
 
 
 def test_clustered_paired_intervals_cover_where_plain_ones_are_too_narrow():
     rng = np.random.default_rng(11)
-    a, b, labels = clustered(rng, 3000, 0.03)
+    a, b, labels = clustered(rng, 1500, 0.03)
     assert 200 == len(labels)
     kept = paired_tests(a, b, rng=rng, resamples=B, permutations=1, clusters=labels)
     plain = paired_tests(a, b, rng=rng, resamples=B, permutations=1)
@@ -87,8 +87,8 @@ def test_clustered_paired_intervals_cover_where_plain_ones_are_too_narrow():
 
 def test_bca_intervals_cover_93_to_97_percent_at_n_200_and_where_values_are_skewed():
     rng = np.random.default_rng(12)
-    near_normal = bca_of_means(rng.normal(0.6, 0.1, (CONVERSATIONS, 1500)), rng=rng, resamples=B)
-    skewed = bca_of_means(rng.gamma(1, 1, (CONVERSATIONS, 1500)), rng=rng, resamples=B)
+    near_normal = bca_of_means(rng.normal(0.6, 0.1, (CONVERSATIONS, 1000)), rng=rng, resamples=B)
+    skewed = bca_of_means(rng.gamma(1, 1, (CONVERSATIONS, 1000)), rng=rng, resamples=B)
     assert not near_normal.fell_back.any()
     assert 0.93 <= coverage(0.6, near_normal.low, near_normal.high) <= 0.97
     assert 0.93 <= coverage(1.0, skewed.low, skewed.high) <= 0.97
@@ -96,7 +96,7 @@ def test_bca_intervals_cover_93_to_97_percent_at_n_200_and_where_values_are_skew
 
 def test_clustered_bca_intervals_cover():
     rng = np.random.default_rng(13)
-    a, b, labels = clustered(rng, 1500, 0.03)
+    a, b, labels = clustered(rng, 1000, 0.03)
     found = bca_of_means(a - b, rng=rng, resamples=B, clusters=labels)
     assert 0.93 <= coverage(0.03, found.low, found.high) <= 0.97
 
@@ -115,7 +115,7 @@ def test_wilson_intervals_of_20_cover_93_to_97_percent_over_all_shares():
 
 def test_percentile_intervals_of_the_flagged_columns_cover_too_little():
     rng = np.random.default_rng(15)
-    values = np.where(rng.random((CONVERSATIONS, 3000)) < 0.03, rng.uniform(0.2, 1, (CONVERSATIONS, 3000)), 0.0)
+    values = np.where(rng.random((CONVERSATIONS, 1500)) < 0.03, rng.uniform(0.2, 1, (CONVERSATIONS, 1500)), 0.0)
     found = paired_tests(values, np.zeros_like(values), rng=rng, resamples=B, permutations=1)
     assert intervals.zero_inflated(values).all()
     assert coverage(0.03 * 0.6, found.low, found.high) < 0.935
@@ -123,19 +123,19 @@ def test_percentile_intervals_of_the_flagged_columns_cover_too_little():
 
 def test_sign_flips_reject_a_true_null_in_4_to_6_percent():
     rng = np.random.default_rng(16)
-    found = paired_tests(*experiments(rng, 6000), rng=rng, resamples=2, permutations=B)
+    found = paired_tests(*experiments(rng, 3000), rng=rng, resamples=2, permutations=B)
     assert 0.04 <= float(np.mean(found.p <= 0.05)) <= 0.06
 
 
 def test_sign_flips_reject_a_true_null_in_4_to_6_percent_of_small_samples_too():
     rng = np.random.default_rng(17)
-    found = paired_tests(*experiments(rng, 6000, rows=12), rng=rng, resamples=2, permutations=B)
+    found = paired_tests(*experiments(rng, 3000, rows=12), rng=rng, resamples=2, permutations=B)
     assert 0.04 <= float(np.mean(found.p <= 0.05)) <= 0.06
 
 
 def test_clustered_sign_flips_reject_a_true_null_in_4_to_6_percent_where_plain_ones_reject_too_often():
     rng = np.random.default_rng(18)
-    a, b, labels = clustered(rng, 6000)
+    a, b, labels = clustered(rng, 3000)
     kept = paired_tests(a, b, rng=rng, resamples=2, permutations=B, clusters=labels)
     plain = paired_tests(a, b, rng=rng, resamples=2, permutations=B)
     assert 0.04 <= float(np.mean(kept.p <= 0.05)) <= 0.06
@@ -145,14 +145,14 @@ def test_clustered_sign_flips_reject_a_true_null_in_4_to_6_percent_where_plain_o
 def test_an_effect_of_the_minimum_detectable_size_is_found_four_times_in_five():
     rng = np.random.default_rng(19)
     effect = float(minimum_detectable_effect(np.sqrt(0.02), CONVERSATIONS))
-    found = paired_tests(*experiments(rng, 3000, effect), rng=rng, resamples=2, permutations=B)
+    found = paired_tests(*experiments(rng, 1500, effect), rng=rng, resamples=2, permutations=B)
     assert effect == pytest.approx(float(found.mde.mean()), rel=0.01)
     assert 0.77 <= float(np.mean(found.p <= 0.05)) <= 0.83
 
 
 def test_the_clustered_minimum_detectable_effect_is_found_four_times_in_five():
     rng = np.random.default_rng(20)
-    a, b, labels = clustered(rng, 3000)
+    a, b, labels = clustered(rng, 1500)
     effect = float(paired_tests(a, b, rng=rng, resamples=2, permutations=2, clusters=labels).mde.mean())
     found = paired_tests(a + effect, b, rng=rng, resamples=2, permutations=B, clusters=labels)
     assert 0.76 <= float(np.mean(found.p <= 0.05)) <= 0.84
@@ -209,9 +209,9 @@ def test_rank_intervals_hold_the_true_rank():
     """Of six models a standard error apart from each other; intervals of ranks are wide rather than narrow."""
     rng = np.random.default_rng(21)
     gap = np.sqrt(0.02 / CONVERSATIONS)
-    scores = families(rng, 300, 0.6 - gap * np.arange(6))
-    weights = resample_weights(CONVERSATIONS, 300, rng)
-    found = [rank_stability(scores[:, i], weights) for i in range(300)]
+    scores = families(rng, 200, 0.6 - gap * np.arange(6))
+    weights = resample_weights(CONVERSATIONS, 200, rng)
+    found = [rank_stability(scores[:, i], weights) for i in range(200)]
     held = np.mean([(f.low <= np.arange(1, 7)) & (f.high >= np.arange(1, 7)) for f in found], axis=0)
     assert held.min() >= 0.93
 

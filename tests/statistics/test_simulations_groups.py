@@ -11,7 +11,7 @@ from attunebench.statistics.correlation import correlation_matrix
 from attunebench.statistics.variance import variance_components
 
 EXPERIMENTS = 1500
-BOUNDED = {"resamples": 600, "permutations": 600}
+BOUNDED = {"resamples": 600, "permutations": 399}
 
 
 def covers(found, truth):
@@ -66,10 +66,10 @@ def test_correlations_over_many_models_are_covered():
     planted = np.array([[1, 0.6, 0], [0.6, 1, 0], [0, 0, 1]])
     truth = 6 / np.pi * np.arcsin(planted / 2)
     covered = []
-    for _ in range(200):
+    for _ in range(100):
         skills = rng.multivariate_normal(np.zeros(3), planted, size=40).T
         noise = rng.normal(0, 0.5, size=(3, 200, 40)) + rng.normal(size=(3, 200, 1))
-        found = correlation_matrix(skills[:, None, :] + noise, resample_weights(200, 250, rng), rng=rng)
+        found = correlation_matrix(skills[:, None, :] + noise, resample_weights(200, 200, rng), rng=rng)
         covered.append(((found.low <= truth) & (truth <= found.high))[np.triu_indices(3, 1)])
     assert 0.93 <= float(np.mean(covered)) <= 0.97
 
@@ -80,9 +80,9 @@ def test_shares_of_variance_are_covered():
     truth = np.array([0.09, models.var(ddof=1), 0.04])
     truth = truth / truth.sum()
     covered = []
-    for _ in range(400):
+    for _ in range(200):
         values = rng.normal(0, 0.3, (200, 1)) + models + rng.normal(0, 0.2, (200, 11))
-        found = variance_components(values, weights=resample_weights(200, 400, rng))
+        found = variance_components(values, weights=resample_weights(200, 200, rng))
         parts = (found.conversation, found.model, found.residual)
         covered.append([part.low <= share <= part.high for part, share in zip(parts, truth, strict=True)])
     assert (np.mean(covered, axis=0) >= 0.92).all()

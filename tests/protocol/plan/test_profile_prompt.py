@@ -14,7 +14,7 @@ from attunebench.codebook import default_codebook
 from attunebench.conversations.traits import CANNOT_TELL, TRAITS, Trait, traits_of
 from attunebench.prompts import prompt_set_sha256, render, template_names
 from attunebench.protocol.calls import PREDICTED_PROFILE, Call
-from attunebench.protocol.profile import TEMPLATES, plan_profile
+from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 
 BOOK = default_codebook()
 RAW = make_conversation(11, 2)
@@ -117,4 +117,4 @@ def test_the_prompt_of_the_quality_scale_is_what_it_was() -> None:
 
 
 def test_the_prompts_of_profiles_have_a_digest_of_their_own() -> None:
-    assert prompt_set_sha256(TEMPLATES) != prompt_set_sha256()
+    assert prompt_set_sha256(PROFILE_TEMPLATES) != prompt_set_sha256()
