@@ -180,7 +180,7 @@ def ending_signals() -> list[signal.Signals]:
 
 
 @contextmanager
-def on_interruption(act: Callable[[], None]) -> Iterator[None]:
+def on_interruption(act: Callable[[], object]) -> Iterator[None]:
     """Call `act` in the running loop for every Ctrl-C, and for the first of the other `ending_signals`.
 
     Shells and supervisors send those twice as a matter of course, so that a second one says nothing.

@@ -1,12 +1,17 @@
-"""Text of models, servers and data on its way out: nothing in it may steer a terminal, stop an encoder or be markup.
+"""Text on its way out: how numbers and lists are written, and foreign text made harmless.
 
-Owns what is taken out of foreign text. Knows neither where the text comes from nor which document it is put into.
+Nothing in the text of a model, a server or data may steer a terminal, stop an encoder or be markup. Knows neither where
+a text comes from nor which document it is put into.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections.abc import Iterable
+
+UNDEFINED = "–"
 
 # CSI and the string sequences (OSC, DCS, SOS, PM, APC) go as a whole: without the escape their rest would be noise.
 _SEQUENCES = re.compile(
@@ -94,3 +99,24 @@ def csv_cell(text: str) -> str:
     """A cell that no spreadsheet takes for a formula, whole or in parts: such beginnings get an apostrophe."""
     cleaned = _FORMULA.sub("'", clean(text))
     return f"'{cleaned}" if text[:1] in ("\t", "\r") and cleaned[:1] != "'" else cleaned
+
+
+def number(value: float | None, digits: int = 3, *, sign: bool = False, undefined: str = UNDEFINED) -> str:
+    """Rounded for display; None and NaN are undefined, and a zero that was rounded has no minus."""
+    if value is None or math.isnan(value):
+        return undefined
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """ "1 model", "11 models"."""
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def listed(names: Iterable[str], *, most: int = 6) -> str:
+    """ "a, b and c"; "a, b, c and 8 more" where there are too many."""
+    names = list(names)
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -228,7 +228,7 @@ def demo_excerpt() -> str:
     with tempfile.TemporaryDirectory() as folder:
         shown = render(run_demo(Path(folder)), width=125)
     begin = shown.index("Composite and pillars")
-    return f"```text\n{shown[begin : shown.index('Composite (composite)')].rstrip()}\n```"
+    return f"```text\n{shown[begin : shown.index('The one overall score')].rstrip()}\n```"
 
 
 def with_part(page: str, name: str, part: str) -> str:

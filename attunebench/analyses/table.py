@@ -54,7 +54,7 @@ class Cell:
 
     `n` counts what the value is over, `p` is corrected where `corrected` says so. `small`: too little for a claim.
     `mark` is a short word beside the number ("best", "screener"), `link` the URL of a file that a reader's screen can
-    open.
+    open. `digits` take the place of the column's where each row is of another kind.
     """
 
     value: float | int | str | None
@@ -67,6 +67,7 @@ class Cell:
     mark: str = ""
     drill: Drill | None = None
     link: str = ""
+    digits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,10 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Rows have a cell for each column. `caption` says n, what the intervals are and what was controlled."""
+    """A table. Rows have a cell for each column. `caption` says n, what the intervals are and what was controlled.
+
+    So many of the last rows stand `apart`: references, which are no part of what is compared.
+    """
 
     id: str
     title: str
@@ -112,6 +116,7 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     chart: Chart | None = None
+    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,7 @@ def table(
     caption: str = "",
     notes: tuple[str, ...] = (),
     chart: Chart | None = None,
+    apart: int = 0,
 ) -> Table:
     """A table of these columns, or, where these have no cells, of `rows` of cells and bare values.
 
@@ -190,7 +196,7 @@ def table(
     else:
         lines = [tuple(map(as_cell, row)) for row in rows]
     lines = lines if order is None else [lines[position] for position in order]
-    return Table(id, title, tuple(one.column for one in filled), tuple(lines), caption, notes, chart)
+    return Table(id, title, tuple(one.column for one in filled), tuple(lines), caption, notes, chart, apart)
 
 
 def as_cell(value: Any) -> Cell:

@@ -5,7 +5,7 @@ Knows no single analysis. Numbers in sentences are rounded here and nowhere else
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from attunebench.scores.compatibility import findings
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats
 from attunebench.statistics.permutation import least_corrected
+from attunebench.text import counted as counted
+from attunebench.text import listed as listed
+from attunebench.text import number as number_text
 
 # One sentence per kind of test: subject, direction, effect with its interval, corrected p where tested, n
 
@@ -160,11 +163,8 @@ def judges_note(study: ScoreTable, metric_ids: Iterable[str]) -> tuple[str, ...]
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
-    """A number in a sentence; a zero that was rounded has no minus."""
-    if value is None or np.isnan(value):
-        return "undefined"
-    text = f"{value:{'+' if sign else ''}.{digits}f}"
-    return f"{0:.{digits}f}" if float(text) == 0 else text
+    """A number in a sentence."""
+    return number_text(value, digits, sign=sign, undefined="undefined")
 
 
 def with_interval(cell: Cell, digits: int = 3, *, sign: bool = False) -> str:
@@ -181,18 +181,6 @@ def p_text(cell: Cell) -> str:
     if p is None:
         return "p undefined"
     return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """ "1 model", "11 models"."""
-    return f"{count} {noun if count == 1 else plural or noun + 's'}"
-
-
-def listed(names: Sequence[str], *, most: int = 6) -> str:
-    """ "a, b and c"; "a, b, c and 8 more" where there are too many."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
 
 
 def intervals_text(settings: Settings) -> str:

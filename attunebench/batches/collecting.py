@@ -1,9 +1,7 @@
-"""Collects answers: every line of a response file that answers one of our requests is kept in the journal, once.
+"""Keeps every line of a response file that answers one of our requests in the journal, once, before it is used.
 
-Reads the lines of OpenAI's batch service and vLLM's `run-batch`, and rows of Ray Data LLM's engine. A line is in the
-journal before it is used. The first reply to a request stays, and a reply wins over an error, in any order of lines and
-files. Also learns from rejections how to send requests next time: on terms of their own, which become the server's
-unless other requests contradict them (an engine may reject one schema for its size and accept all others).
+The first reply to a request stays, and a reply wins over an error, in any order. Rejections teach how to send requests
+next time: on terms of their own, which become the server's unless other requests contradict them.
 """
 
 from __future__ import annotations
@@ -19,33 +17,22 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from attunebench.backends.base import Request
+from attunebench.backends import wire
+from attunebench.backends.base import Reply, Request
 from attunebench.backends.caught import kept_headers, located, without_key
 from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.waits import number
-from attunebench.backends.wire import (
-    error_in,
-    fault_of_error,
-    looks_like_html,
-    outcome_of_body,
-    parse_body,
-    says_something,
-    tidy,
-)
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
+from attunebench.journal import Entry, Journal
 from attunebench.protocol.calls import Asked, Call, Message, Usage
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.journal import Entry, Journal
-    from attunebench.runner.clients import Place
+from attunebench.runner.clients import Place
 
 STDIN = Path("-")
 LONGEST = 64 * 1024 * 1024  # bytes of a line, to bound memory; no model output is as long
@@ -110,7 +97,7 @@ def read_line(content: bytes) -> Line | None:
     LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed.
     """
     try:
-        data = parse_body(content)
+        data = wire.parse_body(content)
     except ValueError:
         return None
     custom_id = data.get("custom_id") if isinstance(data, Mapping) else None
@@ -119,21 +106,21 @@ def read_line(content: bytes) -> Line | None:
     if _ANSWERED.isdisjoint(data):
         return Line(custom_id)  # a request, or the row of one in a table that lies in the same folder
     response = data["response"] if isinstance(data.get("response"), Mapping) else {}
-    error = next((said for key in ("__inference_error__", "error") if says_something(said := data.get(key))), None)
+    error = next((said for key in ("__inference_error__", "error") if wire.says_something(said := data.get(key))), None)
     status, body = int(number(response.get("status_code")) or 0), response.get("body")
     if error is None and isinstance(text := data.get("generated_text"), str):
         counts = {"prompt_tokens": data.get("num_input_tokens"), "completion_tokens": data.get("num_generated_tokens")}
         body = {"choices": [{"message": {"content": text}}], "usage": counts}
     unanswered = error is not None and not isinstance(body, Mapping)
     if unanswered or (status and not 200 <= status < 300):
-        said = error_in(body) or error_in(error) or error_in({"error": error or "no reason given"})
+        said = wire.error_in(body) or wire.error_in(error) or wire.error_in({"error": error or "no reason given"})
         assert said is not None, "an error that says something describes itself"
         # A bare string is an exception of the engine, whatever status comes with it: no verdict on the request, and no
         # reason to change it.
         bare = unanswered and isinstance(error, str)
-        outcome: Reply | Fault = fault_of_error(said, status=200 if bare else status or 200)
+        outcome: Reply | Fault = wire.fault_of_error(said, status=200 if bare else status or 200)
     else:
-        outcome = outcome_of_body(body)
+        outcome = wire.outcome_of_body(body)
     request_id = response.get("request_id")
     return Line(custom_id, outcome, request_id if isinstance(request_id, str) else None)
 
@@ -152,7 +139,7 @@ def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms |
         return replace(reply, structured=terms.rung, notes=terms.notes(request), headers=headers)
     fault = located(line.outcome, endpoint, answered=True, reask=entry.ask)
     if NEVER_TAKEN.intersection(fault.code.split()):
-        return TransientError(f"The batch ended before the request was run ({tidy(fault.message or fault.code)}).")
+        return TransientError(f"The batch ended before the request was run ({wire.tidy(fault.message or fault.code)}).")
     try:
         further = adapted(terms, request, fault)
     except ConfigurationError as error:
@@ -204,7 +191,6 @@ class Collected:
         return {tag for tag, _ in self.talks}
 
     def add(self, other: Collected) -> None:
-        """Add the counts of another one."""
         for each in fields(self):
             ours, theirs = getattr(self, each.name), getattr(other, each.name)
             setattr(self, each.name, ours | theirs if isinstance(ours, set) else ours + theirs)
@@ -214,9 +200,8 @@ class Collector:
     """Reads the lines of one file after the other, and writes their replies in groups. `collected` counts them all.
 
     `tables`: by tag. `cost_of`: what a reply has cost in USD, None where it is unknown. `endpoint`: the server that was
-    asked; its key is removed from lines. Its methods raise DataError where the journal cannot be written.
-
-    After `finish`, `unanswered` maps hashes of requests for which no line had a reply to what came instead.
+    asked; its key is removed from lines. After `finish`, `unanswered` maps hashes of requests for which no line had a
+    reply to what came instead. Its methods raise DataError where the journal cannot be written.
     """
 
     def __init__(
@@ -228,10 +213,8 @@ class Collector:
     ) -> None:
         self.collected = Collected()
         self.unanswered: dict[str, NoReply] = {}
-        self._tables = tables
-        self._journal = journal
-        self._cost_of = cost_of
-        self._endpoint = endpoint
+        self._tables, self._journal = tables, journal
+        self._cost_of, self._endpoint = cost_of, endpoint
         self._entries: dict[str, Entry] = {}
         self._without: dict[str, tuple[Row, NoReply]] = {}
         self._places: set[Place] = set()
@@ -245,7 +228,7 @@ class Collector:
                 self._take_line(line, counted)
             else:
                 counted.unreadable += 1
-                counted.pages += looks_like_html(content)
+                counted.pages += wire.looks_like_html(content)
             if len(self._entries) >= _AT_ONCE:
                 await self._flush()
         await self._flush()
@@ -306,8 +289,12 @@ class Collector:
         endpoint = self._endpoint or Endpoint(provider, model, address or "its address", SecretStr(NO_KEY), "none")
         outcome = outcome_of_line(line, row, endpoint) if state != "reply" else None
         if isinstance(outcome, NoReply) and state is None:
-            this = (row, outcome)
-            self._without[key] = min(self._without.get(key, this), this, key=_rank)
+            # Of several lines without a reply to one request, the first kind in this order counts.
+            self._without[key] = min(
+                self._without.get(key, (row, outcome)),
+                (row, outcome),
+                key=lambda each: [not isinstance(each[1], kind) for kind in (ItemError, Terms, RejectedError)],
+            )
         elif outcome is None or isinstance(outcome, NoReply):
             counted.known += 1
         else:
@@ -322,8 +309,3 @@ class Collector:
     async def _flush(self) -> None:
         entries, self._entries = self._entries, {}
         await asyncio.gather(*map(self._journal.keep, entries.values()))
-
-
-def _rank(unanswered: tuple[Row, NoReply]) -> list[bool]:
-    """Of several lines without a reply to one request, the first in this order counts."""
-    return [not isinstance(unanswered[1], kind) for kind in (ItemError, Terms, RejectedError)]

@@ -1,8 +1,7 @@
 """The batch executor: submits rounds of requests to a service, waits and collects until nothing is open.
 
-First what needs no reply, then judges and re-prompts, each as batches of their own. Whatever may cost money is in the
-ledger before it is sent. If it is unknown whether a submission became a batch, the service is searched before anything
-like it is sent again. A request is retried a few times and then abandoned, so that every run ends.
+Whatever may cost money is in the ledger before it is sent. If it is unknown whether a submission became a batch, the
+service is searched before anything like it is sent again. Requests are retried a few times, so that every run ends.
 """
 
 from __future__ import annotations
@@ -22,23 +21,21 @@ from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector, lines_of
 from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.pending import Pending, batch_prices, open_asks
-from attunebench.batches.requests import Table, table_path, writing_plan
-from attunebench.batches.service import NoSuchBatchError, RefusedError, Service, TooMuchError
+from attunebench.batches.requests import RequestFile, Table, table_path, writing_plan
+from attunebench.batches.service import Batch, NoSuchBatchError, RefusedError, Service, TooMuchError
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, TransientError, UsageError
 from attunebench.eventloop import on_interruption
+from attunebench.journal import Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Clients
+from attunebench.runner.events import Stop
+from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.run import Run
+from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.batches.requests import RequestFile
     from attunebench.batches.running import BatchOptions, Watcher
-    from attunebench.batches.service import Batch
-    from attunebench.journal import Journal
-    from attunebench.runner.events import Stop
-    from attunebench.runner.pricing import KnownPrices
-    from attunebench.runner.run import Run
-    from attunebench.runner.settings import RunSettings
 
 PATIENCE = 10  # checks of a batch that has ended but does not show all of its lines yet
 LOOKS = 3  # times that a submission is looked for before it counts as never made: lists may lag behind
@@ -47,27 +44,23 @@ SMALLEST = 10  # requests: batches are not made smaller than that, since each ma
 
 
 class BatchExecutor(Clients):
-    """Runs a run's jobs on a batch service: a `runner.run.Executor`. Lives for one run.
-
-    The constructor raises for missing keys. `under_way` is what continues at the service after the run, in the order in
-    which it was sent.
+    """Runs a run's jobs on a batch service: a `runner.run.Executor`. `under_way` is what continues at the service after
+    the run, in the order in which it was sent. Raises for missing keys.
     """
 
     def __init__(
         self, settings: RunSettings, options: BatchOptions, watcher: Watcher, *, interruptible: bool = False
     ) -> None:
         super().__init__(settings, watcher)
-        self._options = options
-        self._watcher = watcher
-        self._interruptible = interruptible
+        self._options, self._watcher, self._interruptible = options, watcher, interruptible
         pausing = partial(watcher.pausing, settings.em.model)
         places = map(resolve, (*settings.judges, settings.em))
         self._services = {place.model: Service(place, options.interval, pausing) for place in places}
         self._ledger = Ledger(settings.output)
         self.under_way: list[Submission] = []
         self._queue: list[RequestFile] = []  # planned and not submitted yet
+        # Of models that get one batch at a time, once one was too much: how many requests, None for all.
         self._most: dict[str, int | None] = {}
-        """Of models that get one batch at a time, once one was too much: how many requests, None for all."""
         self._numbers, self._lost = count(1), 0
         self._sends = not options.cancel  # whether anything more may be sent
         self._changed = True  # whether there may be more to ask than is planned
@@ -94,7 +87,6 @@ class BatchExecutor(Clients):
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attunebench-batch-")))
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
-        """What batches cost. Raises what `prices_of` raises."""
         live = await super().prices(to_show=to_show)
         return batch_prices(live, self.settings.em.provider, self._options.discount)
 
@@ -103,12 +95,9 @@ class BatchExecutor(Clients):
         assert run.journal is not None, "what a service answers is kept"
         self._run, self._kept, self._pending = run, run.journal, Pending(run.budget)
         work = asyncio.ensure_future(self._until_stopped())
-
-        def interrupt() -> None:
-            work.cancel()  # whatever was sent is in the ledger
-
         try:
-            with on_interruption(interrupt) if self._interruptible else nullcontext():
+            # An interruption may cancel it at any point: whatever was sent is in the ledger.
+            with on_interruption(work.cancel) if self._interruptible else nullcontext():
                 return await work
         except asyncio.CancelledError:
             if not self._interruptible:
@@ -162,51 +151,42 @@ class BatchExecutor(Clients):
             await asyncio.sleep(self._options.interval)
 
     async def _plan(self, *, again: int = 0) -> None:
-        """Write the results of finished jobs, and queue open asks that are not under way: whole conversations, as many
-        as the budget covers."""
+        """Write the results of finished jobs, and queue open asks of whole conversations that the budget covers."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable, pending = True, self._pending
         with writing_plan(target, self.settings, self._kept, self._options.origin, most=self._most) as plan:
             async for asks, _ in open_asks(self._run, pending, again=again):
                 if asks and self._sends and affordable:
                     affordable = pending.cover(asks)
-                    for asked, hashed in asks if affordable else ():
-                        plan.add(asked, hashed, self._hashers[asked.who])
+                    for asked, _ in asks if affordable else ():
+                        plan.add(asked, self._hashers[asked.who])
         self._queue += plan.files
         self._changed = False
         if self._sends:
             self._stop = "" if affordable else "max-cost"
 
     async def _send(self) -> None:
-        """Submit what the services accept now."""
-        while file := self._next():
+        while True:
+            busy = {each.model for each in self.under_way} & self._most.keys()
+            number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
+            if number is None:
+                return
+            file = self._queue.pop(number)
             try:
                 if not await self._submit(file):
                     self._queue.insert(0, file)
-            except TooMuchError as error:  # noqa: PERF203
+            except TooMuchError as error:
                 self._pending.end(self._hashes(file))
                 self._too_much(file.model, file.lines, str(error))
             except RefusedError as error:
                 self._halt(str(error))
 
-    def _next(self) -> RequestFile | None:
-        """The next file of the queue; None where there is none now."""
-        busy = {each.model for each in self.under_way} & self._most.keys()
-        number = next((number for number, file in enumerate(self._queue) if file.model not in busy), None)
-        return None if number is None else self._queue.pop(number)
-
     async def _submit(self, file: RequestFile) -> bool:
-        """Submit a file to its service; False where certainly no batch was made, so that it may be tried again.
-
-        Raises RefusedError (including TooMuchError), after which there is none either.
-        """
+        """Submit a file to its service; False where certainly no batch was made, as after RefusedError."""
         service, number = self._services[file.model], next(self._numbers)
         sent = Submission(
-            tag=file.tag,
+            **{name: getattr(file, name) for name in ("tag", "model", "start", "stop")},
             part=number,
-            model=file.model,
-            start=file.start,
-            stop=file.stop,
             provider=service.endpoint.provider,
             base_url=service.endpoint.base_url,
             em_model=self.settings.em.model,
@@ -297,7 +277,6 @@ class BatchExecutor(Clients):
         self._queue.clear()
 
     async def _look(self, sent: Submission) -> None:
-        """Check a batch; where it has ended, collect it and draw conclusions."""
         missing, collector = "", None
         sent.looks += 1
         try:
@@ -339,7 +318,7 @@ class BatchExecutor(Clients):
     async def _collect(self, sent: Submission, batch: Batch) -> Collector:
         """Keep every line of the batch's files in the journal. Raises NoSuchBatchError, and OSError where there is no
         room for the files: the service keeps them."""
-        service, table = self._service(sent), self._table(sent)
+        service, table = self._service(sent), Table(table_path(self.settings.output, sent.tag))
         endpoint = replace(service.endpoint, model=sent.model)
         collector = Collector({sent.tag: table}, self._kept, self._pending.cost, endpoint)
         with tempfile.TemporaryFile(dir=self.settings.output, prefix=".attunebench-") as file:
@@ -384,11 +363,8 @@ class BatchExecutor(Clients):
         # An earlier run may have had judges that this one has not.
         return self._services.get(sent.model) or self._services[self.settings.em.model]
 
-    def _table(self, sent: Submission | RequestFile) -> Table:
-        return Table(table_path(self.settings.output, sent.tag))
-
     def _hashes(self, sent: Submission | RequestFile) -> list[str]:
         """Of these requests, in their order. Raises DataError where their table is damaged."""
-        rows = (row.entry for row in self._table(sent).rows())
+        rows = (row.entry for row in Table(table_path(self.settings.output, sent.tag)).rows())
         mine = (entry.request_hash for entry in rows if entry.model == sent.model)
         return list(islice(mine, sent.start, sent.stop))

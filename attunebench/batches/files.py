@@ -1,7 +1,4 @@
-"""`plan` and `collect`: write a run's open calls to request files, and read the answers back. Sends nothing.
-
-Owns which folder, plan and conversations belong together. Prints nothing.
-"""
+"""`plan` and `collect`: write a run's open calls to request files, and read the answers back. Sends nothing."""
 
 from __future__ import annotations
 
@@ -13,45 +10,28 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from attunebench import eventloop
+from attunebench.backends.base import Reply
+from attunebench.backends.prices import Prices
 from attunebench.backends.providers import unsent
+from attunebench.batches import requests
 from attunebench.batches.collecting import Collected, Collector, response_files, response_lines
 from attunebench.batches.pending import Pending, open_asks
-from attunebench.batches.requests import (
-    SERVICE,
-    Head,
-    Limits,
-    Origin,
-    Plan,
-    Row,
-    Table,
-    open_tables,
-    tag_of,
-    writing_plan,
-)
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError
-from attunebench.journal import Hasher, Journal
+from attunebench.journal import Hasher, Journal, RequestHash
 from attunebench.runner.clients import hasher_of, place_of
-from attunebench.runner.events import Observer
+from attunebench.runner.events import Observer, RunSummary, Stop
+from attunebench.runner.fingerprint import settled
+from attunebench.runner.job import Ask
 from attunebench.runner.pricing import KnownPrices, prices_for
 from attunebench.runner.run import Run, assembled
-from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import ConversationWork
-
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.backends.prices import Prices
-    from attunebench.journal import RequestHash
-    from attunebench.runner.events import RunSummary, Stop
-    from attunebench.runner.job import Open
+from attunebench.runner.work import BENCHMARK, ConversationWork
 
 
 @dataclass(slots=True)
@@ -59,12 +39,12 @@ class PlanSummary:
     """The outcome of a plan. `complete` counts (conversation, mode) pairs that had a result, `written` the results that
     the journal had all answers for; `waiting` judges' calls have no draft yet.
 
-    `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too, or
-    `left_out`. `problems`: damaged tables of earlier plans. `notes`: settings that follow the results folder.
+    `asked_before`: unanswered requests of earlier plans, by plan (tag, when it was made); they are in this one too,
+    unless it is of new ones only. `problems`: damaged tables of earlier plans. `notes`: settings that follow the
+    results folder.
     """
 
-    planned: Plan
-    left_out: bool
+    planned: requests.Plan
     complete: int = 0
     written: int = 0
     waiting: int = 0
@@ -75,8 +55,7 @@ class PlanSummary:
 
 @dataclass(slots=True)
 class Left:
-    """What is left of one plan: `requests` by model, `again` of them re-prompts; `waiting` judges' calls
-    have no draft yet. `command` plans them."""
+    """What is left of one plan, as in `PlanSummary`: `requests` by model, `again` of them re-prompts."""
 
     command: str
     requests: Counter[str] = field(default_factory=Counter)
@@ -107,9 +86,8 @@ class CollectSummary:
 
 class RequestFiles:
     """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that sends nothing, and needs no key and no price. `left` is what is open after it; `command` asks it.
-
-    Raises UsageError and ConfigurationError for what has no address.
+    that needs no key and no price. `left` is what is open after it; `command` asks it. Raises UsageError and
+    ConfigurationError for what has no address.
     """
 
     notes: Sequence[str] = ()
@@ -119,20 +97,18 @@ class RequestFiles:
         self.left = Left(command)
         self.settings = settings.model_copy(update={"max_cost": None})
         places = map(unsent, (settings.em, *settings.judges))
-        self._hashers = [hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)]
+        self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
-        """A run of the benchmark over these conversations by this executor."""
         work = ConversationWork(conversations, self.settings, codebook, BENCHMARK, assembled)
         run = Run(work, self.settings, codebook, Observer(), run_again=self.left.command)
         return eventloop.run(run.by(self))
 
-    def ask(self, asked: Open, hashed: RequestHash) -> None:
-        """Take an ask that is open."""
+    def ask(self, asked: Ask, hashed: RequestHash) -> None:
         self.left.requests[self.settings.asked(asked.who).model] += 1
-        self.left.again += asked.ask.number > 0
+        self.left.again += asked.number > 0
 
-    def hashers(self) -> Sequence[Hasher]:
+    def hashers(self) -> Mapping[int, Hasher]:
         return self._hashers
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
@@ -154,7 +130,13 @@ class Planner(RequestFiles):
     again = 1
 
     def __init__(
-        self, settings: RunSettings, target: Path, origin: Origin, limits: Limits = SERVICE, *, new_only: bool = False
+        self,
+        settings: RunSettings,
+        target: Path,
+        origin: requests.Origin,
+        limits: requests.Limits = requests.SERVICE,
+        *,
+        new_only: bool = False,
     ) -> None:
         super().__init__(settings, origin.command)
         self._where = (target, origin, limits)
@@ -163,22 +145,22 @@ class Planner(RequestFiles):
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         assert journal is not None, "what is planned is kept"
         target, origin, limits = self._where
-        planned = stack.enter_context(writing_plan(target, self.settings, journal, origin, limits))
-        self.summary = PlanSummary(planned, left_out=self._new_only)
+        planned = stack.enter_context(requests.writing_plan(target, self.settings, journal, origin, limits))
+        self.summary = PlanSummary(planned)
         self._before: dict[str, tuple[str, str]] = {}
         """Requests of earlier plans without an outcome: hash → the plan and its time."""
-        for tag, table in open_tables(self.settings.output).items():
+        for tag, table in requests.open_tables(self.settings.output).items():
             try:
                 hashes = (row.entry.request_hash for row in table.rows())
                 self._before |= {key: (tag, table.head.created) for key in hashes if journal.state(key) is None}
             except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
                 self.summary.problems.append(str(error))
 
-    def ask(self, asked: Open, hashed: RequestHash) -> None:
+    def ask(self, asked: Ask, hashed: RequestHash) -> None:
         plan = next((self._before[each] for each in hashed.all if each in self._before), None)
         self.summary.asked_before.update([plan] if plan is not None else ())
         if plan is None or not self._new_only:
-            self.summary.planned.add(asked, hashed, self._hashers[asked.who])
+            self.summary.planned.add(asked, self._hashers[asked.who])
 
 
 def plan_requests(
@@ -187,8 +169,8 @@ def plan_requests(
     codebook: Codebook,
     target: Path,
     *,
-    origin: Origin,
-    limits: Limits = SERVICE,
+    origin: requests.Origin,
+    limits: requests.Limits = requests.SERVICE,
     new_only: bool = False,
 ) -> PlanSummary:
     """See `attunebench.api.plan`. DataError is raised for results of other settings, files that cannot be written, and
@@ -210,13 +192,13 @@ def collect_responses(
     responses: Sequence[Path], results: Path, *, conversations: Path | None = None, codebook: Path | None = None
 ) -> CollectSummary:
     """See `attunebench.api.collect`; `Path("-")` is stdin."""
-    if not (tables := open_tables(results)):
+    if not (tables := requests.open_tables(results)):
         raise UsageError(f"{results} holds no plan of requests; name the results folder with --results.")
     summary = CollectSummary()
     eventloop.run(_keep(response_files(responses), results, tables, summary))
     summary.problems += summary.collected.damaged
     heads = [tables[tag].head for tag in summary.collected.tags]
-    plans: dict[str, list[Head]] = {}
+    plans: dict[str, list[requests.Head]] = {}
     for head in sorted(heads, key=lambda head: (head.created, head.tag)):
         run = json.dumps([dict(head.settings), head.conversations, head.codebook, head.skip_invalid], sort_keys=True)
         plans.setdefault(run, []).append(head)
@@ -229,18 +211,20 @@ def collect_responses(
     return summary
 
 
-async def _keep(files: Sequence[Path], results: Path, tables: Mapping[str, Table], summary: CollectSummary) -> None:
+async def _keep(
+    files: Sequence[Path], results: Path, tables: Mapping[str, requests.Table], summary: CollectSummary
+) -> None:
     @cache
     def prices_of_plan(tag: str, judge: bool) -> Prices | None:
         with suppress(DataError):
             return prices_for(_settings(tables[tag].head, results), None, judge=judge)[0]
         return None
 
-    def cost(row: Row, reply: Reply) -> float | None:
+    def cost(row: requests.Row, reply: Reply) -> float | None:
         """As the reply states it, else by the prices of its plan."""
         if reply.cost is not None:
             return reply.cost
-        prices = prices_of_plan(tag_of(row.custom_id) or "", row.entry.judge is not None)
+        prices = prices_of_plan(requests.tag_of(row.custom_id) or "", row.entry.judge is not None)
         return prices.cost(reply.usage) if prices is not None else None
 
     with Journal.open(results) as journal:
@@ -251,7 +235,7 @@ async def _keep(files: Sequence[Path], results: Path, tables: Mapping[str, Table
         await collector.finish()
 
 
-def _settings(head: Head, results: Path) -> RunSettings:
+def _settings(head: requests.Head, results: Path) -> RunSettings:
     """The settings of a plan, for this folder. Raises DataError for those of another version."""
     try:
         return RunSettings.model_validate({**head.settings, "output": results})
@@ -261,7 +245,11 @@ def _settings(head: Head, results: Path) -> RunSettings:
 
 
 def _write_results(
-    plans: Sequence[Head], results: Path, summary: CollectSummary, conversations: Path | None, codebook: Path | None
+    plans: Sequence[requests.Head],
+    results: Path,
+    summary: CollectSummary,
+    conversations: Path | None,
+    codebook: Path | None,
 ) -> None:
     """Results of one run's plans, and what is left of it. Raises AttuneBenchError where they cannot be written."""
     head, tags, collected = plans[-1], [plan.tag for plan in plans], summary.collected

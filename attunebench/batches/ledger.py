@@ -1,8 +1,7 @@
 """What was submitted to a batch service: `_batches.jsonl` in the results folder, a line for each step, flushed to disk.
 
 A submission is noted before it is sent, its batch's id before anything else is done, and its end after its answers are
-in the journal; so a process that is killed at any moment leaves a record of all that may cost money. Lines are only
-appended, by one process at a time, and a truncated last line is ignored. Knows no network and no reply.
+in the journal, so a process that is killed at any moment leaves a record of all that may cost money.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from attunebench.text import printable
 if TYPE_CHECKING:
     from attunebench.batches.service import Batch
 
-PATIENCE = 30.0
-"""Seconds that are waited for other processes' lines, each a matter of milliseconds."""
+PATIENCE = 30.0  # seconds that are waited for other processes' lines, each a matter of milliseconds
 
 
 @dataclass(slots=True)
@@ -98,11 +96,9 @@ class Ledger:
         return [each for each in mine if set(each.modes) & set(modes)]
 
     def submitting(self, submission: Submission) -> None:
-        """It is about to be sent."""
         self._add(step="submitting", **{name: getattr(submission, name) for name in _KEPT})
 
     def submitted(self, submission: Submission) -> None:
-        """The service has made `submission.batch` of it."""
         self._add(step="submitted", mark=submission.mark, batch=submission.id)
 
     def ended(self, submission: Submission, how: str) -> None:

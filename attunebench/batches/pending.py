@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from attunebench.backends.base import Reply
+from attunebench.batches.requests import Row
 from attunebench.errors import RejectedError
-from attunebench.runner.budget import BudgetSpent
+from attunebench.journal import RequestHash
+from attunebench.protocol.calls import Usage
+from attunebench.runner.budget import Budget, BudgetSpent, Ticket
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.pricing import KnownPrices
+from attunebench.runner.run import Run
 
-if TYPE_CHECKING:
-    from attunebench.backends.base import Reply
-    from attunebench.batches.requests import Row
-    from attunebench.journal import RequestHash
-    from attunebench.protocol.calls import Usage
-    from attunebench.runner.budget import Budget, Ticket
-    from attunebench.runner.job import Job, Open
-    from attunebench.runner.run import Run
-
+Hashed = list[tuple[Ask, RequestHash]]
 OPENAI_DISCOUNT = 0.5
 """The share of a live call's price that a batch saves. Source: OpenAI's help, article 9197833, on 28 November 2026."""
 MOST_BATCHES = 3  # how many batches may bring no answer to one request before it is abandoned
@@ -35,23 +33,21 @@ class Pending:
 
     def __init__(self, budget: Budget) -> None:
         self.misses: defaultdict[str, list[str | Exception]] = defaultdict(list)
-        self.written: dict[tuple[str, ...], tuple[Any, ...]] = {}
-        """Job → its state when it was last written."""
+        self.written: dict[tuple[str, ...], tuple[Any, ...]] = {}  # job → its state when it was last written
         self._budget = budget
+        # By hash, what covers a request: None for one that an earlier process sent.
         self._tickets: dict[str, Ticket | None] = {}
-        """By hash, what covers a request: None for one that an earlier process sent."""
         self._last: dict[tuple[int, str], tuple[Usage, float | None]] = {}
 
     def add(self, hashes: Iterable[str]) -> None:
         """An earlier process has sent these."""
         self._tickets.update(dict.fromkeys(hashes))
 
-    def to_ask(self, job: Job, run: Run) -> list[tuple[Open, RequestHash]]:
+    def to_ask(self, job: Job, run: Run) -> Hashed:
         """The open asks of a job that are not under way. What too many batches have missed is abandoned."""
         asks = []
         for asked in job.open:
-            hashed = run.hashed(asked.call, asked.ask)
-            assert hashed is not None, "its replies are kept"
+            hashed = run.hashed(asked)
             missed = next((self.misses[each] for each in hashed.all if each in self.misses), [])
             if len(missed) >= MOST_BATCHES or sum(isinstance(why, RejectedError) for why in missed) >= MOST_REJECTIONS:
                 if asked.who:
@@ -62,20 +58,17 @@ class Pending:
                 asks.append((asked, hashed))
         return asks if job.failed is None else []
 
-    def cover(self, asks: Sequence[tuple[Open, RequestHash]]) -> bool:
+    def cover(self, asks: Hashed) -> bool:
         """Whether the budget covers the worst case of all these; then they are under way too."""
-        covered: dict[str, Ticket] = {}
         try:
             for asked, hashed in asks:
-                covered[hashed.request] = self._budget.cover(asked.who, asked.ask.messages, asked.ask.max_tokens)
+                self._tickets[hashed.request] = self._budget.cover(asked.who, asked.messages, asked.max_tokens)
         except BudgetSpent:
-            for ticket in covered.values():
-                self._budget.settle(ticket, None, maybe_billed=False)
+            self.end(hashed.request for _, hashed in asks)
             return False
-        self._tickets |= covered
         for asked, _ in asks:
             # A re-prompt means that the last answer was wasted.
-            if asked.ask.number and (last := self._last.pop((asked.who, asked.call.identity), None)):
+            if asked.number and (last := self._last.pop((asked.who, asked.call.identity), None)):
                 self._budget.wasted.add(*last)
         return True
 
@@ -97,13 +90,11 @@ class Pending:
                 self._budget.settle(ticket, None, maybe_billed=False)
 
 
-async def open_asks(
-    run: Run, pending: Pending, *, again: int = 0
-) -> AsyncIterator[tuple[list[tuple[Open, RequestHash]], int]]:
+async def open_asks(run: Run, pending: Pending, *, again: int = 0) -> AsyncIterator[tuple[Hashed, int]]:
     """What is to be asked of each conversation of a run, and how many judges' calls have no draft yet; results are
     written first, where the answers suffice. `again`: how many further asks incomplete calls get on demand."""
     for _, jobs in groupby(run.jobs(again=again), key=lambda job: job.key[0]):
-        asks, waiting = list[tuple["Open", "RequestHash"]](), 0
+        asks, waiting = Hashed(), 0
         for job in jobs:
             asks += pending.to_ask(job, run)
             waiting += len(job.waiting)
@@ -123,7 +114,6 @@ def discount_of(provider: str, discount: float | None) -> float:
 
 
 def batch_prices(live: KnownPrices, provider: str, discount: float | None) -> KnownPrices:
-    """Batch prices from live prices; `discount` as in `discount_of`."""
     share = discount_of(provider, discount)
     prices = [
         each and replace(each, **{name: price * (1.0 - share) for name, price in asdict(each).items() if price})

@@ -1,7 +1,5 @@
-"""Request files in the OpenAI batch format, and the table that maps answers back to calls.
-
-A table is one file of JSON lines in the results folder, `_batch.<tag>.jsonl`, on the disk before the request files are:
-a head, then a row for each request. It holds no prompt and no key, but all that the journal stores of an ask; so
+"""Request files in the OpenAI batch format, and the table that maps answers back: `_batch.<tag>.jsonl` in the results
+folder, a head and a row for each request. It holds no prompt and no key, but all that the journal stores of an ask, so
 answers are kept even where conversations or prompts have changed meanwhile.
 """
 
@@ -16,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -25,21 +23,16 @@ from attunebench.backends.negotiation import Terms, first_terms
 from attunebench.backends.wire import encoded
 from attunebench.errors import DataError
 from attunebench.files import atomic_write, replaces_a_file
-from attunebench.journal import Entry
+from attunebench.journal import Entry, Hasher, Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Place
-from attunebench.runner.exchange import entry_of
-
-if TYPE_CHECKING:
-    from attunebench.journal import Hasher, Journal, RequestHash
-    from attunebench.runner.job import Open
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.job import Ask, entry_of
+from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
 URL = "/v1/chat/completions"
 FORMAT = 1
-CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")
-"""The ids of our requests: the tag of their plan, and their number in it from 1."""
+CUSTOM_ID = re.compile(r"attune-([0-9a-z]{1,32})-([0-9]{6,12})")  # tag of the plan, and number in it from 1
 _BEGINNING = re.compile(rb'\{"custom_id": ?"attune-[0-9a-z]+-[0-9]+", ?"method"')
 _KEYS: Any = {"em": {"api_key"}, "judges": {"__all__": {"api_key"}}}
 
@@ -89,7 +82,6 @@ class Row:
         return (self.entry.provider, self.entry.base_url, self.entry.request_hash)
 
     def as_json(self) -> dict[str, Any]:
-        """What a table says of it."""
         terms, entry = self.terms, {name: getattr(self.entry, name) for name in _OF_A_ROW}
         put = {"structured": terms.structured, "given_up": sorted(terms.given_up), "ceiling": terms.ceiling}
         return {"custom_id": self.custom_id, **entry, **put}
@@ -143,19 +135,15 @@ class Table:
         return self._read(0, _HEAD.validate_python)
 
     def find(self, custom_id: str) -> Row | None:
-        """The row of an id, None where there is none."""
-        created, found = self.head.created, CUSTOM_ID.fullmatch(custom_id)
-        number = int(found[2]) if found else 0
-        row = self._row(number, created) if 1 <= number < len(self._lines) - 1 else None
+        found = CUSTOM_ID.fullmatch(custom_id)
+        row = next(self.rows(int(found[2])), None) if found else None
         return row if row is not None and row.custom_id == custom_id else None
 
-    def rows(self) -> Iterator[Row]:
-        """All rows in order."""
-        created = self.head.created
-        return (self._row(number, created) for number in range(1, len(self._lines) - 1))
-
-    def _row(self, number: int, created: str) -> Row:
-        return self._read(number, lambda data: Row.from_json(data, created))
+    def rows(self, number: int | None = None) -> Iterator[Row]:
+        """All rows in order, or the one of this number."""
+        created, numbers = self.head.created, range(1, len(self._lines) - 1)
+        for each in numbers if number is None else numbers[max(0, number - 1) : number]:
+            yield self._read(each, lambda data: Row.from_json(data, created))
 
     def _read(self, number: int, meaning: Callable[[Any], T]) -> T:
         try:
@@ -176,7 +164,6 @@ def table_path(folder: Path, tag: str) -> Path:
 
 
 def open_tables(folder: Path) -> dict[str, Table]:
-    """The tables in a folder by their tags."""
     paths = sorted(path for path in folder.glob("_batch.*.jsonl") if path.name.count(".") == 2)
     return {path.name.split(".")[1]: Table(path) for path in paths}
 
@@ -216,14 +203,17 @@ class Plan:
     def requests(self) -> int:
         return len(self.rows)
 
-    def add(self, asked: Open, hashed: RequestHash, hasher: Hasher) -> None:
-        """Put an ask, of which `hasher` made the hash, into a file of its model.
-
-        Raises DataError for one that no file can hold, and for an existing file that is not ours.
-        """
-        entry = entry_of(asked.call, asked.ask, hashed, hasher, sent_at="", seconds=None)
+    def add(self, asked: Ask, hasher: Hasher) -> None:
+        """Put an ask into a file of its model. Raises DataError where no file can hold it or the file is not ours."""
+        entry = entry_of(asked, hasher, sent_at="", seconds=None)
         model, limits = entry.model, self.limits
-        row = self._with_terms(Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms()))
+        row = Row(f"attune-{self.tag}-{len(self.rows) + 1:06d}", entry, Terms())
+        # What is known of the server, and what the request itself was rejected for.
+        own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
+        terms = first_terms(entry.provider, self.settings.structured, server)
+        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
+        # A file's answers come in files, whatever the server wants of live requests.
+        row = replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
         body = {"model": model, **row.terms.body(asked.request(self.settings))}
         line = encoded({"custom_id": row.custom_id, "method": "POST", "url": URL, "body": body}) + b"\n"
         if len(line) > limits.bytes:
@@ -237,14 +227,6 @@ class Plan:
         stream.write(line)
         file.stop += 1
         file.bytes += len(line)
-
-    def _with_terms(self, row: Row) -> Row:
-        """By what is known of the server, and what the request itself was rejected for."""
-        own, server = self.journal.terms(*row.own_place), self.journal.terms(*row.place)
-        terms = first_terms(row.entry.provider, self.settings.structured, server)
-        given_up = terms.given_up | first_terms("", terms.structured, own).given_up
-        # A file's answers come in files, whatever the server wants of live requests.
-        return replace(row, terms=replace(terms, given_up=given_up - {"stream"}, ceiling=own.get("ceiling")))
 
     def _begin(self, model: str, start: int) -> tuple[RequestFile, BinaryIO]:
         target, number = self.target, len(self.files) + 1
@@ -272,17 +254,9 @@ def writing_plan(
     with ExitStack() as held:  # the request files appear when it ends
         plan = Plan(target, settings, journal, limits, most or {}, held)
         yield plan
-        head = Head(
-            format=FORMAT,
-            tag=plan.tag,
-            created=now(),
-            attunebench_version=__version__,
-            settings=settings.model_dump(mode="json", exclude=_KEYS),
-            conversations=_path_from(folder, origin.conversations) or "",
-            codebook=_path_from(folder, origin.codebook),
-            again=origin.command,
-            skip_invalid=origin.skip_invalid,
-        )
+        told = settings.model_dump(mode="json", exclude=_KEYS)
+        places = _path_from(folder, origin.conversations) or "", _path_from(folder, origin.codebook)
+        head = Head(FORMAT, plan.tag, now(), __version__, told, *places, origin.command, origin.skip_invalid)
         if plan.rows:
             with atomic_write(table_path(folder, plan.tag)) as table:
                 table.writelines([_json_line(asdict(head)), *plan.rows])

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from attunebench import eventloop
 from attunebench.backends.providers import unsent
 from attunebench.batches.executor import BatchExecutor
+from attunebench.batches.ledger import Submission
 from attunebench.batches.requests import Origin
+from attunebench.codebook import Codebook
+from attunebench.conversations.schema import Conversation
 from attunebench.errors import UsageError
-from attunebench.runner.events import Observer
+from attunebench.runner.events import Observer, RunSummary
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.run import Run, assembled
-from attunebench.runner.scales import settled
-from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import ConversationWork
-
-if TYPE_CHECKING:
-    from attunebench.batches.ledger import Submission
-    from attunebench.codebook import Codebook
-    from attunebench.conversations.schema import Conversation
-    from attunebench.runner.events import RunSummary
-    from attunebench.runner.settings import RunSettings
+from attunebench.runner.settings import RunSettings
+from attunebench.runner.work import BENCHMARK, ConversationWork
 
 PROVIDERS_WITH_BATCHES = ("openai", "local")
 

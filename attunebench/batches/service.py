@@ -1,7 +1,4 @@
-"""The endpoints of OpenAI's batch service, asked until they answer.
-
-Owns what goes over the wire, what the service's own failures mean and how long they are waited out.
-"""
+"""The endpoints of OpenAI's batch service: what goes over the wire, what failures mean, how they are waited out."""
 
 from __future__ import annotations
 
@@ -10,26 +7,21 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from openai import APIStatusError, Omit, omit
 
 from attunebench.backends.caught import fault_of_exception, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
+from attunebench.backends.providers import Endpoint
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import amount, error_in, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
 from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-    from openai._legacy_response import LegacyAPIResponse
-
-    from attunebench.backends.providers import Endpoint
 
 T = TypeVar("T")
 
@@ -116,7 +108,7 @@ def _file_id(body: Any) -> str:
     raise ValueError("the file has no id")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Service:
     """The batch service behind an endpoint, to be used as a context manager. What may pass is tried `tries` times after
     as long as the service asks for, else `interval` seconds, growing; `pausing` is told why, and how many seconds.
@@ -128,14 +120,9 @@ class Service:
     interval: float = 0.0
     pausing: Callable[[str, float], None] = lambda _reason, _seconds: None
     tries: int = MOST_TRIES
-    _client: AsyncOpenAI = field(init=False, repr=False)
-    _files: Any = field(init=False, repr=False)
-    _batches: Any = field(init=False, repr=False)
-    _batch: Callable[[Any], Batch] = field(init=False, repr=False)
-    _answered: bool = field(default=False, init=False, repr=False)
 
     async def __aenter__(self) -> Service:
-        self._client = open_client(self.endpoint, connections=2)
+        self._answered, self._client = False, open_client(self.endpoint, connections=2)
         self._batch = partial(read_batch, endpoint=self.endpoint)
         self._files, self._batches = self._client.files.with_raw_response, self._client.batches.with_raw_response
         return self
@@ -154,8 +141,7 @@ class Service:
         return await self._ask("POST", "/files", _file_id, send, purpose="batch", timeout=timeout)
 
     async def create(self, file: str, mark: str) -> Batch:
-        """Make a batch of an uploaded file. Raises RefusedError where certainly none was made. A request that may have
-        been carried out is not repeated."""
+        """Make a batch of a file. Not repeated where it may have been made; RefusedError where certainly none was."""
         create = partial(self._batches.create, input_file_id=file, completion_window="24h", metadata={MARK: mark})
         return await self._ask("POST", "/batches", self._batch, create, endpoint=URL, only=UNBILLED)
 
@@ -164,7 +150,6 @@ class Service:
         return await self._ask("GET", f"/batches/{batch}", self._batch, self._batches.retrieve, batch)
 
     async def cancel(self, batch: str) -> Batch:
-        """Cancel the rest of a batch."""
         path = f"/batches/{batch}/cancel"
         return await self._ask("POST", path, self._batch, self._batches.cancel, batch, extra_body={})
 
@@ -211,7 +196,7 @@ class Service:
         method: str,
         path: str,
         read: Callable[[Any], T],
-        send: Callable[..., Awaitable[LegacyAPIResponse[Any]]],
+        send: Callable[..., Awaitable[Any]],
         *identifiers: str,
         only: Collection[Trouble] | None = None,
         timeout: float = TIMEOUT,
@@ -256,7 +241,6 @@ class Service:
 
     @contextmanager
     def _reading(self, method: str, path: str) -> Iterator[None]:
-        """Translates the client's exceptions into ours."""
         try:
             yield
         except APIStatusError as error:
@@ -266,7 +250,6 @@ class Service:
             raise self._error(fault_of_exception(error), method, path) from None
 
     def _error(self, fault: Fault, method: str, path: str) -> AttuneBenchError:
-        """The error for a failed request."""
         fault = located(fault, self.endpoint, answered=self._answered, reask=0)
         status, says = fault.status, f": {fault.message}" if fault.message else ""
         where = f"{self.endpoint.provider} at {self.endpoint.base_url}"

@@ -10,10 +10,9 @@ import textwrap
 
 from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
-from attunebench.reports.model import plural
 from attunebench.reports.servers import adaptation
 from attunebench.runner import RunSettings, RunSummary
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 _NAMED_AT_MOST = 5
 _STOPPED = {
@@ -40,7 +39,7 @@ def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     if ended:
         lines.append(f"Calls not answered in full: {', '.join(ended)}.")
     if summary.votes_owed:
-        lines.append(f"{plural(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
+        lines.append(f"{counted(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
     return lines
 
 
@@ -85,7 +84,7 @@ def _stopped(summary: RunSummary) -> str:
 
 def _made(summary: RunSummary) -> list[str]:
     parts = [
-        f"{plural(summary.written, 'result')} written to {printable(str(summary.output))}",
+        f"{counted(summary.written, 'result')} written to {printable(str(summary.output))}",
         f"{summary.complete_before} complete before",
         f"{len(summary.skipped)} skipped",
     ]
@@ -99,7 +98,7 @@ def _part(summary: RunSummary) -> list[str]:
     if not summary.shard:
         return []
     there, all_of_them = summary.whole
-    return [f"This was shard {summary.shard}; of all shards {there:,} of {plural(all_of_them, 'result')} are there."]
+    return [f"This was shard {summary.shard}; of all shards {there:,} of {counted(all_of_them, 'result')} are there."]
 
 
 def _skipped(summary: RunSummary) -> list[str]:

@@ -70,17 +70,16 @@ def taken(importing: Importing, source: Source, *, alone: bool) -> bool:
 
 def tell(done: Importing, output: Path) -> None:
     """Say what became of the logs, and what to do next."""
-    from attunebench.reports.model import plural
-    from attunebench.text import printable
+    from attunebench.text import counted, printable
 
     for note in done.notes:
         _say(printable(note))
     for name, reason in done.failed.items():
         _say(f"No result: {printable(name)}: {printable(reason, 200)}")
     if done.unreached:
-        _say(f"{plural(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
+        _say(f"{counted(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
     same = f", {done.same} there before" if done.same else ""
-    _say(f"{plural(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
+    _say(f"{counted(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
     if done.written or done.same:
         folder = shlex.quote(printable(str(output)))
         _say(f"Next: attune-bench score --results {folder} --ground-truth CONVERSATIONS")

@@ -166,7 +166,7 @@ def _write(
     origin = Origin(folder, codebook, skip_invalid, command)
     summary = api.plan(loaded, settings, output, codebook=book, limits=limits, new_only=new_only, origin=origin)
     if not quiet:
-        for line in _lines(summary, settings):
+        for line in _lines(summary, settings, new_only):
             _say(line)
     if loaded.skipped:
         raise typer.Exit(1)
@@ -188,7 +188,7 @@ def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_inva
     show_estimate(estimate_run(loaded.conversations, settings, book), settings, known=known)
 
 
-def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
+def _lines(summary: PlanSummary, settings: RunSettings, new_only: bool) -> Sequence[str]:
     """What was written, what waits, what to do next."""
     from attunebench.cli.collect import plural
     from attunebench.text import printable
@@ -202,9 +202,9 @@ def _lines(summary: PlanSummary, settings: RunSettings) -> Sequence[str]:
     if not planned.files:
         lines.append("There is nothing to ask." if not summary.asked_before else "There is nothing new to ask.")
     for (tag, when), count in summary.asked_before.items():
-        done = "left out" if summary.left_out else "asked here too"
+        done = "left out" if new_only else "asked here too"
         lines.append(f"{plural(count, 'request')} of the plan {tag} ({when}) not answered yet: {done}.")
-    if summary.asked_before and not summary.left_out:
+    if summary.asked_before and not new_only:
         lines.append("Have these answered once only: --new-only leaves out what an engine is still working on.")
     lines += [f"Attention: {printable(problem, 2000)}" for problem in summary.problems]
     lines += map(printable, summary.notes)

@@ -22,10 +22,9 @@ from attunebench.cli.running import checked, model_settings, run_again, show_est
 from attunebench.errors import UsageError
 from attunebench.judges import Ballots, judge_report, read_ballots
 from attunebench.protocol.calls import Mode
-from attunebench.reports.model import plural
 from attunebench.runner import RunSettings
 from attunebench.runner.rejudge import RejudgeSummary, estimate_rejudge, rejudge_settings
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook
@@ -140,15 +139,15 @@ def _close(summary: RejudgeSummary, settings: RunSettings, conversations: Path) 
 
 def _votes(summary: RejudgeSummary) -> list[str]:
     """What became of the votes."""
-    lines = [f"{plural(summary.added, 'vote')} added."]
+    lines = [f"{counted(summary.added, 'vote')} added."]
     if summary.replaced:
         differ = "none of them says" if not summary.changed else f"{summary.changed} of them say"
-        lines[0] = f"{plural(summary.added, 'vote')} added, {summary.replaced} replaced; {differ} something else now."
+        lines[0] = f"{counted(summary.added, 'vote')} added, {summary.replaced} replaced; {differ} something else now."
     if summary.kept:
-        lines.append(f"{plural(summary.kept, 'older vote')} kept: the new answer could not be used.")
+        lines.append(f"{counted(summary.kept, 'older vote')} kept: the new answer could not be used.")
     if summary.foreign:
         lines.append(
-            f"{plural(summary.foreign, 'result')} also hold votes that were asked with other judge prompts, or with "
+            f"{counted(summary.foreign, 'result')} also hold votes that were asked with other judge prompts, or with "
             "unknown ones: where judges differ there, prompts may be the reason."
         )
     return lines
@@ -162,11 +161,11 @@ def _left(summary: RejudgeSummary) -> list[str]:
     if summary.without_draft:
         turns = sum(map(len, summary.without_draft.values()))
         named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.without_draft.items()]
-        lines += [f"{plural(turns, 'turn')} without a draft in {plural(len(named), 'result')}, not judged:"]
+        lines += [f"{counted(turns, 'turn')} without a draft in {counted(len(named), 'result')}, not judged:"]
         lines += _some(named, "results")
     if summary.other_turns:
         named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.other_turns.items()]
-        lines += [f"{plural(len(named), 'result')} with turns that the conversation does not have, not judged:"]
+        lines += [f"{counted(len(named), 'result')} with turns that the conversation does not have, not judged:"]
         lines += _some(named, "results")
     return lines
 

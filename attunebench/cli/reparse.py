@@ -51,18 +51,17 @@ def reparse(
 
 
 def _tell(summary: ReparseSummary) -> None:
-    from attunebench.reports.model import plural
-    from attunebench.text import printable
+    from attunebench.text import counted, printable
 
     for name, reason in summary.left.items():
         _say(f"Left as it is: {printable(name)}: {printable(reason)}.")
     for model, results in sorted(summary.changed.items()):
-        _say(f"{printable(model)}: {plural(results, 'result')} rewritten.")
+        _say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
-        _say(f"{plural(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
+        _say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
     read = summary.unchanged + summary.rewritten
     _say(
-        f"{plural(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
+        f"{counted(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
         f"{len(summary.left)} left."
     )
     if summary.rewritten:

@@ -100,8 +100,7 @@ def score(
     """
     from attunebench import api
     from attunebench.judging import JUDGE_SCALES
-    from attunebench.reports.model import plural
-    from attunebench.text import printable
+    from attunebench.text import counted, printable
 
     if ground_truth is None:
         raise UsageError("The conversations folder is missing; give it with --ground-truth.")
@@ -130,7 +129,7 @@ def score(
             judge_scale=scale,
         )
     left_out = _tell(scores)
-    _say(f"Scores of {plural(scores['metadata']['n_results'], 'result')} written to {output}.")
+    _say(f"Scores of {counted(scores['metadata']['n_results'], 'result')} written to {output}.")
     _say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
     if left_out:
         raise typer.Exit(1)

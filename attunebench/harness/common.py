@@ -18,13 +18,12 @@ from attunebench.journal import Entry
 from attunebench.protocol.calls import Call, Mode
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.clients import hasher_of
-from attunebench.runner.exchange import Rules, entry_of
 from attunebench.runner.fingerprint import Stamping
-from attunebench.runner.job import Job, Open
+from attunebench.runner.job import Ask, Job, Rules, entry_of
 from attunebench.runner.order import stratified_order
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import BENCHMARK
+from attunebench.runner.work import BENCHMARK
 
 STORE = "attunebench"  # under this key the store of an Inspect sample holds its `result`, a result file's content
 EXAMPLES = "written for demonstration: no human data, and no score is comparable with published ones"
@@ -67,13 +66,12 @@ class Study:
         key = (conversation.conversation_id, mode)
         return Job(key, self.calls(conversation, mode), rules, context=conversation)
 
-    def entry(self, asked: Open, reply: Reply | None, error: ItemError | None = None) -> Entry:
+    def entry(self, asked: Ask, reply: Reply | None, error: ItemError | None = None) -> Entry:
         """What came back for an open ask: a reply, or the error for which there can never be one."""
-        model, ask = self.settings.asked(asked.who), asked.ask
+        model, seconds = self.settings.asked(asked.who), reply.latency if reply is not None else None
         # The framework handles addresses.
         hasher = hasher_of((model.provider, "", model.model), self.settings, judge=asked.who > 0)
-        hashed, seconds = hasher(asked.call, ask.messages, ask.number), reply.latency if reply is not None else None
-        return entry_of(asked.call, ask, hashed, hasher, sent_at="", seconds=seconds, reply=reply, error=error)
+        return entry_of(asked, hasher, sent_at="", seconds=seconds, reply=reply, error=error)
 
     def result(self, job: Job, *, epoch: int | None = None) -> dict[str, Any]:
         """The result file's content of a job whose `answered` is true. Raises ValueError otherwise."""

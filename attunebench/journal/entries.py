@@ -16,8 +16,7 @@ from attunebench.text import encodable
 
 LONGEST_TEXT = 1_000_000
 """Characters of a reply: a quarter of a million tokens, beyond every limit that a model has for an answer."""
-BEGINNING = 10_000
-"""Characters that are kept of a longer one."""
+BEGINNING = 10_000  # characters that are kept of a longer one
 
 
 @dataclass(frozen=True, slots=True)

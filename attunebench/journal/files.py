@@ -16,8 +16,7 @@ from attunebench.errors import DataError
 from attunebench.journal.entries import COLUMNS, DECLARED
 from attunebench.journal.locks import has_record_locks
 
-APPLICATION_ID = 0x41747475
-"""In the header of every journal ("Attu"), so that no other program's database is taken for one."""
+APPLICATION_ID = 0x41747475  # "Attu", in the header of every journal, so that no other database is taken for one
 FORMAT = 1
 _HEADER = b"SQLite format 3\x00"
 _WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
@@ -114,7 +113,6 @@ def check(path: Path) -> None:
 
 
 def unusable(path: Path, reason: str) -> DataError:
-    """The sentence for a file that stops the command."""
     what, remedy = f": {reason}", "move it away (written results still count, unfinished conversations are asked again)"
     if "locked" in reason:
         what = ": another program has locked it"

@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_core import to_json
 
-if TYPE_CHECKING:
-    from attunebench.protocol.calls import Call, Message
+from attunebench.protocol.calls import Call, Message
 
-_FORMER_PLACES = 8
-"""Places among the judges under which the journal used to keep a judge's replies."""
+_FORMER_PLACES = 8  # places among the judges under which the journal used to keep a judge's replies
 
 
 @dataclass(frozen=True, slots=True)

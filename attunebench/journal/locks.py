@@ -19,10 +19,9 @@ from filelock import FileLock, SoftFileLock, Timeout
 from attunebench.errors import DataError
 from attunebench.journal.hashes import name_digest
 
-LOOK = 1.0
-"""Seconds after which an unavailable lock counts as held, not just checked."""
+LOOK = 1.0  # seconds after which an unavailable lock counts as held, not just checked
+# Errors of a file system that has no locks.
 _NO_LOCKS = frozenset((errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL))
-"""Errors of a file system that has no locks."""
 _POLL = 0.02
 
 

@@ -115,7 +115,6 @@ class Journal:
         return (row for _, row in self._rows(sql, values))
 
     def count(self) -> int:
-        """Replies that are there, over all files."""
         return sum(int(row[0]) for row in self.select("SELECT count(*) FROM replies"))
 
     def terms(self, provider: str, base_url: str, model: str) -> Mapping[str, Any]:
@@ -140,7 +139,6 @@ class Journal:
         await asyncio.wrap_future(self._put("SELECT 1", ()))
 
     def close(self) -> None:
-        """Write what is waiting, and release the file."""
         self._held.close()
 
     def _put(self, sql: str, row: Sequence[Any]) -> Future[None]:

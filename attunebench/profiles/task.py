@@ -12,7 +12,7 @@ from attunebench.protocol.calls import PREDICTED_PROFILE
 from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 from attunebench.results.assemble import provenance, taken
 from attunebench.runner.files import Identity, result_name
-from attunebench.runner.task import Task
+from attunebench.runner.work import Task
 
 if TYPE_CHECKING:
     from attunebench.codebook import Codebook

@@ -6,18 +6,37 @@ Pure: a dict in, text out. No file is read here and no score computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from attunebench.errors import UsageError
-from attunebench.reports import machine, markdown, terminal
+from attunebench.reports import analyses, machine
 from attunebench.reports.build import By, build_report
 from attunebench.reports.explain import explain
-from attunebench.reports.model import Cell, Group, Report, Row, Section
+from attunebench.reports.layout import as_analysis
+from attunebench.reports.model import Report
 
-__all__ = ["FORMATS", "By", "Cell", "Format", "Group", "Report", "Row", "Section", "build_report", "explain", "render"]
+__all__ = [
+    "FORMATS",
+    "By",
+    "Estimate",
+    "Format",
+    "Group",
+    "Report",
+    "Row",
+    "Section",
+    "build_report",
+    "explain",
+    "render",
+]
 
 Format = Literal["terminal", "markdown", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+_NEXT = (
+    "More about a metric: attune-bench report --explain METRIC, with the name in round brackets.",
+    "Which models differ: attune-bench compare. For whom, when and where they fail: attune-bench analyze. All of it as "
+    "a page: attune-bench report --format html.",
+)
 
 
 def render(
@@ -42,12 +61,13 @@ def render(
 
 def draw(report: Report, format: Format, *, width: int = 80, colour: bool = False, no_color: bool = False) -> str:
     """A report in a format; UsageError for a format that does not exist."""
-    if format == "terminal":
-        return terminal.render(report, width=width, colour=colour, no_color=no_color)
-    if format == "markdown":
-        return markdown.render(report)
     if format == "csv":
         return machine.render_csv(report)
     if format == "json":
         return machine.render_json(report)
+    if format in ("terminal", "markdown"):
+        analysis = as_analysis(report)
+        if format == "terminal":
+            analysis = replace(analysis, notes=(*analysis.notes, *_NEXT))
+        return analyses.render([analysis], format, width=width, colour=colour, no_color=no_color, rows=None)
     raise UsageError(f"There is no report format {format!r}; choose one of {', '.join(FORMATS)}.")

@@ -11,7 +11,8 @@ from attunebench.codebook import Codebook, default_codebook
 from attunebench.metrics.registry import Metric, cards_of
 from attunebench.reports.model import Group, Section
 from attunebench.reports.notes import judges_of
-from attunebench.reports.rows import block_label, pooled_categories, pooled_rows, rows_of, stands_beside
+from attunebench.reports.rows import BLOCKS, pooled_rows, rows_of, stands_beside
+from attunebench.reports.source import mapping
 
 _INSTRUMENTS = {
     "moodShiftTags": ("the emotions tagged in each turn", ("emotion_", "neutral_")),
@@ -39,10 +40,12 @@ def sections(groups: Sequence[Group], *, chosen: Sequence[Metric] = (), show_all
     cards = cards_of("attunebench").values()
     shown = [card for card in cards if show_all or card.status != "diagnostic" or stands_beside(card)]
     found = list(_study_map(codebook, chosen or shown, groups))
-    if chosen:
-        return [*found, _ratings([card for card in chosen if card.id.startswith(_RATING)], groups)]
-    ratings = _ratings([card for card in cards if card.id.startswith(_RATING)], groups)
-    return [*found, ratings, *(_category_map(codebook, groups, block) for block in _BLOCKS)]
+    ratings = Section(
+        "The person's ratings of the four branches",
+        "How close the model comes to the person's 1–7 rating of the replies on each branch.",
+        rows_of([card for card in chosen or cards if card.id.startswith(_RATING)], groups),
+    )
+    return [*found, ratings, *(() if chosen else (_category_map(codebook, groups, block) for block in _BLOCKS))]
 
 
 def _study_map(codebook: Codebook, cards: Sequence[Metric], groups: Sequence[Group]) -> Iterator[Section]:
@@ -59,25 +62,14 @@ def _study_map(codebook: Codebook, cards: Sequence[Metric], groups: Sequence[Gro
         )
 
 
-def _ratings(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
-    return Section(
-        "The person's ratings of the four branches",
-        "How close the model comes to the person's 1–7 rating of the replies on each branch.",
-        rows_of(cards, groups),
-    )
-
-
 def _category_map(codebook: Codebook, groups: Sequence[Group], block: str) -> Section:
     """Pooled answers by the codebook's category of the question, with the branch that each category stands for."""
-    categories = pooled_categories(groups, block)
+    counted = [mapping(mapping(group.pooled.get(block)).get("by_category")) for group in groups]
+    categories = sorted({str(name) for found in counted for name in found})
     pairs = [(name, codebook.category_branches.get(name)) for name in categories]
-    mapped = ", ".join(f"{_words(name)} → {branch or 'no branch'}" for name, branch in pairs)
+    mapped = ", ".join(f"{name.replace('_', ' ')} → {branch or 'no branch'}" for name, branch in pairs)
     return Section(
-        f"{block_label(block)} by question category (the codebook's map)",
+        f"{BLOCKS[block]} by question category (the codebook's map)",
         f"All n judgements of a category counted together. {mapped}. {_PRAGMATIC}",
         tuple(row for name in categories for row in pooled_rows(groups, block, _STATISTICS, category=name)),
     )
-
-
-def _words(category: str) -> str:
-    return category.replace("_", " ")

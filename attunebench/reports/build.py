@@ -14,11 +14,12 @@ from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Reference, Report, Section, plural
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Reference, Report, Section
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
 from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
+from attunebench.text import counted
 
 By = Literal["branch"]
 
@@ -85,20 +86,23 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
     """The section with those references that can have one of its metrics."""
     ids = {row.id for row in section.rows}
     shown = tuple(r for r in references if any(cell.mean is not None for name, cell in r.values.items() if name in ids))
-    rows = (replace(row, beside=tuple(r.values.get(row.id, Cell()) for r in shown)) for row in section.rows)
+    rows = (replace(row, beside=tuple(r.values.get(row.id, Estimate()) for r in shown)) for row in section.rows)
     return replace(section, rows=tuple(rows), references=shown)
 
 
 def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, *, narrowed: bool) -> list[Section]:
     placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
     for card in cards:
-        placed[card.group if narrowed else _place(card)].append(card)
+        placed["turn" if stands_beside(card) and not narrowed else card.group].append(card)
     sections = []
     for name, members in placed.items():
         if name in _ALWAYS or show_all or narrowed:
             sections.append(_section(name, members, groups, keep_empty=narrowed))
         elif name == "draft":
-            sections.append(_judged(members, groups))
+            judged = [card for card in members if card.id in JUDGED]
+            section = _section(name, judged, groups, keep_empty=False)
+            counted_over = (notes.judged_n(groups),) if section.rows else ()
+            sections.append(replace(section, title="Judged drafts", notes=(*section.notes, *counted_over)))
         if name == "turn" and not narrowed:
             sections.append(_pooled(groups, show_all))
     return sections
@@ -114,18 +118,6 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
         "The n answers of all conversations counted together; not answered counts as the wrong answer.",
         tuple(row for row in rows if row.measured),
     )
-
-
-def _judged(cards: Sequence[Metric], groups: Sequence[Group]) -> Section:
-    """The judges' scores, as soon as there are any."""
-    section = _section("draft", [card for card in cards if card.id in JUDGED], groups, keep_empty=False)
-    if not section.rows:
-        return section
-    return replace(section, title="Judged drafts", notes=(*section.notes, notes.judged_n(groups)))
-
-
-def _place(card: Metric) -> str:
-    return "turn" if stands_beside(card) else card.group
 
 
 def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
@@ -147,29 +139,23 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
     beside = {kind: sum(provider == kind for provider, _ in names) for kind in ("baseline", "human")}
     models = len(names) - sum(beside.values())
     # Baselines alone (the demonstration) are what is shown in the place of models.
-    who = [plural(models, "model"), *(plural(count, kind) for kind, count in beside.items() if count)]
+    who = [counted(models, "model"), *(counted(count, kind) for kind, count in beside.items() if count)]
     modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
     met = frozenset[str]().union(*(group.conversations for group in groups))
     conversations = len(met) or max(group.n for group in groups)
     people = participants_of(scores) or max(group.participants or 0 for group in groups)
-    of_people = f" of {plural(people, 'participant')}" if people else ""
-    scope = f"{', '.join(who) if models else plural(len(names), 'model')} · mode {', '.join(modes.values())}"
-    what = f"{scope} · {plural(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
+    of_people = f" of {counted(people, 'participant')}" if people else ""
+    scope = f"{', '.join(who) if models else counted(len(names), 'model')} · mode {', '.join(modes.values())}"
+    what = f"{scope} · {counted(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"
     origin = [f"{label} {metadata[key]}" for key, label in _ORIGIN.items() if isinstance(metadata.get(key), str)]
     return tuple(line for line in (what, _coverage(groups), " · ".join(origin)) if line)
 
 
 def _coverage(groups: Sequence[Group]) -> str:
     """How much was scored and answered, from the least to the most; the leaderboard has both by group."""
-    rates = [group.answered for group in groups if group.answered is not None]
-    counts = [group.n for group in groups]
-    parts = [f"scored {_span(str(min(counts)), str(max(counts)))}"]
-    if expected := {group.expected for group in groups if group.expected is not None}:
-        parts[0] += f" of {max(expected)}"
-    if rates:
-        parts.append(f"answered {_span(percent(min(rates)), percent(max(rates)))}")
-    return " · ".join(parts)
-
-
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
+    counts = [str(n) for n in sorted(group.n for group in groups)]
+    rates = [percent(rate) for rate in sorted(group.answered for group in groups if group.answered is not None)]
+    scored, answered = (" to ".join(dict.fromkeys(ends[:1] + ends[-1:])) for ends in (counts, rates))
+    expected = [group.expected for group in groups if group.expected is not None]
+    parts = [f"scored {scored}" + (f" of {max(expected)}" if expected else "")]
+    return " · ".join([*parts, f"answered {answered}"] if rates else parts)

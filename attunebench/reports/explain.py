@@ -47,7 +47,7 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
         "Meaning": card.meaning,
         "Definition": card.definition,
         **({"Symbols": SYMBOLS} if _SYMBOL.search(card.definition) else {}),
-        "Range": _range(card),
+        "Range": f"{card.low:g} to {card.high:g} ({card.unit})",
         "How to read": _reading(card),
         "Shown under": _GROUPS[card.group],
         "Status": _STATUSES[card.status],
@@ -62,28 +62,30 @@ def explain(metric_id: str, *, width: int | None = None) -> str:
 
 def _list(width: int) -> str:
     """Ids in a column, meanings beside them; where that leaves too little room, below them."""
-    widest = max(len(metric_id) for metric_id in REGISTRY) + 2 * _INDENT
+    widest = max(map(len, REGISTRY)) + 2 * _INDENT
+    indent = " " * (widest if width >= 2 * widest else 2 * _INDENT)
     blocks = []
     for group, title in _GROUPS.items():
         lines = [title[0].upper() + title[1:]]
         for card in (card for card in REGISTRY.values() if card.group == group):
-            lines += _item(card, widest if width >= 2 * widest else 2 * _INDENT, width)
+            head = " " * _INDENT + card.id
+            meaning = textwrap.wrap(card.meaning, width, initial_indent=indent, subsequent_indent=indent)
+            fits = len(head) < len(indent)
+            lines += [head + meaning[0][len(head) :], *meaning[1:]] if fits else [head, *meaning]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
 
 
-def _item(card: Metric, indent: int, width: int) -> list[str]:
-    head = " " * _INDENT + card.id
-    meaning = textwrap.wrap(card.meaning, width, initial_indent=" " * indent, subsequent_indent=" " * indent)
-    return [head + meaning[0][len(head) :], *meaning[1:]] if len(head) < indent else [head, *meaning]
-
-
-def _range(card: Metric) -> str:
-    return f"{card.low:g} to {card.high:g} ({card.unit})"
-
-
 def _reading(card: Metric) -> str:
-    parts = [_direction(card)]
+    if card.unit == "difference":
+        parts = ["0 is no difference and the sign says which side is higher; neither end is better as such."]
+    elif card.higher_is_better is None:
+        parts = ["Neither end is better: it describes the conversations, not the model."]
+    else:
+        which, best, worst = (
+            ("Higher", card.high, card.low) if card.higher_is_better else ("Lower", card.low, card.high)
+        )
+        parts = [f"{which} is better: {best:g} is the best, {worst:g} the worst."]
     if card.chance is not None:
         parts.append(f"Blind guessing gets {card.chance:g}, so judge a score by its distance from that.")
     if card.group == "diagnostic" and card.status == "alongside":
@@ -95,12 +97,3 @@ def _reading(card: Metric) -> str:
     if card.id in JUDGED:
         parts.append("It depends on the judge model: compare only values by the same judge on the same scale.")
     return " ".join(parts)
-
-
-def _direction(card: Metric) -> str:
-    if card.unit == "difference":
-        return "0 is no difference and the sign says which side is higher; neither end is better as such."
-    if card.higher_is_better is None:
-        return "Neither end is better: it describes the conversations, not the model."
-    best, worst = (card.high, card.low) if card.higher_is_better else (card.low, card.high)
-    return f"{'Higher' if card.higher_is_better else 'Lower'} is better: {best:g} is the best, {worst:g} the worst."

@@ -5,14 +5,13 @@ Numbers are unrounded here; an undefined one is null in JSON and an empty cell i
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from attunebench.reports.model import Cell, Group, Reference, Report, Row, Section
-from attunebench.text import csv_cell
+from attunebench.reports.analyses.machine import csv_text
+from attunebench.reports.model import Estimate, Group, Reference, Report, Row, Section
 
 SCHEMA_VERSION = 1
 
@@ -35,34 +34,38 @@ def render_json(report: Report) -> str:
         "warnings": report.warnings,
         "notes": report.notes,
         "groups": [_group(group) for group in report.groups],
-        "references": [_reference(reference) for reference in report.references],
-        "sections": [_section(section, report.groups) for section in report.sections],
+        "references": [{"id": r.id, "label": r.label, "meaning": r.meaning, "n": r.n} for r in report.references],
+        "sections": [
+            {
+                "title": section.title,
+                "explanation": section.explanation,
+                "notes": section.notes,
+                "metrics": [_row(row, report.groups, section.references) for row in section.rows],
+            }
+            for section in report.sections
+        ],
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def render_csv(report: Report) -> str:
     """A tidy table: a head and one line per section, metric and group."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    lines: list[Sequence[Any]] = [_COLUMNS]
     for section in report.sections:
+        # In a table of lines a reference is one of a provider of its own, without a mode.
+        others = [Group("reference", reference.id, "", n=reference.n) for reference in section.references]
         for row in section.rows:
-            for group, cell in zip(report.groups, row.cells, strict=True):
-                line = (*_line(section, row, group, cell), report.rules)
-                writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
-            for reference, cell in zip(section.references, row.beside, strict=True):
-                if cell.mean is not None:
-                    line = (*_line(section, row, _as_group(reference), cell), report.rules)
-                    writer.writerow(csv_cell(value) if isinstance(value, str) else value for value in line)
-    return file.getvalue()
+            lines += [_line(section, row, *pair) for pair in zip(report.groups, row.cells, strict=True)]
+            found = zip(others, row.beside, strict=True)
+            lines += [_line(section, row, group, estimate) for group, estimate in found if estimate.mean is not None]
+    return csv_text([*lines[:1], *((*line, report.rules) for line in lines[1:])])
 
 
-def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ...]:
-    counts = cell.counts or {}
+def _line(section: Section, row: Row, group: Group, estimate: Estimate) -> tuple[Any, ...]:
+    counts = estimate.counts or {}
     return (
         *(section.title, row.id, row.label, row.status, group.provider, group.model, group.mode),
-        *(cell.mean, cell.n, cell.se, cell.ci_low, cell.ci_high),
+        *(estimate.mean, estimate.n, estimate.se, estimate.ci_low, estimate.ci_high),
         *(counts.get(name) for name in ("tp", "tn", "fp", "fn")),
         *(row.chance, {True: "yes", False: "no", None: ""}[row.higher_is_better]),
         *(group.n, group.expected, group.participants, group.answered, group.incomplete, "; ".join(group.judges)),
@@ -72,68 +75,32 @@ def _line(section: Section, row: Row, group: Group, cell: Cell) -> tuple[Any, ..
     )
 
 
-def _as_group(reference: Reference) -> Group:
-    """In a table of lines a reference is one of a provider of its own, without a mode."""
-    return Group("reference", reference.id, "", n=reference.n)
-
-
-def _reference(reference: Reference) -> dict[str, Any]:
-    return {"id": reference.id, "label": reference.label, "meaning": reference.meaning, "n": reference.n}
-
-
 def _group(group: Group) -> dict[str, Any]:
+    same = ("provider", "model", "mode", "expected", "unscored", "participants", "judges", "settings")
+    served = ("models_reported", "providers_reported", "structured_used", "adapted")
     return {
-        "provider": group.provider,
-        "model": group.model,
-        "mode": group.mode,
+        **{name: getattr(group, name) for name in (*same, *served)},
         "scored": group.n,
-        "expected": group.expected,
-        "unscored": group.unscored,
         "sample": None if group.sample is None else dict(zip(("reached", "seed"), group.sample, strict=True)),
-        "participants": group.participants,
         "answered_rate": group.answered,
         "composite_incomplete": group.incomplete,
-        "judges": group.judges,
-        "settings": group.settings,
-        "models_reported": group.models_reported,
-        "providers_reported": group.providers_reported,
-        "structured_used": group.structured_used,
-        "adapted": group.adapted,
         "standing": None if group.standing is None else asdict(group.standing),
     }
 
 
-def _section(section: Section, groups: tuple[Group, ...]) -> dict[str, Any]:
+def _row(row: Row, groups: Sequence[Group], references: Sequence[Reference]) -> dict[str, Any]:
+    names = ("id", "label", "meaning", "status", "chance", "higher_is_better")
+    beside = zip(references, row.beside, strict=True)
     return {
-        "title": section.title,
-        "explanation": section.explanation,
-        "notes": section.notes,
-        "metrics": [_row(row, groups, section.references) for row in section.rows],
-    }
-
-
-def _row(row: Row, groups: tuple[Group, ...], references: tuple[Reference, ...]) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "label": row.label,
-        "meaning": row.meaning,
-        "status": row.status,
-        "chance": row.chance,
-        "higher_is_better": row.higher_is_better,
-        "values": [_value(cell, group) for cell, group in zip(row.cells, groups, strict=True)],
-        "references": [
-            {"id": reference.id, **_numbers(cell)}
-            for cell, reference in zip(row.beside, references, strict=True)
-            if cell.mean is not None
+        **{name: getattr(row, name) for name in names},
+        "values": [
+            {"provider": group.provider, "model": group.model, "mode": group.mode, **_numbers(estimate)}
+            for estimate, group in zip(row.cells, groups, strict=True)
         ],
+        "references": [{"id": r.id, **_numbers(estimate)} for r, estimate in beside if estimate.mean is not None],
     }
 
 
-def _value(cell: Cell, group: Group) -> dict[str, Any]:
-    value: dict[str, Any] = {"provider": group.provider, "model": group.model, "mode": group.mode}
-    value |= _numbers(cell)
-    return value if cell.counts is None else {**value, "counts": dict(cell.counts)}
-
-
-def _numbers(cell: Cell) -> dict[str, Any]:
-    return {"mean": cell.mean, "n": cell.n, "se": cell.se, "ci_low": cell.ci_low, "ci_high": cell.ci_high}
+def _numbers(estimate: Estimate) -> dict[str, Any]:
+    found = asdict(estimate)
+    return found if estimate.counts is not None else {name: found[name] for name in found if name != "counts"}

@@ -1,6 +1,6 @@
 """What a report is before it is drawn: sections of metrics (rows) by groups (columns), and what is said beside them.
 
-Owns how a number is rounded and an undefined one is written. Knows no metric's name and no output format.
+Knows no metric's name and no output format.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attunebench.metrics.rates import percent, rounded_down
+from attunebench.text import UNDEFINED
 
-UNDEFINED = "–"
 NO_INTERVAL = f"[{UNDEFINED}]"
 PRIMARY_MODE = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Estimate:
     """One value. `mean` None is undefined, `n` counts what it is over, a bound is None where there is no interval.
 
     `counts` (tp, tn, fp, fn) belong to pooled yes/no answers, whose n are judgements.
@@ -49,7 +48,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A column of the report: everything that was scored for one (provider, model, mode).
+    """Everything that was scored for one (provider, model, mode).
 
     `expected` is None where the scores do not say it. `unscored`: reason ("skipped", "duplicated", "missing") → ids.
     `sample`: (reached, seed) where what was scored is the beginning of a run's random order, else None.
@@ -77,11 +76,15 @@ class Group:
     providers_reported: Mapping[str, int] = field(default_factory=dict)
     structured_used: Mapping[str, int] = field(default_factory=dict)
     adapted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    values: Mapping[str, Cell] = field(default_factory=dict)
+    values: Mapping[str, Estimate] = field(default_factory=dict)
     pooled: Mapping[str, Any] = field(default_factory=dict)
     standing: Standing | None = None
     by_se: bool = False
     """Whether nothing but aggregates are known of it, so that its intervals are mean ± 1.96 SE."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.provider, self.model, self.mode
 
     @property
     def name(self) -> str:
@@ -92,15 +95,6 @@ class Group:
         """The model's name, with a mark where its intervals are not those of the others."""
         return f"{self.model} (±SE)" if self.by_se else self.model
 
-    @property
-    def scored_text(self) -> str:
-        """ "180/200", or "180" where nobody knows how many were expected."""
-        return str(self.n) if self.expected is None else f"{self.n}/{self.expected}"
-
-    @property
-    def answered_text(self) -> str:
-        return UNDEFINED if self.answered is None else percent(self.answered)
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -110,7 +104,7 @@ class Reference:
     label: str
     meaning: str
     n: int
-    values: Mapping[str, Cell] = field(default_factory=dict)
+    values: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +121,7 @@ class Row:
     label: str
     meaning: str
     status: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Estimate, ...]
     digits: int = 3
     chance: float | None = None
     higher_is_better: bool | None = True
@@ -136,7 +130,7 @@ class Row:
     counting: bool = False
     n_shown: bool = True
     kind: tuple[str, str] | None = None
-    beside: tuple[Cell, ...] = ()
+    beside: tuple[Estimate, ...] = ()
     """A cell for each reference of the section."""
 
     @property
@@ -147,30 +141,6 @@ class Row:
     @property
     def measured(self) -> bool:
         return any(cell.mean is not None for cell in self.cells)
-
-    def value_text(self, cell: Cell) -> str:
-        """The value as people read it: "0.612", "–", or "300/50/30/32" (tp, tn, fp, fn) in a row of counts."""
-        if self.counting and cell.counts is not None:
-            return "/".join(str(count) for count in cell.counts.values())
-        rounded = rounded_down(cell.mean, self.digits) if self.rounds_down and cell.mean is not None else cell.mean
-        return number(rounded, self.digits)
-
-    def interval_text(self, cell: Cell) -> str:
-        """ "[0.581, 0.643]", "[–]" where the interval cannot be estimated, "" where the row has none."""
-        if cell.mean is None or self.pooled:
-            return ""
-        if cell.ci_low is None or cell.ci_high is None:
-            return NO_INTERVAL
-        return f"[{number(cell.ci_low, self.digits)}, {number(cell.ci_high, self.digits)}]"
-
-    @property
-    def chance_text(self) -> str:
-        return "" if self.chance is None else number(self.chance, self.digits)
-
-    @property
-    def legend(self) -> str:
-        """The meaning, and the direction where it is not the usual one."""
-        return f"{self.meaning} Lower is better." if self.higher_is_better is False else self.meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +153,6 @@ class Section:
     notes: tuple[str, ...] = ()
     leaderboard: bool = False
     references: tuple[Reference, ...] = ()
-
-    @property
-    def legend(self) -> list[tuple[str, str, str]]:
-        """Label, id and meaning of its rows; rows of one kind are explained together."""
-        return list(dict.fromkeys((*(row.kind or (row.label, row.id)), row.legend) for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,16 +167,3 @@ class Report:
     sections: tuple[Section, ...]
     references: tuple[Reference, ...] = ()
     rules: str = "attunebench"
-
-
-def number(value: float | None, digits: int) -> str:
-    """Rounded for display; undefined is a dash, and a negative zero loses its sign."""
-    if value is None:
-        return UNDEFINED
-    text = f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text) == 0 else text
-
-
-def plural(count: int, noun: str) -> str:
-    """ "1 model", "11 models"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

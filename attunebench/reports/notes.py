@@ -6,14 +6,15 @@ Turns groups and metadata into sentences, warnings first. Shows no score and kno
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from attunebench.metrics.rates import ANSWERED_ENOUGH
+from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.published import published_remarks, rules_of
 from attunebench.reports import servers
-from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference, plural
+from attunebench.reports.model import NO_INTERVAL, PRIMARY_MODE, Group, Reference
 from attunebench.reports.source import finite, mapping, strings
+from attunebench.text import counted, listed
 
 _MUST_AGREE = {
     "panas_strategy": "PANAS strategies",
@@ -27,7 +28,6 @@ _LEFT_OUT = {
     "duplicates": "the same result more than once",
     "invalid_conversations": "invalid conversations",
 }
-_NAMED_AT_MOST = 6
 _SHORT_HASH = 12
 
 
@@ -69,7 +69,7 @@ def _released(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _by_se(groups: Sequence[Group]) -> str | None:
-    names = ", ".join(group.name for group in groups if group.by_se)
+    names = listed(group.name for group in groups if group.by_se)
     return names and f"Only aggregates are known; intervals are mean ± 1.96 SE and nothing is tested: {names}."
 
 
@@ -80,13 +80,13 @@ def meanings_of(references: Iterable[Reference]) -> tuple[str, ...]:
 
 def judges_of(groups: Iterable[Group]) -> str:
     """Who judged the drafts, in a sentence; to stand wherever a judge's score stands."""
-    by_judges: dict[tuple[str, ...], list[Group]] = defaultdict(list)
+    by_judges: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for group in groups:
-        by_judges[group.judges].append(group)
+        by_judges[group.judges].append(group.name)
     if len(by_judges) == 1:
         judges = next(iter(by_judges))
         return f"Judged by {', '.join(judges)}." if judges else "The scores do not say who judged."
-    parts = [f"{', '.join(judges) or 'no judge named'} for {_names(who)}" for judges, who in by_judges.items()]
+    parts = [f"{', '.join(judges) or 'no judge named'} for {listed(names)}" for judges, names in by_judges.items()]
     return f"DIFFERENT JUDGES OR SCALES, so these numbers are not comparable with each other: {'; '.join(parts)}."
 
 
@@ -94,7 +94,7 @@ def judged_n(groups: Iterable[Group]) -> str:
     """Over how many conversations each group's judged scores are."""
     counts = {group.name: group.values["draft_judge"].n for group in groups if "draft_judge" in group.values}
     if len(set(counts.values())) == 1:
-        return f"n: {plural(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
+        return f"n: {counted(next(iter(counts.values())), 'conversation')}{' each' if len(counts) > 1 else ''}."
     return f"n, conversations: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
 
 
@@ -107,12 +107,14 @@ def other_modes(groups: Iterable[Group]) -> str | None:
     return f"The primary benchmark is the mode {PRIMARY_MODE}; {others}: for comparison, not ranked with it."
 
 
-def _unanswered(groups: Sequence[Group]) -> str | None:
-    low = [group for group in groups if group.answered is not None and group.answered < ANSWERED_ENOUGH]
-    if not low:
-        return None
-    rates = _names(low, lambda group: group.answered_text)
-    return f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked: {rates}. The rest counts as wrong."
+def _unanswered(groups: Sequence[Group]) -> str:
+    low = [
+        f"{group.name} {percent(group.answered)}"
+        for group in groups
+        if group.answered is not None and group.answered < ANSWERED_ENOUGH
+    ]
+    least = f"{100 * ANSWERED_ENOUGH:.0f} %"
+    return f"Answered less than {least} of what was asked: {listed(low)}. The rest counts as wrong." if low else ""
 
 
 def _demonstration(metadata: Mapping[str, Any]) -> str | None:
@@ -126,34 +128,28 @@ def _demonstration(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _uncovered(groups: Sequence[Group]) -> str | None:
-    partial = [group for group in groups if group.expected is not None and group.n < group.expected]
-    if not partial:
-        return None
-    return f"Not all conversations are scored: {_names(partial, _coverage)}."
-
-
-def _coverage(group: Group) -> str:
-    why = ", ".join(f"{len(ids)} {reason}" for reason, ids in group.unscored.items())
-    return f"{group.n} of {group.expected}" + (f" ({why})" if why else "") + _sample(group)
-
-
-def _sample(group: Group) -> str:
-    if group.sample is None:
-        return ""
-    reached, seed = group.sample
-    lacking = f" but for {reached - group.n} that it lacks" if reached > group.n else ""
-    return f", a random sample stratified by topic and diagnosis (seed {seed}){lacking}"
+    partial = []
+    for group in groups:
+        if group.expected is not None and group.n < group.expected:
+            why = ", ".join(f"{len(ids)} {reason}" for reason, ids in group.unscored.items())
+            text = f"{group.name} {group.n} of {group.expected}" + (f" ({why})" if why else "")
+            if group.sample is not None:
+                reached, seed = group.sample
+                lacking = f" but for {reached - group.n} that it lacks" if reached > group.n else ""
+                text += f", a random sample stratified by topic and diagnosis (seed {seed}){lacking}"
+            partial.append(text)
+    return f"Not all conversations are scored: {listed(partial)}." if partial else None
 
 
 def _left_out(left_out: Mapping[str, Any]) -> str | None:
     """The files by name: a reader has to know what is missing, and cannot always ask whoever scored."""
     parts = []
     for key, what in _LEFT_OUT.items():
-        entries = left_out.get(key)
-        files = [file for entry in entries for file in _files(entry)] if isinstance(entries, list) else []
+        files: list[str] = []
+        for entry in map(mapping, left_out[key] if isinstance(left_out.get(key), list) else ()):
+            files += strings(entry.get("files")) or (str(entry.get("file", "one without a name")),)
         if files:
-            more = f" and {len(files) - _NAMED_AT_MOST} more" if len(files) > _NAMED_AT_MOST else ""
-            parts.append(f"{what} ({', '.join(files[:_NAMED_AT_MOST])}{more})")
+            parts.append(f"{what} ({listed(files)})")
     return f"Left out of the scores: {'; '.join(parts)}." if parts else None
 
 
@@ -162,39 +158,30 @@ def votes_left_out(metadata: Mapping[str, Any]) -> str | None:
     entries = metadata.get("votes_left_out")
     parts = [
         f"{entry.get('em_model')} ({entry.get('mode')}) {entry.get('judge_scale')} scale, in "
-        f"{plural(int(finite(entry.get('n_results')) or 0), 'result')}"
+        f"{counted(int(finite(entry.get('n_results')) or 0), 'result')}"
         for entry in map(mapping, entries if isinstance(entries, list) else ())
     ]
     if not parts:
         return None
-    more = f" and {len(parts) - _NAMED_AT_MOST} more" if len(parts) > _NAMED_AT_MOST else ""
     return (
         "Judges' votes on two scales are never averaged, so some are left out (`attune-bench score --judge-scale` "
-        f"chooses the scale): {'; '.join(parts[:_NAMED_AT_MOST])}{more}."
+        f"chooses the scale): {listed(parts)}."
     )
 
 
-def _files(entry: Any) -> tuple[str, ...]:
-    given = mapping(entry)
-    return strings(given.get("files")) or (str(given.get("file", "one without a name")),)
-
-
 def _mixed(groups: Sequence[Group], key: str, what: str) -> str | None:
-    users: dict[str, list[Group]] = defaultdict(list)
+    users: dict[str, dict[str, None]] = defaultdict(dict)
     for group in groups:
-        for value in _setting(group, key):
-            users[value].append(group)
+        for variant in group.settings:
+            value = variant.get(key, mapping(variant.get("parameters")).get(key))
+            if isinstance(value, str):
+                users[value][group.name] = None
     if len(users) < 2:
         return None
     most = max(users, key=lambda value: len(users[value]))
-    parts = [f"{value[:_SHORT_HASH]} ({_names(users[value])})" for value in users if value != most]
-    parts.append(f"{most[:_SHORT_HASH]} ({plural(len(users[most]), 'other group')})")
+    parts = [f"{value[:_SHORT_HASH]} ({listed(names)})" for value, names in users.items() if value != most]
+    parts.append(f"{most[:_SHORT_HASH]} ({counted(len(users[most]), 'other group')})")
     return f"DIFFERENT {what.upper()} stand side by side here, so compare with care: {'; '.join(parts)}."
-
-
-def _setting(group: Group, key: str) -> tuple[str, ...]:
-    values = (variant.get(key, mapping(variant.get("parameters")).get(key)) for variant in group.settings)
-    return tuple(dict.fromkeys(value for value in values if isinstance(value, str)))
 
 
 def _no_primary(groups: Sequence[Group]) -> str | None:
@@ -219,17 +206,15 @@ def _different_conversations(groups: Sequence[Group]) -> str | None:
         return None
     shared = frozenset.intersection(*sets)
     return (
-        f"The groups were not scored on the same conversations ({plural(len(shared), 'conversation')} in common): "
+        f"The groups were not scored on the same conversations ({counted(len(shared), 'conversation')} in common): "
         "a difference between two of them may come from that."
     )
 
 
 def _incomplete(groups: Sequence[Group]) -> str | None:
-    incomplete = [group for group in groups if group.incomplete]
-    if not incomplete:
-        return None
-    counts = _names(incomplete, lambda group: f"{group.incomplete} of {group.n}")
-    return f"Conversations whose Composite lacks a term (the other weights of its pillar are rescaled): {counts}."
+    counts = [f"{group.name} {group.incomplete} of {group.n}" for group in groups if group.incomplete]
+    lacking = "Conversations whose Composite lacks a term (the other weights of its pillar are rescaled)"
+    return f"{lacking}: {listed(counts)}." if counts else None
 
 
 def _bertscore(metadata: Mapping[str, Any]) -> str | None:
@@ -256,11 +241,3 @@ def _intervals(metadata: Mapping[str, Any]) -> str:
         "value (shares of right answers have Wilson's interval instead). "
         "Where no n is given, it is the number of scored conversations."
     )
-
-
-def _names(groups: Sequence[Group], remark: Callable[[Group], str] | None = None) -> str:
-    """ "a (default) 91.0 %, b (verbose) 80.2 % and 7 more"."""
-    remarks = [remark(group) if remark else "" for group in groups]
-    named = [f"{group.name} {text}".rstrip() for group, text in zip(groups, remarks, strict=True)]
-    more = len(named) - _NAMED_AT_MOST
-    return ", ".join(named[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -6,9 +6,10 @@ Knows how a row is labelled and rounded; not where it is shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import Cell, Group, Row
+from attunebench.reports.model import Estimate, Group, Row
 from attunebench.reports.source import mapping, pooled_cell
 
 _TAGGED = "_tagged"
@@ -20,7 +21,7 @@ _WIDE_RANGE = 10
 _FINE = ("ratio", "standard deviations")
 """Units without a range of their own, whose values are small."""
 
-_BLOCKS = {
+BLOCKS = {
     "binary_om": "Binary OM",
     "binary_hp": "Binary HP",
     "binary_om_hp": "Binary OM, person's phrasing",
@@ -48,7 +49,7 @@ def rows_of(cards: Iterable[Metric], groups: Sequence[Group]) -> tuple[Row, ...]
             label=card.label,
             meaning=card.meaning,
             status=card.status,
-            cells=tuple(group.values.get(card.id, Cell()) for group in groups),
+            cells=tuple(group.values.get(card.id, Estimate()) for group in groups),
             digits=1 if card.high - card.low > _WIDE_RANGE and card.unit not in _FINE else 3,
             chance=card.chance,
             rounds_down=card.rounds_down,
@@ -86,7 +87,12 @@ def pooled_rows(
     Their ids are `<block>_<statistic>_pooled`, with `.<category>` behind; such values have no interval.
     """
     where = f".{category}" if category else ""
-    name = f"{_words(category)}: " if category else f"{_BLOCKS[block]} "
+    name = f"{category.replace('_', ' ').capitalize()}: " if category else f"{BLOCKS[block]} "
+
+    def found(group: Group) -> Any:
+        whole = mapping(group.pooled.get(block))
+        return mapping(whole.get("by_category")).get(category) if category else whole
+
     rows = []
     for statistic in statistics:
         label, meaning = _STATISTICS[statistic]
@@ -96,7 +102,7 @@ def pooled_rows(
                 label=f"{name}{label}",
                 meaning=meaning,
                 status="alongside",
-                cells=tuple(pooled_cell(_block(group, block, category), statistic) for group in groups),
+                cells=tuple(pooled_cell(found(group), statistic) for group in groups),
                 pooled=True,
                 digits=0 if statistic == "counts" else 3,
                 counting=statistic == "counts",
@@ -107,31 +113,10 @@ def pooled_rows(
     return rows
 
 
-def pooled_categories(groups: Sequence[Group], block: str) -> list[str]:
-    """The question categories that any group has answers of, in alphabetical order."""
-    return sorted(
-        {str(name) for group in groups for name in mapping(mapping(group.pooled.get(block)).get("by_category"))}
-    )
-
-
 def explain_pooled(row_id: str) -> str | None:
     """The meaning of a pooled row by its id, None for an id that is none of theirs."""
-    for block, name in _BLOCKS.items():
+    for block, name in BLOCKS.items():
         for statistic, (label, meaning) in _STATISTICS.items():
             if row_id == f"{block}_{statistic}_pooled":
                 return f"{name} {label}, over the answers of all conversations together. {meaning}"
     return None
-
-
-def block_label(block: str) -> str:
-    """ "Binary OM" for "binary_om"."""
-    return _BLOCKS[block]
-
-
-def _block(group: Group, block: str, category: str | None) -> object:
-    whole = mapping(group.pooled.get(block))
-    return mapping(whole.get("by_category")).get(category) if category else whole
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ").capitalize()

@@ -5,12 +5,13 @@ Owns the words for it; a run's closing lines use them too. Shows no score.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from attunebench.reports.model import Group
 from attunebench.results.served import worth_telling
+from attunebench.text import counted, listed
 
-_NAMED_AT_MOST = 6
 _WITHOUT_EFFECT = frozenset(("accept-encoding",))
 _HELD_BY = {"schema": "a JSON schema", "object": "JSON mode", "text": "the prompt alone"}
 _Answerers = dict[tuple[str, str], list[Group]]
@@ -42,11 +43,11 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
         names = _summed(group.models_reported for group in members)
         hosts = _summed(group.providers_reported for group in members)
         if telling := worth_telling(asked, names):
-            (several if len(telling) > 1 else another).append(f"{asked} ({_counted(names)})")
+            (several if len(telling) > 1 else another).append(f"{asked} ({_with_counts(names)})")
         if len(hosts) > 1:
-            providers.append(f"{asked} ({_counted(hosts)})")
+            providers.append(f"{asked} ({_with_counts(hosts)})")
     return tuple(
-        f"{what}: {_listed(who)}."
+        f"{what}: {listed(who)}."
         for what, who in (
             ("Another model answered than was asked", another),
             ("Answered by more than one model id", several),
@@ -59,28 +60,20 @@ def warnings_of(groups: Sequence[Group]) -> tuple[str, ...]:
 def remarks_of(groups: Sequence[Group]) -> tuple[str, ...]:
     """Short notes for under a leaderboard: parameters that were not applied, and formats that were not enforced."""
     found: dict[str, list[str]] = {}
+    held: dict[str, list[str]] = {}
     for (_, asked), members in _answerers(groups).items():
         for group in members:
             for parameter, hows in group.adapted.items():
                 for clause in filter(None, (adaptation(parameter, how) for how in hows)):
                     found.setdefault(clause, []).append(asked)
-    remarks = [f"{clause[0].upper()}{clause[1:]}: {_listed(dict.fromkeys(who))}." for clause, who in found.items()]
-    return (*remarks, *_formats(groups))
-
-
-def _formats(groups: Sequence[Group]) -> list[str]:
-    """Said where a schema did not hold all answers: then formats explain a part of what was not answered."""
-    held: dict[str, list[str]] = {}
-    for (_, asked), members in _answerers(groups).items():
         if words := held_by(rung for group in members for rung in group.structured_used):
             held.setdefault(words, []).append(asked)
-    if not set(held) - {_HELD_BY["schema"]}:
-        return []
-    if len(held) == 1:
-        return [f"Answers were held to their format by {next(iter(held))}."]
-    return [
-        f"Answers were held to their format by {'; by '.join(f'{how}: {_listed(who)}' for how, who in held.items())}."
-    ]
+    remarks = [f"{clause[0].upper()}{clause[1:]}: {listed(dict.fromkeys(who))}." for clause, who in found.items()]
+    # Where a schema did not hold all answers, formats explain a part of what was not answered.
+    if set(held) - {_HELD_BY["schema"]}:
+        ways = held if len(held) == 1 else [f"{how}: {listed(who)}" for how, who in held.items()]
+        remarks.append(f"Answers were held to their format by {'; by '.join(ways)}.")
+    return tuple(remarks)
 
 
 def _answerers(groups: Sequence[Group]) -> _Answerers:
@@ -92,27 +85,13 @@ def _answerers(groups: Sequence[Group]) -> _Answerers:
     return found
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for each in counts:
-        for name, count in each.items():
-            total[name] = total.get(name, 0) + count
-    return total
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter())
 
 
-def _counted(counts: Mapping[str, int]) -> str:
-    """ "x in 30 results, y in 12"; the most frequent first. One name needs no count."""
+def _with_counts(counts: Counter[str]) -> str:
+    """ "x in 30 results and y in 1 result"; one name needs no count."""
     if len(counts) == 1:
         return next(iter(counts))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{name} in {count}" for name, count in ordered[:_NAMED_AT_MOST]]
-    more = len(ordered) - _NAMED_AT_MOST
-    if more > 0:
-        return f"{', '.join(parts)} results and {more} more"
-    return f"{', '.join(parts)} {'result each' if ordered[0][1] == 1 else 'results'}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = len(listed) - _NAMED_AT_MOST
-    return ", ".join(listed[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+    return listed(f"{name} in {counted(count, 'result')}" for name, count in ordered)

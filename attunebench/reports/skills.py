@@ -6,19 +6,21 @@ Finds baseline and ceiling in the scores and lays the skills out; `statistics.sk
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import PRIMARY_MODE, Cell, Group, Row, Section
-from attunebench.reports.source import finite, mapping
-
-if TYPE_CHECKING:
-    from attunebench.scores.table import ScoreTable
-    from attunebench.statistics.bootstrap import Counts, Floats
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section
+from attunebench.reports.source import finite, mapping, settings_of
+from attunebench.scores.loading import score_table
+from attunebench.scores.table import ScoreTable
+from attunebench.statistics.bootstrap import Floats, resample_weights
+from attunebench.statistics.skill import skill
 
 _BASELINE, _ORACLE = "baseline", "oracle"
-_RESAMPLES, _MOST_RESAMPLES = 10_000, 100_000
+_MOST_RESAMPLES = 100_000
 _MEANING = "0 is no better than the baseline, 1 the ceiling, below 0 worse than the baseline."
 
 
@@ -29,21 +31,28 @@ def skill_section(
 
     `chosen` metrics take the place of those. UsageError names the baselines that there are where `against` is none.
     """
-    import numpy as np
-
-    from attunebench.scores.loading import score_table
-
     study = score_table({"metadata": {}, **scores})
     label = _label(study, against)
-    weights, clusters = _resampling(study, mapping(mapping(scores.get("metadata")).get("intervals")))
-    cards = [card for card in chosen or REGISTRY.values() if chosen or card.status == "canonical"]
+    settings = settings_of(mapping(scores.get("metadata")))
+    clusters = study.clusters if settings.by_participant else None
+    units = len(study.ids) if clusters is None else int(clusters.max()) + 1
+    resamples = min(max(settings.resamples, 1), _MOST_RESAMPLES)
+    weights = resample_weights(units, resamples, np.random.default_rng(max(settings.seed, 0)))
     rows = []
-    for card in (card for card in cards if card.higher_is_better is not None):
+    for card in chosen or [card for card in REGISTRY.values() if card.status == "canonical"]:
         values, baseline = study.values(card.id), _baseline(study, against, card.id)
-        if not np.isnan(values).all() and not np.isnan(baseline).all():
-            cells = _cells(study, card, (values, baseline, _ceiling(study, card)), weights, clusters)
-            shown = tuple(cells.get((group.provider, group.model, group.mode), Cell()) for group in groups)
-            rows.append(_row(card, shown))
+        if card.higher_is_better is None or np.isnan(values).all() or np.isnan(baseline).all():
+            continue
+        sign = 1.0 if card.higher_is_better else -1.0
+        made = skill(sign * values, sign * baseline, sign * _ceiling(study, card), weights, clusters=clusters)
+        columns = (part.tolist() for part in (made.value, made.n, made.low, made.high))
+        cells = {
+            group.key: Estimate(finite(value), n, None, finite(low), finite(high))
+            for group, value, n, low, high in zip(study.groups, *columns, strict=True)
+        }
+        shown = tuple(cells.get(group.key, Estimate()) for group in groups)
+        kind = ("Skill", "…_skill")
+        rows.append(Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, shown, kind=kind))
     ceiling = "the oracle of the scores" if _of_model(study, _ORACLE) else "the best value that the metric can have"
     return Section(
         f"Skill against {label}",
@@ -51,11 +60,6 @@ def skill_section(
         tuple(rows),
         (f"The ceiling is {ceiling}; – where the baseline reaches it.",),
     )
-
-
-def _row(card: Metric, cells: tuple[Cell, ...]) -> Row:
-    kind = ("Skill", "…_skill")
-    return Row(f"{card.id}_skill", f"{card.label}, skill", _MEANING, card.status, cells, kind=kind)
 
 
 def _label(study: ScoreTable, against: str) -> str:
@@ -78,8 +82,6 @@ def _of_model(study: ScoreTable, model: str) -> dict[str, int]:
 
 
 def _baseline(study: ScoreTable, against: str, metric_id: str) -> Floats:
-    import numpy as np
-
     reference = next((reference for reference in study.references if reference.id == against), None)
     if reference is None:
         return _in_each_mode(study, against, study.values(metric_id))
@@ -88,8 +90,6 @@ def _baseline(study: ScoreTable, against: str, metric_id: str) -> Floats:
 
 
 def _ceiling(study: ScoreTable, card: Metric) -> Floats:
-    import numpy as np
-
     best = np.full((len(study.ids), len(study.groups)), card.high if card.higher_is_better else card.low)
     if not _of_model(study, _ORACLE):
         return best
@@ -102,31 +102,3 @@ def _in_each_mode(study: ScoreTable, model: str, values: Floats) -> Floats:
     columns = _of_model(study, model)
     instead = columns.get(PRIMARY_MODE, next(iter(columns.values())))
     return values[:, [columns.get(group.mode, instead) for group in study.groups]]
-
-
-def _resampling(study: ScoreTable, made: Mapping[str, Any]) -> tuple[Counts, Any]:
-    """The resamples by which the intervals of the scores were made, as far as the scores say."""
-    import numpy as np
-
-    from attunebench.statistics.bootstrap import resample_weights
-
-    clusters = study.clusters if made.get("unit") == "participant" else None
-    units = len(study.ids) if clusters is None else int(clusters.max()) + 1
-    seed, resamples = (finite(made.get(name)) for name in ("seed", "resamples"))
-    count = int(min(max(resamples or _RESAMPLES, 1), _MOST_RESAMPLES))
-    return resample_weights(units, count, np.random.default_rng(int(max(seed or 0, 0)))), clusters
-
-
-def _cells(
-    study: ScoreTable, card: Metric, arrays: tuple[Floats, Floats, Floats], weights: Counts, clusters: Any
-) -> dict[tuple[str, str, str], Cell]:
-    from attunebench.statistics.skill import skill
-
-    sign = 1.0 if card.higher_is_better else -1.0
-    values, baseline, ceiling = (sign * array for array in arrays)
-    found = skill(values, baseline, ceiling, weights, clusters=clusters)
-    columns = zip(study.groups, *(part.tolist() for part in (found.value, found.n, found.low, found.high)), strict=True)
-    return {
-        group.key: Cell(mean=finite(value), n=n, ci_low=finite(low), ci_high=finite(high))
-        for group, value, n, low, high in columns
-    }

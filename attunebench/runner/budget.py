@@ -124,8 +124,7 @@ class Budget:
         return cost
 
     def may_open(self, calls_left: int) -> bool:
-        """Whether the budget allows another job beside the `calls_left` calls of started ones, at the mean cost so
-        far."""
+        """Whether another job is affordable beside the `calls_left` calls of started ones, at the mean cost so far."""
         replies = self.model.replies + self.judges.replies
         if self.max_cost is None or not replies:
             return True

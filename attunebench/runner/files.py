@@ -17,8 +17,7 @@ from attunebench.journal.hashes import name_digest
 from attunebench.jsonfile import parse_json
 from attunebench.results.votes import View, view_of
 
-Identity = tuple[str, str, str, str]
-"""(conversationId, provider, model, mode)"""
+Identity = tuple[str, str, str, str]  # conversationId, provider, model, mode
 
 _DISLIKED = re.compile(r"[^A-Za-z0-9._+@-]+")
 _LONGEST_NAME = 200
@@ -66,8 +65,10 @@ def result_name(identity: Identity) -> str:
 
 
 class ResultFolder:
-    """The result files of one folder by what they are, never by their names. `identify` tells whose result a content is
-    (None: none of these), `name` what a new file is called."""
+    """The result files of one folder by what they are, never by their names; `views` has what is known of each.
+
+    `identify` tells whose result a content is (None: none of these), `name` what a new file is called.
+    """
 
     def __init__(
         self,
@@ -77,16 +78,13 @@ class ResultFolder:
     ) -> None:
         self.folder, self._name = folder, name
         self._paths: dict[Identity, Path] = {}
-        self._views: dict[Identity, View] = {}
+        self.views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
         for path in sorted(folder.glob("*.json")):
             data = read_object(path) or {}
             self._names[path.name.casefold()] = identity = identify(data)
             if identity is not None and identity not in self._paths:
-                self._paths[identity], self._views[identity] = path, view_of(data)
-
-    def find(self, identity: Identity) -> View | None:
-        return self._views.get(identity)
+                self._paths[identity], self.views[identity] = path, view_of(data)
 
     def read(self, identity: Identity) -> Mapping[str, Any] | None:
         path = self._paths.get(identity)

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attunebench
 from attunebench.codebook import Codebook
 from attunebench.journal import Hasher, Journal, RequestHash, call_digest
 from attunebench.journal.entries import json_object
-from attunebench.judging import JudgeScale
+from attunebench.judging import JUDGE_SCALE, JudgeScale, scale_of
 from attunebench.protocol.calls import Call, Kind
+from attunebench.results.parsing import parse_result
 from attunebench.results.schema import Stamp
 from attunebench.results.votes import View
+from attunebench.runner.files import identity_of, read_object
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import Task
 
-SCALE = "judge scale"
-"""How `other_scale` begins."""
+if TYPE_CHECKING:
+    from attunebench.runner.work import Task
+
+SCALE = "judge scale"  # how `other_scale` begins
 _KNOWN = (
     "SELECT prompt_sha256, schema_sha256, parameters, provider, base_url FROM replies "
     "WHERE call_id = ? AND ask = 0 AND model = ?"
 )
+_JUDGED = "SELECT DISTINCT model, parameters FROM replies WHERE kind = 'judge'"
 
 
 class Stamping:
@@ -99,6 +104,42 @@ def other_scale(there: View, judges: Sequence[str], wanted: JudgeScale) -> list[
     return [f"{SCALE} ({', '.join(sorted(others))} there, {wanted} now)"] if others else []
 
 
+def settled(settings: RunSettings, tell: Callable[[str], None], *, within: bool = False) -> RunSettings:
+    """The settings with the scale of their judges: where nobody names one, that of the paid votes in the folder.
+
+    `tell` hears of it. The named judges' votes on drafts of the evaluated model count first, then their other votes,
+    then those of others. `within`: subfolders count too.
+    """
+    if not settings.judges or settings.judge_scale is not None:
+        return settings
+    names, found = frozenset(judge.model for judge in settings.judges), dict[int, JudgeScale]()
+    for model, judge, scale in _votes(settings.output, within):
+        found.setdefault(2 if judge not in names else int(model != settings.em.model), scale)
+        if 0 in found:
+            break
+    scale = found[min(found)] if found else JUDGE_SCALE
+    if scale != JUDGE_SCALE:
+        tell(
+            f"Judges rate on the {scale} scale, like the votes in {settings.output}; --judge-scale {JUDGE_SCALE} "
+            f"requests votes on the {JUDGE_SCALE} scale."
+        )
+    return settings.model_copy(update={"judge_scale": scale})
+
+
+def _votes(folder: Path, within: bool) -> Iterator[tuple[str, str, JudgeScale]]:
+    """(evaluated model or "", judge, scale) of all votes: in results, then in the journal."""
+    for path in sorted(folder.rglob("*.json") if within else folder.glob("*.json")):
+        data = read_object(path) or {}
+        with suppress(ValueError):  # no result
+            result = parse_result(data if identity_of(data) is not None else {})
+            voters = ((result.em_model, who, turn.votes[who].scale) for turn in result.turns for who in turn.voters)
+            yield from dict.fromkeys(voters)
+    if folder.is_dir():
+        with Journal.read(folder) as journal:
+            for model, parameters in journal.select(_JUDGED):
+                yield "", str(model), scale_of(json_object(str(parameters)).get("judge_scale"))
+
+
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> list[str]:
     """The values that are others now or are new, each with both; `when` says where the former one stands."""
     changed = []
@@ -110,16 +151,16 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any], when: str) -> li
 
 
 class CacheReport:
-    """What of a plan the journal knows, and why the rest is new. A call that was never asked before, or of another
-    model, is no news; judges' calls lack their drafts yet. `journalled` counts calls whose first reply is in the
-    journal."""
+    """What of a plan the journal knows, and why the rest is new. `journalled` counts calls whose first reply is there.
+
+    A call that was never asked before, or of another model, is no news; judges' calls lack their drafts yet.
+    """
 
     def __init__(self, journal: Journal | None, hashers: Mapping[int, Hasher]) -> None:
         self.journalled = 0
         self._journal = journal if journal is not None and journal.count() else None
         self._hashers = hashers
-        self._new: Counter[tuple[str, ...]] = Counter()
-        """Reasons → calls that are new for them."""
+        self._new: Counter[tuple[str, ...]] = Counter()  # reasons → calls that are new for them
 
     def unknown(self, calls: Iterable[Call]) -> list[Call]:
         """Those of which the journal has no reply, as far as that is known."""

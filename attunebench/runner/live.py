@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from attunebench.errors import ConfigurationError, RejectedError, TransientError
 from attunebench.eventloop import on_interruption
 from attunebench.runner.budget import BudgetSpent
-from attunebench.runner.clients import Clients
+from attunebench.runner.clients import Clients, Halted
 from attunebench.runner.events import Observer, Stop
-from attunebench.runner.job import Job, Open
-from attunebench.runner.model_client import Halted
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -41,8 +40,8 @@ class Live(Clients):
         self._stopped: Stop = ""
         self._failure: BaseException | None = None
         self._begun: set[Job] = set()  # and not ended
-        self._ready: deque[tuple[Job, Open]] = deque()
-        self._tasks: dict[asyncio.Task[Any], tuple[Job, Open | None]] = {}
+        self._ready: deque[tuple[Job, Ask]] = deque()
+        self._tasks: dict[asyncio.Task[Any], tuple[Job, Ask | None]] = {}
         """Running tasks: an ask, or (None) the end of a job."""
         self._ended: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
         self._given_up: dict[int, str] = {}
@@ -101,7 +100,7 @@ class Live(Clients):
         self._begin(job, asked, self._make(job, asked))
         return True
 
-    def _begin(self, job: Job, asked: Open | None, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, job: Job, asked: Ask | None, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks[task] = job, asked
         task.add_done_callback(self._ended.put_nowait)
@@ -121,13 +120,13 @@ class Live(Clients):
         if not job.left and all(other is not job for other, _ in self._tasks.values()):
             self._begin(job, None, self._run.finish(job))
 
-    async def _make(self, job: Job, asked: Open) -> None:
+    async def _make(self, job: Job, asked: Ask) -> None:
         """Ask until the call is done, the job fails or the vote stays pending. What an answer opens (judges of a draft)
         goes to the front of the queue, so that a conversation ends soon."""
         call, who, following = asked.call, asked.who, asked
         try:
             while who not in self._given_up:
-                if following.ask.number:
+                if following.number:
                     self._observer.reasking(following.call, following.missing)
                 entry = await self._clients[who].ask(following, job.context)
                 if job.failed is not None:
@@ -199,7 +198,7 @@ class Live(Clients):
         self._run.budget.closed = True
         self._drop(lambda _job, _asked: True)
 
-    def _drop(self, meant: Callable[[Job, Open], bool]) -> None:
+    def _drop(self, meant: Callable[[Job, Ask], bool]) -> None:
         """Cancel those of the `meant` asks that wait to be sent; requests in flight are left alone."""
         on_wire, current = self._on_wire(), asyncio.current_task()
         for task, (job, asked) in self._tasks.items():

@@ -30,12 +30,11 @@ from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.clients import Clients
 from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.files import SkippedFile, prepare_folder
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import share_of
 from attunebench.runner.run import Run, run_conversations
-from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings, Shard
-from attunebench.runner.task import BENCHMARK
-from attunebench.runner.work import ConversationWork
+from attunebench.runner.work import BENCHMARK, ConversationWork
 from attunebench.text import printable
 
 DEATHS = 3  # workers of a shard that may die in a row without an answered call
@@ -289,7 +288,6 @@ class OnRay(Clients):
                 self._ray.cancel(task, force=force)
 
     def _hear(self, run: Run, shard: Shard, life: str, spent: Any, what: str, about: tuple[Any, ...]) -> None:
-        """Count an event of a worker's observer, and forward it to the run's."""
         summary, budget = run.summary, run.budget
         self._spent[life] = spent
         model, judges, wasted, lost, replayed = zip(*self._spent.values(), strict=True)

@@ -18,8 +18,7 @@ from attunebench.journal.locks import left_by, try_lock
 from attunebench.runner.files import read_object, write_json
 from attunebench.runner.settings import RunSettings, Shard
 
-_PATIENCE = 60.0
-"""Seconds: the list of shards is held for as long as it takes to read and write it."""
+_PATIENCE = 60.0  # seconds: the list of shards is held for as long as it takes to read and write it
 
 
 def stratified_order(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:

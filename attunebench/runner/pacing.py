@@ -1,5 +1,5 @@
 """Rate limiting for one model, shared by all calls to it: which may send now, and what a failure means for the others.
-It sends nothing; `model_client` retries, `limits` counts."""
+It sends nothing; `clients` retry, `limits` counts."""
 
 from __future__ import annotations
 
@@ -53,9 +53,8 @@ class RateLimiter:
         rng: random.Random | None = None,
         cautious: bool = False,
     ) -> None:
-        self.model = model
+        self.model, self.cautious = model, cautious
         self.ceiling = self._shown = ceiling
-        self.cautious = cautious
         self.rng = rng or random.Random()
         self.under_way = 0
         self.probe: Slot | None = None  # the one call that is under way in an outage
@@ -178,7 +177,14 @@ class RateLimiter:
         self._tokens.take(slot.tokens - slot.estimate, now)
         if error is None or isinstance(error, ItemError | RejectedError):
             self.cautious = self.cautious and error is not None
-            self._succeed(now)
+            self._refusals = self._timeouts = 0
+            self._failing = None
+            self.reached = self.answered = True
+            if self._breaker.succeed(now):
+                self.probe = None  # an older call may have been faster
+                self._limit.restart(now)
+            else:
+                self._limit.grow()
         elif isinstance(error, TransientError):
             self._fail(slot, error, probe, now)
         if self._shown != self._limit.value:
@@ -186,22 +192,22 @@ class RateLimiter:
             self._observer.pacing(self.model, self.under_way, self._shown, self.ceiling)
         self._release()
 
-    def _succeed(self, now: float) -> None:
-        self._refusals = self._timeouts = 0
-        self._failing = None
-        self.reached = self.answered = True
-        if self._breaker.succeed(now):
-            self.probe = None  # an older call may have been faster
-            self._limit.restart(now)
-        else:
-            self._limit.grow()
-
     def _fail(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
         self.reached = self.reached or error.kind != "connect"
         if not self._breaker.excuses(error.kind, now):
             self._failing = (self._failing[0] if self._failing else now, now)
         if error.kind in OUTAGE:
-            self._fail_as_outage(slot, error, probe, now)
+            if error.kind in ("timeout", "gateway"):
+                # An overloaded server lets every call time out; sending fewer at once helps.
+                self._timeouts += 1
+                if self._timeouts >= TIMEOUT_STORM:
+                    self._limit.shrink(slot.sent_at, now)
+            asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
+            if self._breaker.fail(error.kind, now, sent_at=slot.sent_at, probe=probe, asked=asked):
+                self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
+                self._tell(self._breaker.probe_at, now)
+            else:
+                self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
             return
         if probe and self._breaker.close(now):  # the server is up
             self._limit.restart(now)
@@ -211,19 +217,6 @@ class RateLimiter:
                 self._refusals += 1
                 wait = self.backoff(self._refusals)
             self._pause(wait, _REASONS[error.kind], now)
-
-    def _fail_as_outage(self, slot: Slot, error: TransientError, probe: bool, now: float) -> None:
-        if error.kind in ("timeout", "gateway"):
-            # An overloaded server lets every call time out; sending fewer at once helps.
-            self._timeouts += 1
-            if self._timeouts >= TIMEOUT_STORM:
-                self._limit.shrink(slot.sent_at, now)
-        asked = self._asked(error) if error.kind in ("server", "starting") else 0.0
-        if self._breaker.fail(error.kind, now, sent_at=slot.sent_at, probe=probe, asked=asked):
-            self.trouble = _REASONS.get(error.kind) or f"nothing but failures, last: {str(error).rstrip('.')}"
-            self._tell(self._breaker.probe_at, now)
-        else:
-            self._pause(asked, f"the server asks for a pause ({str(error).rstrip('.')})", now)
 
     def _asked(self, error: TransientError) -> float:
         asked = max(0.0, error.retry_after or 0.0)

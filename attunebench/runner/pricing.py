@@ -16,31 +16,25 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
-from attunebench.runner.scales import settled
+from attunebench.runner.fingerprint import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import BENCHMARK, Task
-from attunebench.runner.work import ConversationWork, Work
+from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work
 
 FREE = Prices(0.0, 0.0)
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English text; tokenizers differ by some 20 %."""
-WORST = 2.0
-"""How many times the estimated tokens a prompt may have: tokenizers differ, and servers count the answer schema too."""
-_LONGEST_DRAFT = 1200
-"""Characters that a draft adds to a judge's prompt: a long reply, so that the estimate is no understatement."""
+CHARACTERS_PER_TOKEN = 4  # a rule of thumb for English text; tokenizers differ by some 20 %
+WORST = 2.0  # times the estimated tokens of a prompt: tokenizers differ, and servers count the answer schema too
+_LONGEST_DRAFT = 1200  # characters that a draft adds to a judge's prompt: a long one, so as not to understate
 EXPECTED_REPLY: dict[Kind, int] = {
     "draft": 200, "judge": 150, "review": 330, "binary_hp": 290, "pairwise": 90, "post": 300, "profile": 180,
 }  # fmt: skip
 """Tokens of a usual reply: a paragraph for a draft, about seven tokens for an answer. Models that think before they
 answer take more, often several times as much."""
-EXPECTED_REASONS = 250
-"""Tokens more where reasons are asked for."""
+EXPECTED_REASONS = 250  # tokens more where reasons are asked for
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPrices:
-    """Prices of the evaluated model, then of the judges. `source`: where they come from; `unasked`: why lists were not
-    asked for."""
+    """Prices of the evaluated model, then of the judges; their `source`, and why lists were not asked (`unasked`)."""
 
     prices: Sequence[Prices | None] = ()
     source: str = ""

@@ -27,18 +27,15 @@ from attunebench.results.parsing import parse_result, stamp_of
 from attunebench.results.schema import Vote, judge_calls_key, now
 from attunebench.results.votes import check_editable, drafts_of, judges_of, vote_of, votes_in, with_votes
 from attunebench.runner.events import Observer, RunSummary
-from attunebench.runner.exchange import Rules
 from attunebench.runner.files import identity_of, prepare_folder
-from attunebench.runner.fingerprint import calls_sha256
-from attunebench.runner.job import Job, Known
+from attunebench.runner.fingerprint import calls_sha256, settled
+from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.run import Run
-from attunebench.runner.scales import settled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import with_scores
-from attunebench.runner.work import Work
+from attunebench.runner.work import Work, with_scores
 
 
 @dataclass(slots=True)
@@ -80,9 +77,11 @@ def rejudge_results(
     interruptible: bool = False,
 ) -> RejudgeSummary:
     """Have the judges of `rejudge_settings` rate the drafts of the results under `settings.output`; add their votes.
+
     Existing votes stay, unless `settings.replace`. `models` (by name or provider/model) and `modes` narrow. Raises
     UsageError, DataError (no results, or another process works on them) and ConfigurationError (a judge that cannot be
-    called); what is written by then stays."""
+    called); what is written by then stays.
+    """
     observer = observer or Observer()
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
@@ -116,15 +115,10 @@ class Candidate(NamedTuple):
     conversation_id: str
     run: tuple[str, str, str]
 
-    @property
-    def key(self) -> tuple[str, ...]:
-        return self.conversation_id, self.run[2], self.name
-
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A result file as it is judged. `calls`: the judge calls with their drafts; `judge_calls_sha256`: of one judge's
-    calls as planned."""
+    """A result file as it is judged. `calls` have their drafts; `judge_calls_sha256`: of one judge's, as planned."""
 
     content: Mapping[str, Any]
     conversation: Conversation
@@ -148,8 +142,7 @@ class VoteWork(Work):
     ) -> None:
         super().__init__()
         self.summary = RejudgeSummary(RunSummary(settings.output))
-        self._settings = settings
-        self._codebook = codebook
+        self._settings, self._codebook = settings, codebook
         self._judges = tuple(judge.model for judge in settings.judges)
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
         self._rescaled: Counter[str] = Counter()
@@ -162,7 +155,16 @@ class VoteWork(Work):
             "codebook_sha256": codebook.sha256,
         }
         candidates, self.summary.left = _candidates(settings.output, models, modes)
-        self._candidates = self._ordered(candidates, conversations)
+        # All results of one conversation before those of the next; `limit` counts conversations that have results.
+        by_conversation: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
+        ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
+        known = [name for name in ordered if name in by_conversation]
+        unknown = [name for name in by_conversation if name not in self._conversations]
+        chosen = known[: settings.limit]
+        self.order = order_words(len(chosen), len(known), settings.order_seed)
+        self._candidates = [each for name in (*chosen, *unknown) for each in by_conversation[name]]
 
     def enter(self, stack: ExitStack) -> None:
         prepare_folder(self._settings.output)
@@ -190,7 +192,7 @@ class VoteWork(Work):
                 yield [call for call in sheet.calls if call.id in rescaled], False
             due = self._due(sheet)
             if due or not set(self._judges) <= set(judges_of(sheet.content)):
-                self.todos[candidate.key] = candidate
+                self.todos[candidate.conversation_id, candidate.run[2], candidate.name] = candidate
                 n_votes += len(due)
                 yield due, True
             else:
@@ -225,19 +227,6 @@ class VoteWork(Work):
     def place(self, job: Job) -> Path:
         path: Path = self.todos[job.key].path
         return path
-
-    def _ordered(self, candidates: Sequence[Candidate], conversations: Sequence[Conversation]) -> list[Candidate]:
-        """All results of one conversation before those of the next; `limit` counts conversations that have results."""
-        settings = self._settings
-        by_conversation: dict[str, list[Candidate]] = {}
-        for candidate in candidates:
-            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
-        ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
-        known = [name for name in ordered if name in by_conversation]
-        unknown = [name for name in by_conversation if name not in self._conversations]
-        chosen = known[: settings.limit]
-        self.order = order_words(len(chosen), len(known), settings.order_seed)
-        return [candidate for name in (*chosen, *unknown) for candidate in by_conversation[name]]
 
     def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
         return sheet.votes[call.turn].get(self._judges[call.judge or 0])
@@ -301,9 +290,8 @@ class VoteWork(Work):
         content = with_votes(sheet.content, new, self._judges, spare=True)
         changes = (job.records or not job.calls) and content != sheet.content
         if changes and read_content(candidate.path, candidate.name) != sheet.content:
-            summary.left[candidate.name] = (
-                "it was changed while its drafts were judged; rerun the command to add the votes"
-            )
+            changed = "it was changed while its drafts were judged; rerun the command to add the votes"
+            summary.left[candidate.name] = changed
             return None
         replaced = anew = 0
         for _, before, vote in pairs:

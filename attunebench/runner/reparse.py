@@ -23,33 +23,23 @@ from attunebench.journal import Entry, Journal, claim
 from attunebench.journal.hashes import identities, prompt_digest, schema_digest
 from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call
-from attunebench.results.schema import (
-    DRAFT,
-    KEYS_OF_CALL,
-    OF_REPLIES,
-    SCORES_BY_JUDGE,
-    VOTE_KEYS,
-    Stamp,
-    now,
-)
+from attunebench.results import schema
 from attunebench.results.votes import view_of
-from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.files import Identity, identity_of, read_object, same_answers, write_json
 from attunebench.runner.fingerprint import calls_sha256, differences
-from attunebench.runner.job import Job
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
-from attunebench.runner.task import BENCHMARK, with_scores
+from attunebench.runner.work import BENCHMARK, with_scores
 
-_TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in KEYS_OF_CALL[kind]]
-Chain = list[Entry]
-"""The replies to one call, in the order of its asks."""
+_TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in schema.KEYS_OF_CALL[kind]]
+Chain = list[Entry]  # the replies to one call, in the order of its asks
 
 
 @dataclass(slots=True)
 class ReparseSummary:
     """Results that stayed, those `changed` by model, and those `left`: file → why. `votes_dropped`: votes on drafts
-    that are read otherwise now; they are owed again."""
+    that are read otherwise schema.now; they are owed again."""
 
     unchanged: int = 0
     changed: Counter[str] = field(default_factory=Counter)
@@ -102,7 +92,7 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
                 summary.unchanged += 1
                 continue
             summary.changed[identity[2]] += 1
-            again["reparsed"] = {"timestamp": now(), "attunebench_version": __version__}
+            again["reparsed"] = {"timestamp": schema.now(), "attunebench_version": __version__}
             write_json(path, with_scores(again, conversation))
     return summary
 
@@ -116,9 +106,10 @@ def _read_again(
     rules = Rules(codebook, settings.max_tokens, max_reasks=None)
     chains = _chains_of(journal, calls, settings)
 
-    def known(call: Call, ask: Ask) -> Entry | None:
+    def known(ask: Ask) -> Entry | None:
         """Found by the number of the ask alone: a re-prompt may read otherwise today."""
-        return chains[call.id][ask.number] if ask.number < len(chains[call.id]) else None
+        chain = chains[ask.call.id]
+        return chain[ask.number] if ask.number < len(chain) else None
 
     job = Job((identity[0], identity[3]), calls, rules, known=known)
     fresh = assembled(job, conversation, settings, stamp, (0, 0))
@@ -126,23 +117,23 @@ def _read_again(
     turns, dropped = [], 0
     for old in result["turns"]:
         turn = {**old, **{name: by_number[old["turnNumber"]][name] for name in _TURN_KEYS}}
-        if turn[DRAFT] != old.get(DRAFT):
-            dropped += len(old.get(SCORES_BY_JUDGE) or {})
-            turn |= {name: {} for name in VOTE_KEYS}
+        if turn[schema.DRAFT] != old.get(schema.DRAFT):
+            dropped += len(old.get(schema.SCORES_BY_JUDGE) or {})
+            turn |= {name: {} for name in schema.VOTE_KEYS}
         turns.append(turn)
-    again = {**result, **{name: fresh[name] for name in OF_REPLIES}, "turns": turns}
+    again = {**result, **{name: fresh[name] for name in schema.OF_REPLIES}, "turns": turns}
     return again, dropped
 
 
 def _plan(
     result: Mapping[str, Any], conversation: Conversation, settings: RunSettings, codebook: Codebook
-) -> tuple[tuple[Call, ...], Stamp]:
+) -> tuple[tuple[Call, ...], schema.Stamp]:
     """Today's calls of a result, if they are those that it was made with. Raises _Left."""
     try:
         plan = BENCHMARK.plan(conversation, settings.modes[0], codebook, settings)
     except AttuneBenchError as error:
         raise _Left(str(error)) from error
-    today = Stamp(settings.parameters, prompt_set_sha256(), codebook.sha256, calls_sha256(plan), {})
+    today = schema.Stamp(settings.parameters, prompt_set_sha256(), codebook.sha256, calls_sha256(plan), {})
     if named := differences(view_of(result), today):
         raise _Left(f"it was made with other {', '.join(named)}")
     if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:

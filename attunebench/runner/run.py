@@ -14,30 +14,30 @@ from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.journal import Entry, Hasher, Journal, RequestHash, is_shared
-from attunebench.protocol.calls import Call, Mode
+from attunebench.protocol.calls import Mode
 from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import kept_votes
 from attunebench.runner.budget import Budget
 from attunebench.runner.events import Observer, RunPlan, RunSummary, Stop
-from attunebench.runner.exchange import Ask, Rules
 from attunebench.runner.files import write_json
-from attunebench.runner.fingerprint import CacheReport
-from attunebench.runner.job import Job
+from attunebench.runner.fingerprint import CacheReport, settled
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.runner.live import Live
 from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
-from attunebench.runner.scales import settled
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import BENCHMARK, Task, with_scores
-from attunebench.runner.work import ConversationWork, Work
+from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work, with_scores
 
 
 class Executor(Protocol):
-    """Makes the calls of a run's jobs. Its methods are called in this order: `hashers` of requests by `who`, None for
-    what is not kept; `enter`, whose `stack` closes what is opened; `prices` (`to_show`: for a sum that is only shown);
-    `notes`, what a user should know before anything is sent; `execute`, which does `run.jobs()`, passes each to
-    `run.finish` when it ends, and returns why it stopped early."""
+    """Makes the calls of a run's jobs.
 
-    def hashers(self) -> Sequence[Hasher | None]: ...
+    Its methods are called in this order: `hashers` by `who` of requests whose replies are kept; `enter`, whose `stack`
+    closes what is opened; `prices` (`to_show`: for a sum that is only shown); `notes`, what a user should know before
+    anything is sent; `execute`, which passes each of `run.jobs()` to `run.finish` when it ends, and returns why it
+    stopped early.
+    """
+
+    def hashers(self) -> Mapping[int, Hasher]: ...
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None: ...
     async def prices(self, *, to_show: bool = False) -> KnownPrices: ...
     @property
@@ -55,11 +55,13 @@ def run_conversations(
     run_again: str = "",
     interruptible: bool = False,
 ) -> RunSummary:
-    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode. `task` says
-    what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is listed in
-    `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first lets
-    calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
-    ConfigurationError; what is written by then stays."""
+    """Run `settings.em` (and judges) over the conversations and write one result file for each and mode.
+
+    `task` says what is asked and how a result is made of it. Finished work is not repeated; what cannot be finished is
+    listed in `_skipped_<model>.json` with `run_again`, the command to resume. `interruptible` handles Ctrl-C: the first
+    lets calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
+    ConfigurationError; what is written by then stays.
+    """
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
@@ -81,26 +83,20 @@ class Run:
         run_again: str = "",
         keeps: bool = True,
     ) -> None:
-        self.work = work
-        self._keeps = keeps
-        self.settings = settings
-        self.codebook = codebook
-        self.observer = observer
-        self.run_again = run_again
+        self.work, self.settings, self.codebook, self.observer = work, settings, codebook, observer
+        self.run_again, self._keeps = run_again, keeps
         self.budget = Budget(settings.max_cost)
         self.summary = RunSummary(settings.output, self.budget, shard=str(settings.shard or ""))
         self.journal: Journal | None = None
-        self.hashers: dict[int, Hasher] = {}
-        """By `who`, of those whose replies are kept."""
-        self.owed: dict[tuple[str, ...], int] = {}
-        """Pending votes, by job."""
+        self.hashers: Mapping[int, Hasher] = {}  # by `who`, of those whose replies are kept
+        self.owed: dict[tuple[str, ...], int] = {}  # pending votes, by job
         self._counted: dict[tuple[str, ...], set[str]] = {}
 
     async def by(self, executor: Executor) -> RunSummary:
         started, summary = time.monotonic(), self.summary
         async with AsyncExitStack() as stack:
             part = self.work.enter(stack.enter_context(ExitStack()))
-            self.hashers = {who: each for who, each in enumerate(executor.hashers()) if each is not None}
+            self.hashers = executor.hashers()
             if self.hashers:
                 folder = self.settings.output
                 journal = Journal.open(folder, shard=part) if self._keeps else Journal.read(folder, copies=True)
@@ -131,8 +127,8 @@ class Run:
         rules = Rules(self.codebook, settings.max_tokens, settings.max_reasks, further)
         return self.work.jobs(rules, self._known if self.journal is not None else None)
 
-    def hashed(self, call: Call, ask: Ask) -> RequestHash:
-        return self.hashers[call.who](call, ask.messages, ask.number)
+    def hashed(self, ask: Ask) -> RequestHash:
+        return self.hashers[ask.who](ask.call, ask.messages, ask.number)
 
     async def finish(self, job: Job) -> None:
         """Write the result of a job, or note that it failed. A job with calls left (votes) stays in `jobs`. Raises
@@ -163,10 +159,10 @@ class Run:
             self.observer.answered(record.call, record)
         counted.update(job.records)
 
-    def _known(self, call: Call, ask: Ask) -> Entry | None:
+    def _known(self, ask: Ask) -> Entry | None:
         entry = None
-        if self.journal is not None and call.who in self.hashers:
-            entry = self.journal.find(*self.hashed(call, ask).all)
+        if self.journal is not None and ask.who in self.hashers:
+            entry = self.journal.find(*self.hashed(ask).all)
         self.budget.replayed += entry is not None
         return entry
 

@@ -131,7 +131,7 @@ class RunSettings(BaseModel):
 
     @property
     def scale(self) -> JudgeScale:
-        """The judges' scale, where `runner.scales` has settled it or nobody has to."""
+        """The judges' scale, where `runner.fingerprint` has settled it or nobody has to."""
         return self.judge_scale or JUDGE_SCALE
 
     def asked(self, who: int) -> ModelSettings:

@@ -1,5 +1,6 @@
-"""What a run has to do, decided before anything is sent. Every conversation is planned once to compare hashes, and
-again when its turn comes, so that no prompt is held."""
+"""What a run has to do, what it asks, and what becomes of the answers; decided before anything is sent. Every
+conversation is planned once to compare hashes, and again when its turn comes, so that no prompt is held.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +16,72 @@ from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.errors import DataError
 from attunebench.journal import claim
-from attunebench.protocol.calls import Call, Mode
+from attunebench.prompts import prompt_set_sha256
+from attunebench.protocol.calls import Call, Mode, Record
+from attunebench.protocol.plan import plan_conversation, plan_warnings
+from attunebench.results.assemble import assemble
 from attunebench.results.schema import Stamp, now
 from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.runner import files
 from attunebench.runner.events import RunSummary
-from attunebench.runner.exchange import Rules
-from attunebench.runner.files import Identity, ResultFolder, SkippedFile, prepare_folder, same_answers
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
-from attunebench.runner.job import Job, Known
+from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.order import journal_name, order_words, part_of, stratified_order
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.task import Task, with_scores
+
+
+class Task:
+    """What is asked of each conversation and mode, and what becomes of the answers: the benchmark (spec 03). Other
+    tasks override what they do otherwise."""
+
+    name: str = ""
+    """"" for the benchmark itself; else what keeps this task's lists and locks apart from those of others."""
+    plan_inputs: tuple[str, ...] = ()
+    """What its plans depend on beside conversation, templates, codebook and settings, as texts."""
+
+    @property
+    def prompt_set_sha256(self) -> str:
+        return prompt_set_sha256()
+
+    def plan(
+        self, conversation: Conversation, mode: Mode, codebook: Codebook, settings: RunSettings
+    ) -> tuple[Call, ...]:
+        """All calls of a conversation in a mode, judges' calls among them. UsageError for settings that do not fit."""
+        return plan_conversation(
+            conversation,
+            mode,
+            codebook,
+            judges=len(settings.judges),
+            panas_strategy=settings.panas_strategy,
+            judge_scale=settings.scale,
+        )
+
+    def warnings(self, conversations: Sequence[Conversation], codebook: Codebook) -> tuple[str, ...]:
+        return plan_warnings(conversations, codebook)
+
+    def assemble(
+        self, conversation: Conversation, mode: Mode, records: Mapping[str, Record], facts: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The content of the result file. `turns` is a list of objects with `turnNumber`, a draft and votes."""
+        return assemble(conversation, mode, records, facts)
+
+    def identity_of(self, data: Mapping[str, Any]) -> files.Identity | None:
+        return files.identity_of(data)
+
+    def result_name(self, identity: files.Identity) -> str:
+        return files.result_name(identity)
+
+
+BENCHMARK = Task()
+
+
+def with_scores(result: dict[str, Any], conversation: Conversation) -> dict[str, Any]:
+    """The result with its `scores` block computed; one without such a block, or written by others, stays as it is."""
+    if not isinstance(result.get("scores"), dict) or "attunebench_version" not in result:
+        return result
+    from attunebench.scorer.conversation import quick_scores  # numpy is not loaded before the first result
+
+    return {**result, "scores": quick_scores(conversation, result)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +95,13 @@ class Todo:
     votes: bool = False
     again: bool = False
 
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.conversation.conversation_id, self.mode
-
 
 class Work:
-    """What there is to do, and where its output is written. After `survey`: `todos` by job, `complete` counts what is
-    done, `differing` is not empty where existing files conflict; `order`, `headline` ("" for that of a run) and `notes`
-    say in words what is done, `warnings` what a user should know once. `made`: jobs with output."""
+    """What there is to do, and where its output is written. `made`: jobs with output.
+
+    After `survey`: `todos` by job, `complete` counts what is done, `differing` is not empty where existing files
+    conflict; `order`, `headline` ("" for that of a run), `notes` and `warnings` are for the user.
+    """
 
     def __init__(self) -> None:
         self.todos: dict[tuple[str, ...], Any] = {}
@@ -109,23 +163,20 @@ class ConversationWork(Work):
         super().__init__()
         # Seeded and stratified, so that each beginning is a fair sample of all.
         self._whole = stratified_order(conversations, settings.order_seed)[: settings.limit]
+        # The conversations in the order of the run; of a shard its own, once it is entered.
         self.chosen: Sequence[Conversation] = self._whole
-        """The conversations in the order of the run; of a shard its own, once it is entered."""
         self._n_all = len(conversations)
         self._positions = {each.conversation_id: place for place, each in enumerate(self._whole)}
-        self._settings = settings
-        self._codebook = codebook
-        self._task = task
-        self._assemble = assemble
+        self._settings, self._codebook, self._task, self._assemble = settings, codebook, task, assemble
         self._judges = tuple(judge.model for judge in settings.judges)
         self._stamping = Stamping(settings, codebook, task)
 
     def enter(self, stack: ExitStack) -> str | None:
         settings, em, task = self._settings, self._settings.em, self._task
-        prepare_folder(settings.output)
+        files.prepare_folder(settings.output)
         shard = settings.shard.name if settings.shard else None
         stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
-        self._skipped = SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
+        self._skipped = files.SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
         self.look(note=True)
         for identity in self._identities():  # settled by all shards alike
             self._folder.place(identity)
@@ -136,7 +187,7 @@ class ConversationWork(Work):
         settings = self._settings
         if settings.shard:
             self.chosen = part_of(self._whole, settings.shard, settings.output, note=note)
-        self._folder = ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
+        self._folder = files.ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
         settings, shard = self._settings, self._settings.shard
@@ -165,18 +216,18 @@ class ConversationWork(Work):
         )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
-        for todo in tuple(self.todos.values()):
+        for key, todo in tuple(self.todos.items()):
             calls: Sequence[Call] = self._plan(todo.conversation, todo.mode)
             drafts = None
             if todo.votes and (there := self._result_of(todo)) is not None:
                 drafts, calls = drafts_of(there), self._missing(calls, view_of(there))
             content = partial(self._content, todo)
-            yield Job(todo.key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
+            yield Job(key, calls, rules, known=known, drafts=drafts, assemble=content, context=todo.conversation)
 
     def is_news(self, job: Job) -> bool:
         todo = self.todos[job.key]
         before = self._result_of(todo) if todo.again else None
-        return bool(job.records) if before is None else not same_answers(before, self._content(todo, job))
+        return bool(job.records) if before is None else not files.same_answers(before, self._content(todo, job))
 
     def place(self, job: Job) -> Path:
         return self._folder.place(self._identity(*job.key))
@@ -201,16 +252,17 @@ class ConversationWork(Work):
             summary.sample = f"{reached} of {self._n_all} conversations, {sample}"
         summary.whole = (sum(self._folder.place(each).exists() for each in identities), len(identities))
 
-    def _identity(self, name: str, mode: str) -> Identity:
+    def _identity(self, name: str, mode: str) -> files.Identity:
         return name, self._settings.em.provider, self._settings.em.model, mode
 
-    def _identities(self) -> list[Identity]:
+    def _identities(self) -> list[files.Identity]:
         """The results of all shards of a run in its order; none where there is one process for all of it."""
         names = [each.conversation_id for each in self._whole] if self._settings.shard is not None else []
         return [self._identity(name, mode) for name in names for mode in self._settings.modes]
 
     def _result_of(self, todo: Todo) -> Mapping[str, Any] | None:
-        return self._folder.read(self._identity(*todo.key)) if todo.votes or todo.again else None
+        identity = self._identity(todo.conversation.conversation_id, todo.mode)
+        return self._folder.read(identity) if todo.votes or todo.again else None
 
     def _content(self, todo: Todo, job: Job) -> dict[str, Any]:
         assert self._assemble is not None
@@ -218,19 +270,12 @@ class ConversationWork(Work):
         if todo.votes and there is not None:
             result = {**with_votes(there, job.records.values(), self._judges), **todo.stamp.as_keys}
             return with_scores(result, conversation)
-        return self._assemble(
-            job,
-            conversation,
-            self._settings,
-            todo.stamp,
-            (self._positions[conversation.conversation_id], self._n_all),
-            task=self._task,
-            before=there,
-        )
+        place = self._positions[conversation.conversation_id], self._n_all
+        return self._assemble(job, conversation, self._settings, todo.stamp, place, task=self._task, before=there)
 
     def _survey(self, conversation: Conversation, mode: Mode) -> Iterator[tuple[Sequence[Call], bool]]:
         settings = self._settings
-        existing = self._folder.find(self._identity(conversation.conversation_id, mode))
+        existing = self._folder.views.get(self._identity(conversation.conversation_id, mode))
         if existing is not None and self._is_complete_unplanned(existing, conversation):
             self.complete += 1
             return
@@ -248,10 +293,8 @@ class ConversationWork(Work):
                     self.complete += 1
                     return
             others += other_scale(existing, self._judges, settings.scale)
-        allowed = settings.replace or not others
-        if allowed:
-            todo = Todo(conversation, mode, stamp, votes, again)
-            self.todos[todo.key] = todo
+        if allowed := settings.replace or not others:
+            self.todos[conversation.conversation_id, mode] = Todo(conversation, mode, stamp, votes, again)
         else:
             self.differing.update(others)
         yield calls, allowed

@@ -20,7 +20,7 @@ from attunebench.published import published_remarks
 from attunebench.results.served import worth_telling
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import Group, ScoreTable
-from attunebench.text import printable
+from attunebench.text import listed, printable
 
 _BERTSCORES = frozenset(card.id for card in bertscore.CARDS)
 """Metrics that say as much about the language model that compared the drafts."""
@@ -34,7 +34,6 @@ _SETTINGS: Mapping[str, str] = {
     "structured": "ways to hold answers to their format",
     "max_reasks": "numbers of times an unusable reply is asked for again",
 }
-_NAMED_AT_MOST = 6
 _SHORT_HASH = 12
 
 
@@ -94,9 +93,9 @@ def _labels(study: ScoreTable) -> Iterator[Finding]:
         return
     digests = {study.metadata[source].get("ground_truth_sha256") for source in used}
     unsure = [source for source in used if source in study.unlabelled]
-    names = _listed([_file(study, source) for source in used])
+    names = listed([_file(study, source) for source in used])
     if unsure and len(digests) > 1:
-        old = _listed([_file(study, source) for source in unsure])
+        old = listed([_file(study, source) for source in unsure])
         sentence = f"{names} were scored on different data, and {old} keeps no labels to see how; score it again."
         yield Finding("refuse", sentence)
     elif unsure and None in digests:
@@ -117,7 +116,7 @@ def _published(study: ScoreTable) -> Iterator[Finding]:
         )
         yield Finding("warn", sentence)
     if alone := [name for metadata in files for entry in metadata["published"] for name in entry["aggregates_only"]]:
-        names = printable(_listed(alone), 500)
+        names = printable(listed(alone), 500)
         yield Finding("warn", f"Only aggregates are known, so no test includes them: {names}.")
 
 
@@ -130,11 +129,11 @@ def _definitions(study: ScoreTable) -> Iterator[Finding]:
     if len({registry.partition(".")[0] for registry in registries}) > 1:
         yield Finding(
             "refuse",
-            f"The files were scored with different definitions of the metrics (registry {_listed(registries)}); "
+            f"The files were scored with different definitions of the metrics (registry {listed(registries)}); "
             "score all results with one version.",
         )
     elif len(scorers) > 1:
-        yield Finding("warn", f"The files were scored by different versions of attunebench: {_listed(scorers)}.")
+        yield Finding("warn", f"The files were scored by different versions of attunebench: {listed(scorers)}.")
 
 
 # Settings: of the groups
@@ -213,7 +212,7 @@ def _served(study: ScoreTable) -> Iterator[Finding]:
         if (telling := worth_telling(group.model, reported))
     ]
     if changed:
-        yield Finding("warn", f"Another model answered than was asked, or several did: {_listed(changed)}.")
+        yield Finding("warn", f"Another model answered than was asked, or several did: {listed(changed)}.")
     by_model: dict[tuple[str, str], dict[tuple[str, ...], Group]] = {}
     for group, reported in names.items():
         if reported:
@@ -224,7 +223,7 @@ def _served(study: ScoreTable) -> Iterator[Finding]:
         if len(found) > 1
     ]
     if versions:
-        yield Finding("warn", f"Modes of a model were answered by different versions of it: {_listed(versions)}.")
+        yield Finding("warn", f"Modes of a model were answered by different versions of it: {listed(versions)}.")
 
 
 # Coverage: of the groups
@@ -241,7 +240,7 @@ def _coverage(study: ScoreTable) -> Iterator[Finding]:
         groups = [study.groups[column] for column in columns]
         few = [f"{g.label} {count}" for g, count in zip(groups, counts, strict=True) if count < counts.max()]
         sentence = (
-            f"Not everyone was scored on the same conversations ({mode}): {_listed(few) or 'different ones'} of up to "
+            f"Not everyone was scored on the same conversations ({mode}): {listed(few) or 'different ones'} of up to "
             f"{int(table.any(axis=1).sum())}; {shared} are common to all.{_without(table, groups, shared)}"
         )
         yield Finding("warn", sentence)
@@ -267,7 +266,7 @@ def _unanswered(study: ScoreTable) -> Iterator[Finding]:
             low.append(f"{_name(study, group)} {percent(answered)}")
     if low:
         sentence = f"Answered less than {100 * ANSWERED_ENOUGH:.0f} % of what was asked, and the rest counts as wrong"
-        yield Finding("warn", f"{sentence}: {_listed(low)}.")
+        yield Finding("warn", f"{sentence}: {listed(low)}.")
 
 
 def _answered(entry: ConversationEntry) -> tuple[float | None, float | None]:
@@ -332,14 +331,9 @@ def _names(study: ScoreTable, groups: Sequence[Group]) -> str:
     """Models by name; a model with all its modes once."""
     modes = {group.mode for group in groups}
     if modes == set(study.modes) and len(groups) == len(modes) * len({group.model_key for group in groups}):
-        return _listed(list(dict.fromkeys(group.label for group in groups)))
-    return _listed([_name(study, group) for group in groups])
+        return listed(list(dict.fromkeys(group.label for group in groups)))
+    return listed([_name(study, group) for group in groups])
 
 
 def _file(study: ScoreTable, source: int) -> str:
     return study.files[source] if source < len(study.files) else f"Scores file {source + 1}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED_AT_MOST
-    return ", ".join(names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -20,7 +20,7 @@ from attunebench.batches.requests import Row
 from attunebench.codebook import default_codebook
 from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, TransientError
 from attunebench.protocol.calls import Asked, Call, Message
-from attunebench.runner.exchange import Exchange, Rules
+from attunebench.runner.job import Exchange, Rules
 from attunebench.selftest.server import Answer
 
 REQUEST = {

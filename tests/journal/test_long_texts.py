@@ -11,7 +11,7 @@ from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal.entries import BEGINNING, LONGEST_TEXT, from_row, to_row
 from attunebench.protocol.calls import Asked, Call, Message, Record
-from attunebench.runner.exchange import Exchange, Rules
+from attunebench.runner.job import Exchange, Rules
 
 CALL = Call("c/default/1/draft", "c", "default", 1, "draft", (Message("user", "Hello"),), Asked("draft"), {})
 DRAFT = json.dumps({"drafted_response": "I am here."})

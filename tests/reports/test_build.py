@@ -12,7 +12,8 @@ from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.reports import Report, build_report
-from attunebench.reports.model import number
+from attunebench.reports.layout import as_analysis
+from attunebench.text import number
 
 MakeScores = Callable[..., dict[str, Any]]
 
@@ -80,8 +81,8 @@ def test_undefined_is_a_dash_and_never_zero(make_scores: MakeScores) -> None:
         "ci_low": None,
         "ci_high": None,
     }
-    row = build_report(scores).sections[0].rows[0]
-    assert ("–", "") == (row.value_text(row.cells[0]), row.interval_text(row.cells[0]))
+    cell = as_analysis(build_report(scores)).tables[0].rows[0][1]
+    assert (None, "") == (cell.value, cell.mark)
 
 
 def test_a_metric_that_nobody_measured_is_named_instead_of_shown(make_scores: MakeScores) -> None:
@@ -154,8 +155,8 @@ def test_what_was_left_out_is_named(make_scores: MakeScores) -> None:
         "invalid_conversations": [],
     }
     (said,) = (warning for warning in build_report(scores).warnings if "Left out" in warning)
-    assert "unreadable results (0.json, 1.json, 2.json, 3.json, 4.json, 5.json and 2 more)" in said
-    assert "(a.json, b.json)" in said
+    assert "4.json and 3 more)" in said
+    assert "(a.json and b.json)" in said
     assert "invalid" not in said
 
 
@@ -219,10 +220,9 @@ def test_each_branch_of_the_study_has_the_metrics_of_its_instrument(make_scores:
 
 
 def test_categories_are_shown_with_their_counts(make_scores: MakeScores) -> None:
-    section = build_report(make_scores(), by="branch").sections[-1]
-    row = next(row for row in section.rows if row.id == "binary_hp_counts_pooled.perceiving")
-    assert "30/5/3/2" == row.value_text(row.cells[0])
-    assert "cognitive framing → no branch" in section.explanation
+    table = as_analysis(build_report(make_scores(), by="branch")).tables[-1]
+    assert "30/5/3/2" in [row[1].value for row in table.rows if row[0].value == "Perceiving: tp/tn/fp/fn"]
+    assert "cognitive framing → no branch" in table.caption
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from plain_scores import plain_scores
 from planted import Plan, Skill, planted_scores
 
 from attunebench.analyses import Settings, Subject, analyse
-from attunebench.analyses.model import NOT_ESTIMABLE
+from attunebench.analyses.table import NOT_ESTIMABLE
 from attunebench.comparison import compare
 from attunebench.metrics.rates import percent, rounded_down
 from attunebench.metrics.registry import REGISTRY

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from attunebench.errors import UsageError
+from attunebench.metrics.registry import REGISTRY
 from attunebench.reports import FORMATS, Format, build_report, render
+from attunebench.reports.analyses.words import words_of
+from attunebench.reports.layout import as_analysis
 
 MakeScores = Callable[..., dict[str, Any]]
 MODES = ("default", "verbose", "omniscient")
@@ -37,12 +40,15 @@ def test_no_line_is_wider_than_the_terminal(many: dict[str, Any], width: int) ->
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_every_value_with_its_interval_stays_on_one_line(many: dict[str, Any], width: int) -> None:
+def test_no_number_and_no_interval_is_broken(many: dict[str, Any], width: int) -> None:
     text = render(many, width=width, show_all=True)
-    for section in build_report(many, show_all=True).sections:
-        for row in section.rows:
-            for cell in row.cells:
-                assert f"{row.value_text(cell)} {row.interval_text(cell)}".strip() in text
+    report = build_report(many, show_all=True)
+    for table in as_analysis(report).tables:
+        for row in table.rows:
+            for cell, column in zip(row[2:], table.columns[2:], strict=True):
+                words = words_of(cell, column, None)
+                assert words.value in text
+                assert words.interval in text
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -59,21 +65,24 @@ def test_every_model_and_mode_is_named_in_full(many: dict[str, Any], width: int)
     assert [] == [mode for mode in MODES if mode not in text]
 
 
-def test_one_model_has_its_metrics_down_the_side_and_meanings_where_there_is_room(make_scores: MakeScores) -> None:
-    wide, narrow = render(make_scores(), width=200), render(make_scores(), width=80)
-    assert "Meaning" in wide
-    assert "Meaning" not in narrow
-    assert "Emotion VA (emotion_va): How close" in narrow
+def test_one_model_has_its_metrics_down_the_side(make_scores: MakeScores) -> None:
+    table = as_analysis(build_report(make_scores())).tables[1]
+    assert ["metric", "value", "n", "chance"] == [column.id for column in table.columns]
+    assert "Emotion F1" in [row[0].value for row in table.rows]
 
 
-def test_heads_of_models_side_by_side_have_the_same_lines(make_scores: MakeScores) -> None:
-    scores = make_scores(("m", "default", 0.6), ("a-model-with-a-long-name", "verbose", 0.4))
-    scores["aggregates"][1]["provider"] = "elsewhere"
-    text = render(scores, width=200, metrics=["kendall_tau"])
-    models, providers, modes = text.split("\n")[(end := text[: text.index("Metric ")].count("\n")) - 2 : end + 1]
-    assert ["m", "a-model-with-a-long-name"] == models.split()
-    assert [scores["aggregates"][0]["provider"], "elsewhere"] == providers.split()
-    assert ["Metric", "default", "verbose", "Chance"] == modes.split()
+def test_several_models_have_them_side_by_side(make_scores: MakeScores) -> None:
+    scores = make_scores(("a", "default", 0.6), ("b", "verbose", 0.4))
+    table = as_analysis(build_report(scores)).tables[1]
+    assert [("a", "default"), ("b", "verbose"), ("chance level", "")] == [
+        (row[0].value, row[1].value) for row in table.rows
+    ]
+    assert 1 == table.apart
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown"])
+def test_each_metric_is_explained_with_its_id(make_scores: MakeScores, format: Format) -> None:
+    assert f"(emotion_va): {REGISTRY['emotion_va'].meaning[:30]}" in render(make_scores(), format=format, width=200)
 
 
 def test_what_pooled_rows_mean_is_said_once(make_scores: MakeScores) -> None:
@@ -83,16 +92,21 @@ def test_what_pooled_rows_mean_is_said_once(make_scores: MakeScores) -> None:
 
 
 def test_chance_levels_close_a_table_of_models(many: dict[str, Any]) -> None:
-    lines = [line for line in render(many, width=200).split("\n") if line.startswith("chance")]
+    lines = [line for line in render(many, width=200).split("\n") if line.startswith("chance level")]
     assert "0.500" in lines[0]
     assert all(any(char.isdigit() for char in line) for line in lines)
 
 
+def table_text(scores: dict[str, Any]) -> str:
+    text = render(scores, format="markdown", metrics=["composite", "emotion_f1"])
+    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
+
+
 def test_n_is_in_the_cell_only_where_it_differs(make_scores: MakeScores) -> None:
     scores = make_scores(("a", "default", 0.6), ("b", "default", 0.4))
-    assert "(n" not in render(scores, metrics=["composite", "emotion_f1"])
+    assert " n " not in table_text(scores)
     scores["aggregates"][0]["metrics"]["emotion_f1"]["n"] = 3
-    assert 1 == render(scores, metrics=["composite", "emotion_f1"]).count("(n 3)")
+    assert 1 == table_text(scores).count(" n 3 |")
 
 
 def test_the_leaderboard_has_coverage_and_answered_rates_where_groups_differ(make_scores: MakeScores) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from plain_scores import plain_scores
 
-from attunebench.analyses.model import SMALL
+from attunebench.analyses.base import SMALL
 from attunebench.comparison import tiers_of
-from attunebench.reports import build_report, render, standings
+from attunebench.reports import build_report, render
 from attunebench.scores.loading import score_table
 
 
@@ -63,7 +63,6 @@ def test_few_conversations_are_given_no_tiers_and_told_why() -> None:
     text = render(document({"a": 90.0, "b": 10.0}, count=SMALL - 1))
     assert "(places)" not in text
     assert "No tiers: under 20 conversations" in text
-    assert standings._ENOUGH == SMALL
 
 
 def test_few_conversations_in_common_get_places_and_no_tier() -> None:

@@ -22,8 +22,7 @@ from attunebench.protocol.calls import Record
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner import RunSummary
 from attunebench.runner.budget import Budget
-from attunebench.runner.exchange import Rules
-from attunebench.runner.job import Job
+from attunebench.runner.job import Job, Rules
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer
 
 TALK = parsed(small_file())

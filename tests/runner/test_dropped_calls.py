@@ -14,8 +14,7 @@ from attunebench.codebook import default_codebook
 from attunebench.protocol.calls import Message
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.budget import Budget, BudgetSpent, Ticket
-from attunebench.runner.exchange import Rules
-from attunebench.runner.job import Job
+from attunebench.runner.job import Job, Rules
 from attunebench.runner.pacing import RateLimiter, Slot
 
 CALLS = plan_conversation(parsed(small_file()), "default", default_codebook())

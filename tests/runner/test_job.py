@@ -12,10 +12,8 @@ from talks import talk
 from attunebench.backends.base import Reply
 from attunebench.codebook import default_codebook
 from attunebench.journal import Entry
-from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.exchange import Ask, Rules
-from attunebench.runner.job import Job, Open
+from attunebench.runner.job import Ask, Job, Rules
 from attunebench.selftest.answers import filled
 
 TURNS = 2
@@ -28,17 +26,17 @@ def job(*, judges: int = 0, max_reasks: int | None = 1, again: int = 0, **option
     return Job(("talk", "default"), calls, Rules(BOOK, 100, max_reasks, again), **options)
 
 
-def entry(asked: Open, text: str | None = None, **reply: Any) -> Entry:
+def entry(asked: Ask, text: str | None = None, **reply: Any) -> Entry:
     """What comes back for an ask: a complete answer unless a text is given."""
     text = json.dumps(filled(asked.call.schema)) if text is None else text
-    return an_entry(call_id=asked.call.identity, ask=asked.ask.number, reply=Reply(text=text, **reply))
+    return an_entry(call_id=asked.call.identity, ask=asked.number, reply=Reply(text=text, **reply))
 
 
-def add(walked: Job, asked: Open, text: str | None = None, **reply: Any) -> list[Open]:
+def add(walked: Job, asked: Ask, text: str | None = None, **reply: Any) -> list[Ask]:
     return walked.add(asked, entry(asked, text, **reply))
 
 
-def of_kind(walked: Job, kind: str) -> Open:
+def of_kind(walked: Job, kind: str) -> Ask:
     return next(each for each in walked.open if each.call.kind == kind)
 
 
@@ -54,7 +52,7 @@ def test_a_draft_frees_its_judges_with_the_draft_in_their_prompts() -> None:
     add(walked, draft, '{"drafted_response": "A reply of its own."}')
     judges = [each for each in walked.open if each.who]
     assert [1, 2] == [each.who for each in judges]
-    assert all("A reply of its own." in each.ask.messages[-1].content for each in judges)
+    assert all("A reply of its own." in each.messages[-1].content for each in judges)
     assert 2 * (TURNS - 1) == len(walked.waiting)
 
 
@@ -69,7 +67,7 @@ def test_an_unusable_reply_is_asked_for_again_until_reasks_are_used_up() -> None
     walked = job(max_reasks=1)
     asks = []
     while any(each.call.kind == "post" for each in walked.open):
-        asks.append(of_kind(walked, "post").ask.number)
+        asks.append(of_kind(walked, "post").number)
         add(walked, of_kind(walked, "post"), "no JSON")
     assert [0, 1] == asks
 
@@ -77,7 +75,7 @@ def test_an_unusable_reply_is_asked_for_again_until_reasks_are_used_up() -> None
 def test_a_cut_reply_is_asked_for_with_more_room() -> None:
     walked = job()
     add(walked, of_kind(walked, "post"), '{"a', finish_reason="length")
-    assert 400 == of_kind(walked, "post").ask.max_tokens
+    assert 400 == of_kind(walked, "post").max_tokens
 
 
 def test_a_walk_ends_when_all_is_answered() -> None:
@@ -103,9 +101,9 @@ def test_what_is_known_is_not_open() -> None:
     known = {}
     while first.open:
         asked = first.open[0]
-        known[(asked.call.id, asked.ask.number)] = entry(asked)
-        first.add(asked, known[(asked.call.id, asked.ask.number)])
-    assert not job(judges=1, known=lambda call, ask: known.get((call.id, ask.number))).left
+        known[(asked.call.id, asked.number)] = entry(asked)
+        first.add(asked, known[(asked.call.id, asked.number)])
+    assert not job(judges=1, known=lambda ask: known.get((ask.call.id, ask.number))).left
 
 
 def test_a_reply_to_what_was_not_asked_is_an_error() -> None:
@@ -120,14 +118,14 @@ def test_a_reply_to_what_was_not_asked_is_an_error() -> None:
 def test_a_call_that_ended_unanswered_is_asked_once_more_on_request(again: int, asks: list[int]) -> None:
     known = {0: "no JSON", 1: "no JSON"}
 
-    def find(call: Any, ask: Any) -> Entry | None:
+    def find(ask: Ask) -> Entry | None:
         text = known.get(ask.number)
-        return None if text is None else an_entry(call_id=call.id, ask=ask.number, reply=Reply(text=text))
+        return None if text is None else an_entry(call_id=ask.call.id, ask=ask.number, reply=Reply(text=text))
 
     walked = job(max_reasks=1, known=find, again=again)
     numbers = set()
     while walked.open:
-        numbers.add(walked.open[0].ask.number)
+        numbers.add(walked.open[0].number)
         add(walked, walked.open[0], "no JSON")
     assert asks == sorted(numbers)
     assert not walked.left
@@ -163,9 +161,9 @@ def test_an_owed_vote_is_not_open_and_keeps_nothing_from_its_end() -> None:
 def test_without_reasks_all_that_is_known_of_a_call_is_read_and_nothing_more_is_open() -> None:
     asks: list[int] = []
 
-    def known(call: Call, ask: Ask) -> Entry | None:
+    def known(ask: Ask) -> Entry | None:
         asks.append(ask.number)
-        return entry(Open(call, ask), "no JSON" if ask.number == 0 else None) if ask.number < 3 else None
+        return entry(ask, "no JSON" if ask.number == 0 else None) if ask.number < 3 else None
 
     walked = job(max_reasks=None, known=known)
     assert not walked.open

@@ -24,7 +24,7 @@ def calls(name: str) -> Iterator[str]:
 
 def test_only_a_run_assembles_results() -> None:
     # A task's own `assemble` is the function of results/. The scorer has one of its own, of scores.
-    assert {"runner/run.py", "runner/task.py"} == {each for each in calls("assemble") if not each.startswith("scorer/")}
+    assert {"runner/run.py", "runner/work.py"} == {each for each in calls("assemble") if not each.startswith("scorer/")}
 
 
 def test_only_a_job_follows_the_exchange_of_a_call() -> None:

@@ -21,7 +21,7 @@ from keys import KEY
 from attunebench.backends.providers import resolve
 from attunebench.cli.main import main
 from attunebench.protocol.modes import MODES
-from attunebench.runner import ModelSettings, RunSummary, live, model_client, pacing
+from attunebench.runner import ModelSettings, RunSummary, clients, live, pacing
 from attunebench.runner.events import Observer
 from attunebench.selftest.answers import answer_text, first_ask
 from attunebench.selftest.server import Answer, Asked, Behaviour, FakeServer, Raw, Status
@@ -169,7 +169,7 @@ def test_a_pause_is_everybody_s_and_fewer_go_at_once_after_it(
 def test_24_a_longer_pause_than_is_waited_for_is_said(
     command: Command, server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (pacing, model_client):
+    for module in (pacing, clients):
         monkeypatch.setattr(module, "LONGEST_WAIT", 0.1)
     server.script = [error(429, "Come back later", {"retry-after": "300"})] * 2 + [Answer()]
     ended = command(server)
@@ -212,8 +212,8 @@ def test_while_a_server_is_out_one_call_at_a_time_asks_whether_it_is_back(
 def test_29_a_gateway_that_gives_up_twice_after_the_same_time_is_asked_no_third_time(
     status: int, command: Command, server: FakeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(model_client, "GATEWAY_SHORTEST", 0.0)
-    monkeypatch.setattr(model_client, "GATEWAY_ALIKE", 1.0)
+    monkeypatch.setattr(clients, "GATEWAY_SHORTEST", 0.0)
+    monkeypatch.setattr(clients, "GATEWAY_ALIKE", 1.0)
     sent: list[str] = []
 
     def script(asked: Asked) -> Behaviour:

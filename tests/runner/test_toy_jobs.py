@@ -25,8 +25,7 @@ from attunebench.journal import Journal
 from attunebench.protocol.calls import Call
 from attunebench.protocol.plan import plan_conversation
 from attunebench.runner.events import Observer, RunSummary
-from attunebench.runner.exchange import Rules
-from attunebench.runner.job import Job, Known
+from attunebench.runner.job import Job, Known, Rules
 from attunebench.runner.live import Live
 from attunebench.runner.run import Executor, Run
 from attunebench.runner.settings import RunSettings

@@ -13,11 +13,10 @@ from attunebench.journal import Hasher
 from attunebench.protocol.calls import Call
 from attunebench.runner import ModelSettings, Observer, RunSettings
 from attunebench.runner.budget import Budget
+from attunebench.runner.clients import ModelClient
 from attunebench.runner.events import Stop
-from attunebench.runner.exchange import Ask
-from attunebench.runner.job import Job, Open
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.live import Live
-from attunebench.runner.model_client import ModelClient
 from attunebench.runner.pacing import RateLimiter
 from attunebench.runner.run import Run
 
@@ -57,9 +56,9 @@ def client_at(
     return ModelClient(Scripted(lambda _: send()), settings, observer, line, Budget(), hasher)
 
 
-def first_ask(call: Call, max_tokens: int = 100) -> Open:
+def first_ask(call: Call, max_tokens: int = 100) -> Ask:
     """The call as it is asked first."""
-    return Open(call, Ask(0, call.messages, max_tokens))
+    return Ask(call, 0, call.messages, max_tokens)
 
 
 async def run_live(

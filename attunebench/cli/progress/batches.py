@@ -20,9 +20,8 @@ from attunebench.batches.running import Watcher
 from attunebench.cli.progress import words
 from attunebench.cli.progress.screen import Line, Screen
 from attunebench.cli.progress.ticker import Ticker
-from attunebench.reports.model import plural
 from attunebench.runner import RunPlan, RunSettings
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.batches.ledger import Submission
@@ -99,7 +98,7 @@ class BatchDisplay(Watcher):
         self._draw()
 
     def _foot(self, seconds: float) -> str:
-        results = f"{plural(self._results, 'result')} written so far; " if self._results else ""
+        results = f"{counted(self._results, 'result')} written so far; " if self._results else ""
         return f"{results}next look in {words.duration(max(0.0, seconds))}"
 
     def _say(self, *lines: str) -> None:

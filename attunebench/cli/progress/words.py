@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from attunebench.backends.prices import usd
-from attunebench.reports.model import plural
-from attunebench.text import printable
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.cli.progress.tally import Tally
@@ -167,7 +166,7 @@ def _of_a_run(plan: RunPlan, settings: RunSettings) -> str:
     judges = ", ".join(printable(judge.model) for judge in settings.judges)
     return (
         f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
-        f"{plural(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
+        f"{counted(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
         f"{plan.calls:,} {'call' if plan.calls == 1 else 'calls'}"
         + (f", judged by {judges}" if judges else "")
         + f", into {printable(str(settings.output))}"

@@ -29,7 +29,7 @@ from attunebench.errors import AttuneBenchError, ConfigurationError, ItemError, 
 from attunebench.harness.common import STORE, Study, model_named, study_of
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.endings import canonical
-from attunebench.runner.job import Job, Open
+from attunebench.runner.job import Ask, Job
 from attunebench.runner.settings import RunSettings
 from attunebench.text import encodable, printable
 
@@ -103,12 +103,12 @@ class ConversationSolver:
         """Ask until nothing of the job is open. Raises the first error, once calls in flight are done."""
         failed: list[Exception] = []
 
-        async def pursue(asked: Open) -> None:
+        async def pursue(asked: Ask) -> None:
             if failed:  # nothing more is bought for a sample that cannot be finished
                 return
-            call, ask, model, reply, never = asked.call, asked.ask, models[asked.who], None, None
+            call, model, reply, never = asked.call, models[asked.who], None, None
             try:
-                async with span(f"{call.id}{f' (reask {ask.number})' if ask.number else ''}"):
+                async with span(f"{call.id}{f' (reask {asked.number})' if asked.number else ''}"):
                     reply = await self.reply(model, asked, study.settings, job.context)
             except ItemError as error:
                 never = error
@@ -133,7 +133,7 @@ class ConversationSolver:
         if failed:
             raise failed[0]
 
-    async def reply(self, model: Model, asked: Open, settings: RunSettings, context: Any) -> Reply:
+    async def reply(self, model: Model, asked: Ask, settings: RunSettings, context: Any) -> Reply:
         """The reply to one ask: without a schema where the provider refuses that, and an error that may be this
         request's own counts when it occurs twice. Raises ItemError where there can be no reply."""
         wanted, name, heard = settings.structured, str(model), False
@@ -163,9 +163,7 @@ class ConversationSolver:
         return read_output(output, structured=how, schema_refused=name in self.schemaless)
 
 
-async def _generate(
-    model: Model, asked: Open, settings: RunSettings, context: Any, *, constrained: bool
-) -> ModelOutput:
+async def _generate(model: Model, asked: Ask, settings: RunSettings, context: Any, *, constrained: bool) -> ModelOutput:
     call, request = asked.call, asked.request(settings, context)
     _REQUEST.set(request)
     config = GenerateConfig(max_tokens=request.max_tokens)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attunebench.analyses.model import Analysis
+from attunebench.analyses.table import Analysis
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import machine, markdown, terminal
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attunebench.analyses.model import Analysis, Cell, Column, Table
+from attunebench.analyses.table import Analysis, Cell, Table
 from attunebench.reports.analyses.words import leading_keys
 from attunebench.text import csv_cell
 
@@ -36,42 +36,37 @@ def render_csv(analyses: Sequence[Analysis], rules: str = "") -> str:
     for analysis in analyses:
         for table in analysis.tables:
             lines += [[*line, rules] for line in _long(analysis, table)]
-    return _csv(lines)
+    return csv_text(lines)
 
 
 def table_csv(table: Table) -> str:
     """One table as it stands: a column for each column, and for its interval, n and p where a cell has them."""
     parts = [
-        (column, [part for part in _DOUBT if _any(table, index, part)]) for index, column in enumerate(table.columns)
+        [part for part in _DOUBT if any(getattr(row[place], part) is not None for row in table.rows)]
+        for place in range(len(table.columns))
     ]
-    head = [name for column, doubt in parts for name in (column.id, *(f"{column.id}_{part}" for part in doubt))]
-    lines: list[Sequence[Any]] = [head]
+    head: list[Any] = []
+    for column, doubt in zip(table.columns, parts, strict=True):
+        head += [column.id, *(f"{column.id}_{part}" for part in doubt)]
+    lines = [head]
     for row in table.rows:
         cells = zip(row, parts, strict=True)
-        lines.append(
-            [value for cell, (_, doubt) in cells for value in (cell.value, *(getattr(cell, p) for p in doubt))]
-        )
-    return _csv(lines)
+        lines.append([getattr(cell, part) for cell, doubt in cells for part in ("value", *doubt)])
+    return csv_text(lines)
 
 
-def _any(table: Table, index: int, part: str) -> bool:
-    return any(getattr(row[index], part) is not None for row in table.rows)
-
-
-def _long(analysis: Analysis, table: Table) -> list[Sequence[Any]]:
+def _long(analysis: Analysis, table: Table) -> Iterator[Sequence[Any]]:
     keys = leading_keys(table)
-    lines: list[Sequence[Any]] = []
     for position, row in enumerate(table.rows):
         key = " / ".join(str(cell.value) for cell in row[:keys])
         for cell, column in zip(row[keys:], table.columns[keys:], strict=True):
-            doubt = [getattr(cell, part) for part in _DOUBT]
-            small = "yes" if cell.small else ""
             about = (analysis.name, table.id, position, key, column.id, column.label, column.unit)
-            lines.append([*about, cell.value, *doubt, small, cell.mark])
-    return lines
+            doubt = (getattr(cell, part) for part in _DOUBT)
+            yield (*about, cell.value, *doubt, "yes" if cell.small else "", cell.mark)
 
 
-def _csv(lines: Iterable[Sequence[Any]]) -> str:
+def csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    """Lines as CSV in which no text is a formula."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     for line in lines:
@@ -80,39 +75,21 @@ def _csv(lines: Iterable[Sequence[Any]]) -> str:
 
 
 def _analysis(analysis: Analysis) -> dict[str, Any]:
+    names = ("name", "title", "question", "shows", "cannot", "warnings", "notes")
     return {
-        "name": analysis.name,
-        "title": analysis.title,
-        "question": analysis.question,
-        "shows": analysis.shows,
-        "cannot": analysis.cannot,
+        **{name: getattr(analysis, name) for name in names},
         "missing": analysis.missing or None,
-        "warnings": analysis.warnings,
-        "notes": analysis.notes,
         "tables": [_table(table) for table in analysis.tables],
     }
 
 
 def _table(table: Table) -> dict[str, Any]:
+    columns = table.columns
+    names = ("id", "label", "unit", "meaning", "higher_is_better")
     return {
-        "id": table.id,
-        "title": table.title,
-        "caption": table.caption,
-        "notes": table.notes,
-        "columns": [_column(column) for column in table.columns],
-        "rows": [
-            {column.id: _cell(cell) for column, cell in zip(table.columns, row, strict=True)} for row in table.rows
-        ],
-    }
-
-
-def _column(column: Column) -> dict[str, Any]:
-    return {
-        "id": column.id,
-        "label": column.label,
-        "unit": column.unit,
-        "meaning": column.meaning,
-        "higher_is_better": column.higher_is_better,
+        **{name: getattr(table, name) for name in ("id", "title", "caption", "notes")},
+        "columns": [{name: getattr(column, name) for name in names} for column in columns],
+        "rows": [{column.id: _cell(cell) for column, cell in zip(columns, row, strict=True)} for row in table.rows],
     }
 
 

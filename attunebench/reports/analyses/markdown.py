@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attunebench.analyses.model import Analysis, Table
-from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, row_n, words_of
+from attunebench.analyses.table import Analysis, Table
+from attunebench.reports.analyses.words import lines_below, row_n, words_of
 from attunebench.text import markdown_text
 
 
@@ -37,6 +37,5 @@ def _table(table: Table) -> list[str]:
         n = row_n(table, row)
         cells = zip(row, table.columns, strict=True)
         lines.append([markdown_text(words_of(cell, column, n).line) for cell, column in cells])
-    below = [table.caption, *table.notes, *([SMALL_LEGEND] if is_small(table) else [])]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return [f"## {markdown_text(table.title)}", drawn, *(markdown_text(line) for line in below if line)]
+    return [f"## {markdown_text(table.title)}", drawn, *map(markdown_text, lines_below(table))]

@@ -1,28 +1,32 @@
-"""Draws analyses for a terminal with rich: the answer first, then its tables, then what they cannot show."""
+"""Draws analyses for a terminal with rich: the answer first, then its tables, then what they cannot show.
+
+Owns looks alone: what is bold, what is dim, where a table is cut. Foreign text is cleaned, and no text is markup.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attunebench.analyses.model import Analysis, Cell, Table
-from attunebench.reports import layout
-from attunebench.reports.analyses.words import SMALL_LEGEND, is_small, leading_keys, row_n, words_of
-from attunebench.reports.terminal import draw_grid, new_console, say
+from attunebench.analyses.table import Analysis, Cell, Table
+from attunebench.reports.analyses.grid import GAP, NO_BREAK, Column, Grid
+from attunebench.reports.analyses.words import Words, leading_keys, lines_below, row_n, words_of
 from attunebench.text import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 _NARROWEST = 60
 _LINK_ID = re.compile(r"(?<=\x1b\]8;)id=[^;]*")
 """Where a hyperlink begins, rich writes a number by chance, and two renderings are to be the same."""
 _PIECES = 3
 """A table that the width cuts in more pieces than these ends there unless all is asked for: nobody reads the rest."""
-_KEY_SHARE = 0.4
-"""No more of the width than this is given to the names in the key columns."""
+_INLINE_KEY = 20
+"""Names become no narrower than this to keep a value and its interval on one line."""
 
 
 def render(
@@ -34,97 +38,151 @@ def render(
     rows: int | None,
     rules: str = "",
 ) -> str:
-    """The analyses as text of at most `width` columns, with at most `rows` rows of each table (None: all)."""
-    console = new_console(max(width, _NARROWEST), colour=colour, no_color=no_color)
+    """The analyses as text of at most `width` columns, with at most `rows` rows of each table (None: all).
+
+    `colour` adds escape codes, `no_color` keeps only bold and dim of them.
+    """
+    from rich.console import Console
+
+    console = Console(
+        file=io.StringIO(),
+        width=max(width, _NARROWEST),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        no_color=no_color,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
     if rules:
-        say(console, f"Rules: {rules}", "dim")
+        _say(console, f"Rules: {rules}", "dim")
         console.print()
     for position, analysis in enumerate(analyses):
         if position:
             console.print()
             console.print()
-        _analysis(console, analysis, rows)
+        _draw_analysis(console, analysis, rows)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in _LINK_ID.sub("", console.file.getvalue()).split("\n"))
 
 
-def _analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
-    say(console, clean(analysis.title), "bold")
-    say(console, clean(analysis.question), "dim")
+def _draw_analysis(console: Console, analysis: Analysis, rows: int | None) -> None:
+    _say(console, analysis.title, "bold")
+    _say(console, analysis.question, "dim")
     for warning in analysis.warnings:
-        say(console, f"! {clean(warning)}", "yellow", indent="  ")
+        _say(console, f"! {clean(warning)}", "yellow", indent="  ")
     if analysis.missing:
-        say(console, f"Not made: {clean(analysis.missing)}", "", indent="  ")
+        _say(console, f"Not made: {clean(analysis.missing)}", "", indent="  ")
     if analysis.shows:
         console.print()
-        say(console, clean(analysis.shows), "")
+        _say(console, analysis.shows, "")
     for table in analysis.tables:
         console.print()
-        _table(console, table, rows)
+        _draw_table(console, table, rows)
     if analysis.cannot or analysis.notes:
         console.print()
     if analysis.cannot:
-        say(console, f"What this cannot show: {clean(analysis.cannot)}", "", indent="  ")
+        _say(console, f"What this cannot show: {clean(analysis.cannot)}", "", indent="  ")
     for note in analysis.notes:
-        say(console, clean(note), "dim", indent="  ")
+        _say(console, note, "dim", indent="  ")
 
 
-def _table(console: Console, table: Table, rows: int | None) -> None:
-    say(console, clean(table.title), "bold")
+def _draw_table(console: Console, table: Table, rows: int | None) -> None:
+    _say(console, table.title, "bold")
     shown = table.rows if rows is None else table.rows[:rows]
-    pieces = _grid(table, shown, console.width).cut(console.width, lean=True)
+    pieces = _pieces(table, shown, console.width)
     drawn = pieces if rows is None else pieces[:_PIECES]
     for grid in drawn:
         console.print()
-        draw_grid(console, grid)
-    more = [f"{count} more {what}" for count, what in _left_out(table, shown, pieces[len(drawn) :]) if count]
-    if more:
+        _draw_grid(console, grid)
+    columns = [column for piece in pieces[len(drawn) :] for column in piece.columns if not column.key]
+    left_out = ((len(table.rows) - len(shown), "rows"), (len(columns), "columns"))
+    if more := [f"{count} more {what}" for count, what in left_out if count]:
         shows = f"… and {' and '.join(more)}; --all-rows or another --format shows them."
-        say(console, shows, "dim", indent="  ")
-    for line in (table.caption, *table.notes, *([SMALL_LEGEND] if is_small(table) else [])):
-        if line:
-            say(console, clean(line), "dim", indent="  ")
+        _say(console, shows, "dim", indent="  ")
+    if below := lines_below(table):
+        console.print()
+    for line in below:
+        _say(console, line, "dim", indent="  ")
 
 
-def _left_out(table: Table, shown: Sequence[tuple[Cell, ...]], pieces: Sequence[layout.Grid]) -> list[tuple[int, str]]:
-    """How many rows and columns are not drawn."""
-    columns = [column for piece in pieces for column in piece.columns if not column.key]
-    return [(len(table.rows) - len(shown), "rows"), (len(columns), "columns")]
-
-
-def _grid(table: Table, rows: Sequence[tuple[Cell, ...]], width: int) -> layout.Grid:
+def _pieces(table: Table, rows: Sequence[Sequence[Cell]], width: int) -> list[Grid]:
+    """Whole with value and interval on one line where that has room, else with intervals below values, and cut."""
     keys = leading_keys(table)
-    columns = []
     counts = [row_n(table, row) for row in rows]
-    limits = _limits(table, rows, keys, width)
-    room = max(width - sum(limits) - layout.GAP * keys, _NARROWEST // 3)
-    for index, column in enumerate(table.columns):
-        words = [words_of(row[index], column, n) for row, n in zip(rows, counts, strict=True)]
-        key = index < keys
-        columns.append(
-            layout.Column(
-                head=clean(column.label),
-                words=tuple(clean(w.line) if key else _stacked(w.lines) for w in words),
-                key=key,
-                right=not key and column.unit != "text",
-                limit=limits[index] if key else room if column.unit == "text" else None,
-                links=tuple(row[index].link for row in rows) if any(row[index].link for row in rows) else (),
+    words = [
+        [words_of(row[place], column, n) for row, n in zip(rows, counts, strict=True)]
+        for place, column in enumerate(table.columns)
+    ]
+    links = [tuple(row[place].link for row in rows) for place in range(len(table.columns))]
+
+    def grid(*, inline: bool) -> Grid:
+        columns = []
+        for place, column in enumerate(table.columns):
+            is_text = column.unit == "text" or place < keys
+            columns.append(
+                Column(
+                    head=clean(column.label),
+                    words=tuple(clean(word.line) for word in words[place])
+                    if is_text
+                    else _numbers(words[place], inline=inline),
+                    key=place < keys,
+                    right=not is_text and not (inline and any(word.interval for word in words[place])),
+                    limit=width // 2 if is_text and place >= keys else None,
+                    links=links[place] if any(links[place]) else (),
+                )
             )
-        )
-    return layout.Grid(tuple(columns))
+        return Grid(tuple(columns), table.apart if len(rows) == len(table.rows) else 0)
+
+    whole = grid(inline=True).narrowed(width, _INLINE_KEY)
+    return [whole] if whole.width <= width else grid(inline=False).cut(width)
 
 
-def _limits(table: Table, rows: Sequence[tuple[Cell, ...]], keys: int, width: int) -> list[int]:
-    """How wide the words of each key may be: the share that short ones (an ID) do not need goes to the long ones."""
-    needs = [max((len(words_of(row[i], table.columns[i], None).line) for row in rows), default=0) for i in range(keys)]
-    left = int(width * _KEY_SHARE) - layout.GAP * (keys - 1)
-    limits = [0] * keys
-    for count, index in enumerate(sorted(range(keys), key=lambda i: needs[i])):
-        limits[index] = max(min(needs[index], left // (keys - count)), 1)
-        left -= limits[index]
-    return limits
+def _numbers(words: Sequence[Words], *, inline: bool) -> tuple[str, ...]:
+    """Values under values and intervals under intervals, or each interval on a line below its value. No blank in a
+    line is a place to break it."""
+    parts = [tuple(clean(part) for part in word.parts) for word in words]
+    if inline:
+        value, interval = (max((len(part[place]) for part in parts), default=0) for place in (0, 1))
+        lines = [" ".join((f"{v:>{value}}", f"{i:<{interval}}", rest)).rstrip() for v, i, rest in parts]
+        widest = max(map(len, lines), default=0)
+        lines = [f"{line:<{widest}}" if line else "" for line in lines]
+    else:
+        lines = ["\n".join(filter(None, part)) for part in parts]
+    return tuple(line.replace(" ", NO_BREAK) for line in lines)
 
 
-def _stacked(text: str) -> str:
-    """An interval stands on a line of its own, and no blank in a line is a place to break it."""
-    return "\n".join(clean(line).replace(" ", layout.NO_BREAK) for line in text.split("\n"))
+def _draw_grid(console: Console, grid: Grid) -> None:
+    """A grid with a rule under its head."""
+    from rich import box
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+    for column in grid.columns:
+        head = _wrapped(column.head, column)
+        table.add_column(head, width=column.width, justify="right" if column.right else "left", no_wrap=True)
+    for place, words in enumerate(grid.rows):
+        if place == len(grid.rows) - grid.apart:
+            table.add_section()
+        cells = zip(words, grid.columns, strict=True)
+        table.add_row(*(_wrapped(word, column, column.links[place] if column.links else "") for word, column in cells))
+    console.print(table)
+
+
+def _wrapped(word: str, column: Column, link: str = "") -> Text:
+    """Broken here and not by rich, which would break an interval as readily as a name."""
+    from rich.style import Style
+    from rich.text import Text
+
+    lines = [piece for line in word.split("\n") for piece in textwrap.wrap(line, column.width, break_on_hyphens=False)]
+    return Text("\n".join(lines).replace(NO_BREAK, " "), Style(link=link) if link else "")
+
+
+def _say(console: Console, text: str, style: str, *, indent: str = "") -> None:
+    """One paragraph of foreign text, its further lines indented."""
+    from rich.text import Text
+
+    lines = textwrap.wrap(clean(text), console.width, subsequent_indent=indent, break_on_hyphens=False)
+    console.print(Text("\n".join(lines), style=style))

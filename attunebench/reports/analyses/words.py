@@ -6,11 +6,11 @@ Shared by every renderer, so that a number looks the same everywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from attunebench.analyses.model import Cell, Column, Table
+from attunebench.analyses.table import Cell, Column, Table
 from attunebench.metrics.rates import rounded_down
-from attunebench.reports.model import UNDEFINED, number
+from attunebench.text import UNDEFINED, number
 
 SMALL_MARK = "°"
 SMALL_LEGEND = f"{SMALL_MARK} too few conversations or participants for a claim."
@@ -23,32 +23,32 @@ _LEAST_P = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A cell in words. `interval` is "[0.581, 0.643]" or "", `beside` what else must be said ("n 12", "p 0.03")."""
+    """A cell in words. `interval` is "[0.581, 0.643]", or the mark of a value that has none, or ""; `beside` what else
+    must be said ("n 12", "p 0.03")."""
 
     value: str
     interval: str = ""
     beside: tuple[str, ...] = ()
 
     @property
-    def line(self) -> str:
-        """All of it on one line."""
-        return " ".join(word for word in (self.value, self.interval, ", ".join(self.beside)) if word)
+    def parts(self) -> tuple[str, str, str]:
+        return self.value, self.interval, ", ".join(self.beside)
 
     @property
-    def lines(self) -> str:
-        """The value, and under it its interval and the rest."""
-        return "\n".join(word for word in (self.value, self.interval, ", ".join(self.beside)) if word)
+    def line(self) -> str:
+        """All of it on one line."""
+        return " ".join(filter(None, self.parts))
 
 
 def words_of(cell: Cell, column: Column, row_n: int | None) -> Words:
     """A cell in words; its n is left out where it is that of the row."""
-    value = value_text(cell.value, column)
+    if cell.digits is not None:
+        column = replace(column, digits=cell.digits)
+    value, interval = value_text(cell.value, column), cell.mark
     if cell.small:
         value += SMALL_MARK
-    if cell.mark:
-        value += f" {cell.mark}"
-    interval = ""
     if cell.low is not None and cell.high is not None:
+        value += f" {cell.mark}" if cell.mark else ""
         interval = f"[{value_text(cell.low, column)}, {value_text(cell.high, column)}]"
     beside = []
     if cell.n is not None and cell.n != row_n:
@@ -88,9 +88,15 @@ def row_n(table: Table, row: Sequence[Cell]) -> int | None:
     return None
 
 
-def is_small(table: Table) -> bool:
-    """Whether a cell of the table has too little behind it."""
-    return any(cell.small for row in table.rows for cell in row)
+def notes_of(table: Table) -> tuple[str, ...]:
+    """Its notes, and what marks a cell with too little behind it."""
+    small = any(cell.small for row in table.rows for cell in row)
+    return (*table.notes, SMALL_LEGEND) if small else table.notes
+
+
+def lines_below(table: Table) -> tuple[str, ...]:
+    """What is said under a table: its caption and its notes."""
+    return tuple(filter(None, (table.caption, *notes_of(table))))
 
 
 def leading_keys(table: Table) -> int:

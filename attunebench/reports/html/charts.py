@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from attunebench.analyses.model import Cell, Chart, Column, Table
+from attunebench.analyses.table import Cell, Chart, Column, Table
 from attunebench.reports.analyses.words import value_text
+from attunebench.text import number
 
 _TICKS = 5
 _MARGIN = 0.04
@@ -37,8 +39,7 @@ class Axis:
         return round(100 * (value - self.low) / (self.high - self.low), 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A value: place, interval and marker; `look` names a model's looks or is "" for the page's own."""
 
     at: float
@@ -50,8 +51,15 @@ class Mark:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class _Line(NamedTuple):
+    """A row of the table, of which a picture shows its chart's values."""
+
+    label: str
+    look: str
+    cells: tuple[Cell, ...]
+
+
+class Row(NamedTuple):
     """A labelled line of marks; `bar` is (from, to) where it is drawn as a bar."""
 
     label: str
@@ -80,7 +88,7 @@ class Picture:
     legend: tuple[tuple[str, bool, str], ...] = ()
     names: tuple[tuple[float, str], ...] = ()
     more: int = 0
-    paths: tuple[tuple[str, str], ...] = field(default=())
+    paths: tuple[tuple[str, str], ...] = ()
 
 
 def picture(table: Table, looks: Mapping[str, str]) -> Picture | None:
@@ -92,15 +100,17 @@ def picture(table: Table, looks: Mapping[str, str]) -> Picture | None:
     if chart is None or chart.kind in ("heatmap", "matrix"):
         return None
     index = {column.id: place for place, column in enumerate(table.columns)}
-    values = [index[name] for name in chart.values if name in index]
-    if chart.label not in index or not values:
+    places = [index[name] for name in chart.values if name in index]
+    if chart.label not in index or not places:
         return None
-    drawn = [row for row in table.rows[: chart.first] if any(_number(row[place]) is not None for place in values)]
-    if not drawn:
-        return None
-    labels = [_label(row, table, index[chart.label]) for row in drawn]
+    lines = []
+    for row in table.rows[: chart.first]:
+        cells = tuple(row[place] for place in places)
+        if any(_number(cell) is not None for cell in cells):
+            label = _label(row, table, index[chart.label])
+            lines.append(_Line(label, looks.get(label, ""), cells))
     draw = {"lines": _lines, "scatter": _scatter}.get(chart.kind, _rows)
-    return draw(chart, table.columns, drawn, labels, values, looks)
+    return draw(chart, [table.columns[place] for place in places], lines) if lines else None
 
 
 def shades(table: Table) -> Mapping[str, tuple[float, float]]:
@@ -124,150 +134,105 @@ def axis_over(values: Sequence[float]) -> Axis:
     low, high = min(values), max(values)
     span = high - low or abs(high) or 1.0
     low, high = low - _MARGIN * span, high + _MARGIN * span
-    step = _round_step((high - low) / _TICKS)
+    rough = (high - low) / _TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    factor = next(factor for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
+    step = factor * power
+    digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (factor == 2.5)
     first = math.ceil(low / step)
     ticks = []
     while first * step <= high:
         value = round(first * step, 10)
-        ticks.append((round(100 * (value - low) / (high - low), 2), _tick(value, step)))
+        ticks.append((round(100 * (value - low) / (high - low), 2), number(value, digits).replace("-", "−")))
         first += 1
     return Axis(low, high, tuple(ticks))
 
 
-def _rows(
-    chart: Chart,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-    labels: Sequence[str],
-    values: Sequence[int],
-    looks: Mapping[str, str],
-) -> Picture:
+def _rows(chart: Chart, columns: Sequence[Column], lines: Sequence[_Line]) -> Picture:
     """Intervals, bars and dumbbells: a line for each row."""
-    shown = rows[:_MOST_ROWS]
-    bars = chart.kind == "bars" and len(values) == 1
-    numbers = [n for row in shown for place in values for n in _ends(row[place])] + ([0.0] if bars else [])
+    shown = lines[:_MOST_ROWS]
+    bars, single = chart.kind == "bars" and len(columns) == 1, len(columns) == 1
+    numbers = [end for line in shown for cell in line.cells for end in _ends(cell)] + ([0.0] if bars else [])
     drawn, outside = _references(chart, numbers)
     axis = axis_over([*numbers, *(value for value, _ in drawn)])
-    made = [
-        _row(columns, row, label, values, axis, looks.get(label, ""), bars=bars, joined=chart.kind == "dumbbells")
-        for row, label in zip(shown, labels, strict=False)
-    ]
-    legend = tuple((_order_look(order), order % 2 == 1, columns[p].label) for order, p in enumerate(values))
+    rows = []
+    for line in shown:
+        marks = []
+        for order, (cell, column) in enumerate(zip(line.cells, columns, strict=True)):
+            if (value := _number(cell)) is not None:
+                low, high = (None if end is None else axis.at(end) for end in (cell.low, cell.high))
+                look, title = line.look if single else _order_look(order), f"{column.label} {value_text(value, column)}"
+                marks.append(Mark(axis.at(value), low, high, look, hollow=order % 2 == 1, title=title))
+        ends = [mark.at for mark in marks] + ([axis.at(0.0)] if bars else [])
+        joined = bars or (chart.kind == "dumbbells" and len(marks) > 1)
+        texts = (value_text(cell.value, column) for cell, column in zip(line.cells, columns, strict=True))
+        bar = (min(ends), max(ends)) if joined else None
+        rows.append(Row(line.label, tuple(marks), line.look, bar, " · ".join(texts)))
+    legend = tuple((_order_look(order), order % 2 == 1, column.label) for order, column in enumerate(columns))
     return Picture(
         "rows",
         chart.title,
-        chart.axis or columns[values[0]].label,
+        chart.axis or columns[0].label,
         axis,
-        tuple(made),
+        tuple(rows),
         lines=tuple((axis.at(value), name) for value, name in drawn),
         outside=outside,
-        legend=legend if len(values) > 1 else (),
-        more=len(rows) - len(shown),
+        legend=() if single else legend,
+        more=len(lines) - len(shown),
     )
 
 
-def _row(
-    columns: Sequence[Column],
-    row: Sequence[Cell],
-    label: str,
-    values: Sequence[int],
-    axis: Axis,
-    look: str,
-    *,
-    bars: bool,
-    joined: bool,
-) -> Row:
-    """The marks of one row; `bars` draws it from 0, `joined` from its lowest mark to its highest."""
-    marks = []
-    for order, place in enumerate(values):
-        if (value := _number(row[place])) is None:
-            continue
-        low, high = (None if end is None else axis.at(end) for end in (row[place].low, row[place].high))
-        title = f"{columns[place].label} {value_text(value, columns[place])}"
-        own = look if len(values) == 1 else _order_look(order)
-        marks.append(Mark(axis.at(value), low, high, look=own, hollow=order % 2 == 1, title=title))
-    ends = [mark.at for mark in marks] + ([axis.at(0.0)] if bars else [])
-    return Row(
-        label,
-        tuple(marks),
-        look,
-        bar=(min(ends), max(ends)) if bars or (joined and len(marks) > 1) else None,
-        text=" · ".join(value_text(row[place].value, columns[place]) for place in values),
-    )
-
-
-def _lines(
-    chart: Chart,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-    labels: Sequence[str],
-    values: Sequence[int],
-    looks: Mapping[str, str],
-) -> Picture:
+def _lines(chart: Chart, columns: Sequence[Column], lines: Sequence[_Line]) -> Picture:
     """A line for each row over the value columns."""
-    shown = rows[:_MOST_LINES]
-    numbers = [n for row in shown for place in values if (n := _number(row[place])) is not None]
+    shown = lines[:_MOST_LINES]
+    numbers = [n for line in shown for cell in line.cells if (n := _number(cell)) is not None]
     drawn, outside = _references(chart, numbers)
     axis = axis_over([*numbers, *(value for value, _ in drawn)])
-    steps = [round(100 * (order + 0.5) / len(values), 2) for order in range(len(values))]
-    made, paths = [], []
-    for row, label in zip(shown, labels, strict=False):
-        look = looks.get(label, "")
+    steps = [round(100 * (order + 0.5) / len(columns), 2) for order in range(len(columns))]
+    rows = []
+    for line in shown:
         marks = [
-            Mark(x, look=look, y=round(100 - axis.at(n), 2), title=f"{label}: {value_text(n, columns[place])}")
-            for x, place in zip(steps, values, strict=True)
-            if (n := _number(row[place])) is not None
+            Mark(x, look=line.look, y=round(100 - axis.at(n), 2), title=f"{line.label}: {value_text(n, column)}")
+            for x, cell, column in zip(steps, line.cells, columns, strict=True)
+            if (n := _number(cell)) is not None
         ]
-        made.append(Row(label, tuple(marks), look))
-        paths.append((look, " ".join(f"{mark.at},{mark.y}" for mark in marks)))
+        rows.append(Row(line.label, tuple(marks), line.look))
     return Picture(
         "lines",
         chart.title,
         "",
         Axis(0, 1, ()),
-        tuple(made),
+        tuple(rows),
         y=axis,
         y_label=chart.axis,
         lines=tuple((round(100 - axis.at(value), 2), name) for value, name in drawn),
         outside=outside,
-        legend=tuple((looks.get(label, ""), False, label) for label in labels[: len(shown)]),
-        names=tuple((x, columns[place].label) for x, place in zip(steps, values, strict=True)),
-        more=len(rows) - len(shown),
-        paths=tuple(paths),
+        legend=tuple((line.look, False, line.label) for line in shown),
+        names=tuple((x, column.label) for x, column in zip(steps, columns, strict=True)),
+        more=len(lines) - len(shown),
+        paths=tuple((row.look, " ".join(f"{mark.at},{mark.y}" for mark in row.marks)) for row in rows),
     )
 
 
-def _scatter(
-    chart: Chart,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Cell]],
-    labels: Sequence[str],
-    values: Sequence[int],
-    looks: Mapping[str, str],
-) -> Picture | None:
+def _scatter(chart: Chart, columns: Sequence[Column], lines: Sequence[_Line]) -> Picture | None:
     """A point for each row at its first two values."""
-    if len(values) < 2:
+    if len(columns) < 2:
         return None
     points = [
-        (label, x, y)
-        for row, label in zip(rows, labels, strict=True)
-        if (x := _number(row[values[0]])) is not None and (y := _number(row[values[1]])) is not None
+        (line, x, y)
+        for line in lines
+        if (x := _number(line.cells[0])) is not None and (y := _number(line.cells[1])) is not None
     ]
     if not points:
         return None
     across, up = axis_over([x for _, x, _ in points]), axis_over([y for _, _, y in points])
-    first, second = columns[values[0]], columns[values[1]]
-    made = [
-        Row(
-            label,
-            (Mark(across.at(x), look=looks.get(label, ""), y=round(100 - up.at(y), 2), title=label),),
-            looks.get(label, ""),
-            text=f"{value_text(x, first)} · {value_text(y, second)}",
-        )
-        for label, x, y in points
-    ]
-    legend = tuple((row.look, False, row.label) for row in made if row.look)
-    return Picture("scatter", chart.title, first.label, across, tuple(made), y=up, y_label=second.label, legend=legend)
+    rows = tuple(
+        Row(line.label, (Mark(across.at(x), look=line.look, y=round(100 - up.at(y), 2), title=line.label),), line.look)
+        for line, x, y in points
+    )
+    legend = tuple((row.look, False, row.label) for row in rows if row.look)
+    labels = [column.label for column in columns]
+    return Picture("scatter", chart.title, labels[0], across, rows, y=up, y_label=labels[1], legend=legend)
 
 
 def _order_look(order: int) -> str:
@@ -300,14 +265,3 @@ def _ends(cell: Cell) -> list[float]:
 def _number(cell: Cell) -> float | None:
     known = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
     return float(cell.value) if known and math.isfinite(cell.value) else None  # type: ignore[arg-type]
-
-
-def _round_step(rough: float) -> float:
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough)
-
-
-def _tick(value: float, step: float) -> str:
-    digits = max(0, -math.floor(math.log10(step) + 1e-9)) + (1 if f"{step:e}".startswith("2.5") else 0)
-    text = f"{value:.{digits}f}"
-    return f"{0:.{digits}f}" if float(text) == 0 else text.replace("-", "−")

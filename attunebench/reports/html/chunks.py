@@ -10,15 +10,13 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores import ConversationEntry
 from attunebench.scores.table import ScoreTable
-from attunebench.transcripts import RawReply
-from attunebench.transcripts import Transcripts as Evidence
+from attunebench.transcripts import RawReply, Transcripts
 
 Layer = Literal["labels", "drafts", "talk", "replies"]
 LAYERS: tuple[Layer, ...] = ("labels", "drafts", "talk", "replies")
@@ -30,16 +28,14 @@ _LEVEL = 6
 """The highest one packs one part in a hundred better and takes three times as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Base64 of zlib-compressed JSON, and the id of the element that holds it."""
 
     id: str
     data: str
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """The chunks that fit. `left_out`: layer → conversations whose chunk did not; `empty`: layers without any text."""
 
     chunks: tuple[Chunk, ...]
@@ -54,7 +50,7 @@ def chunk(name: str, content: Any) -> Chunk:
 
 
 def pack(
-    study: ScoreTable, metrics: Sequence[str], evidence: Evidence | None, *, budget: int, first: Sequence[int] = ()
+    study: ScoreTable, metrics: Sequence[str], evidence: Transcripts | None, *, budget: int, first: Sequence[int] = ()
 ) -> Packed:
     """The chunks of all conversations that fit into `budget` bytes, layer after layer; rows of `first` before others.
 
@@ -63,13 +59,17 @@ def pack(
     rows = list(dict.fromkeys([*first, *range(len(study.ids))]))
     chunks: list[Chunk] = []
     left_out: dict[Layer, int] = {}
-    empty: set[Layer] = set()
-    for layer, content in _contents(study, metrics, evidence).items():
-        found = False
+    contents: dict[Layer, Callable[[int], dict[str, Any] | None]] = {"labels": lambda row: _labels(study, row, metrics)}
+    if evidence is not None:
+        contents["drafts"] = lambda row: _drafts(study, row, evidence)
+        contents["talk"] = lambda row: _talk(study, row, evidence)
+        contents["replies"] = lambda row: _replies(study, row, evidence)
+    empty = set(LAYERS)
+    for layer, content in contents.items():
         for row in rows:
             if (made := content(row)) is None:
                 continue
-            found = True
+            empty.discard(layer)
             packed = chunk(f"{layer}-{row}", made)
             size = len(packed.data) + _TAG_BYTES
             if size <= budget:
@@ -77,21 +77,7 @@ def pack(
                 chunks.append(packed)
             else:
                 left_out[layer] = left_out.get(layer, 0) + 1
-        if not found:
-            empty.add(layer)
     return Packed(tuple(chunks), left_out, frozenset(empty))
-
-
-def _contents(
-    study: ScoreTable, metrics: Sequence[str], evidence: Evidence | None
-) -> Mapping[Layer, Callable[[int], dict[str, Any] | None]]:
-    """How each layer's content is had, row by row; None where a row has none."""
-    return {
-        "labels": lambda row: _labels(study, row, metrics),
-        "drafts": lambda row: _drafts(study, row, evidence) if evidence else None,
-        "talk": lambda row: _talk(study, row, evidence) if evidence else None,
-        "replies": lambda row: _replies(study, row, evidence) if evidence else None,
-    }
 
 
 def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, Any]:
@@ -118,7 +104,7 @@ def _labels(study: ScoreTable, row: int, metrics: Sequence[str]) -> dict[str, An
     return kept
 
 
-def _drafts(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _drafts(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
     """Group → epochs → turn number → text and the judges' ratings."""
     kept: dict[str, Any] = {}
     for place, entries in _entries(study, study.ids[row]):
@@ -138,12 +124,12 @@ def _drafts(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] |
     return kept or None
 
 
-def _talk(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _talk(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
     turns = evidence.talk(study.ids[row])
     return {str(t.number): [t.user, t.reply, t.alternate, t.human] for t in turns} or None
 
 
-def _replies(study: ScoreTable, row: int, evidence: Evidence) -> dict[str, Any] | None:
+def _replies(study: ScoreTable, row: int, evidence: Transcripts) -> dict[str, Any] | None:
     """Turn number → kind → group → replies in the order of asking. Like stands beside like, which packs well."""
     places = {group.key: place for place, group in enumerate(study.groups)}
 

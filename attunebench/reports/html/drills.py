@@ -1,6 +1,6 @@
 """The list of what stands behind the cells of a page: each is kept once, and a cell names it by its place.
 
-Turns `analyses.model.Drill` into what the page's script resolves; knows no table and no text.
+Turns `analyses.table.Drill` into what the page's script resolves; knows no table and no text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attunebench.analyses.model import Drill
+from attunebench.analyses.table import Drill
 from attunebench.metrics.registry import REGISTRY
 from attunebench.scores.table import ScoreTable
 

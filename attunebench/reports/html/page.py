@@ -9,28 +9,30 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attunebench.analyses import ANALYSES, Analysis, Settings, Subject, analyse
-from attunebench.analyses.common import in_mode, primary_mode
+from attunebench.analyses import ANALYSES, Settings, Subject, analyse
+from attunebench.analyses.base import in_mode, primary_mode
 from attunebench.analyses.palette import OUTLINES, Style, palette
 from attunebench.codebook import default_codebook
+from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY
 from attunebench.reports.build import build_report
-from attunebench.reports.html import chunks, glossary, overview, profiles, tables, tour
+from attunebench.reports.html import chunks, overview, profiles, tables, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.judged import judged_table
+from attunebench.reports.layout import section_table
+from attunebench.reports.source import settings_of
 from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
-from attunebench.text import clean, visible
-from attunebench.transcripts import Transcripts as Evidence
+from attunebench.text import UNDEFINED, clean, number, visible
+from attunebench.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,23 +47,10 @@ _RESERVE = 64_000
 """Kept free for what is said about the chunks themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownAnalysis:
-    """An analysis with its tables as the page shows them."""
-
-    analysis: Analysis
-    tables: tuple[tables.ShownTable, ...]
-
-    @property
-    def anchor(self) -> str:
-        """The id of its section."""
-        return f"a-{self.analysis.name}"
-
-
 def render_html(
     scores: Scores | Mapping[str, Any],
     *,
-    evidence: Evidence | None = None,
+    evidence: Transcripts | None = None,
     settings: Settings | None = None,
     budget: int = BUDGET,
     analyses: Sequence[str] = tuple(ANALYSES),
@@ -74,38 +63,45 @@ def render_html(
     replies first, and the page says so. Raises DataError for scores that cannot be shown.
     """
     study = score_table(scores)
-    settings = settings or settings_of(study)
+    settings = settings or settings_of(study.metadata[0])
     report = build_report(scores)
     looks = _looks(study)
     drills = Drills(study)
     names = {label: name for label, (name, _) in looks.items()}
     boards = overview.boards(study, settings, drills, names)
-    made = [_shown(analyse(name, Subject(study, settings)), drills, names) for name in analyses]
-    judged = judged_table(report.groups)
-    profiled = profiles.profiles(study, settings, drills, names)
+    made = [
+        (analysis, [tables.shown_table(table, drills, names, f"t-{analysis.name}") for table in analysis.tables])
+        for analysis in (analyse(name, Subject(study, settings)) for name in analyses)
+    ]
+    judged = [section for section in report.sections if {row.id for row in section.rows} <= JUDGED]
+    profiled = profiles.profiles(study, report.groups, settings, drills, names)
     stops = tour.tour(in_mode(study, primary_mode(study), settings))
-    metrics = _metrics(drills)
-    about = chunks.chunk("about", _about(study, looks, drills, stops, metrics))
+    # The page can list the values of what enters the Composite and of what a cell leads to.
+    listed = [card.id for card in REGISTRY.values() if card.status == "canonical" or card.id in drills.metrics]
+    about = chunks.chunk("about", _about(study, looks, drills, stops, listed))
     context: dict[str, Any] = {
         "report": report,
         "study": study,
         "boards": boards,
-        "judged": judged and tables.shown_table(judged, drills, names, "t"),
+        "judged": [
+            tables.shown_table(replace(section_table(section, report.groups), id="judged"), drills, names, "t")
+            for section in judged
+        ],
         "analyses": made,
         "profiles": profiled,
         "stops": stops,
         "rules": tour.RULES,
-        "terms": glossary.TERMS,
         "talks": _talks(study, settings),
         "looks": tuple(dict(looks.values()).items()),
         "symbols": _symbols(looks),
         "created": _minute(study.metadata[0].get("created")),
         "script": _script(),
         "style": _asset("style.css"),
-        "script_hash": _hash(_script()),
+        # A page of one inline script can name its hash and allow no other.
+        "script_hash": f"sha256-{base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode('ascii')}",
         "settings": settings,
     }
-    return _assemble(context, study, about, metrics, evidence, budget, [stop.row for stop in stops])
+    return _assemble(context, study, about, listed, evidence, budget, [stop.row for stop in stops])
 
 
 def _minute(stamp: object) -> str:
@@ -116,20 +112,12 @@ def _minute(stamp: object) -> str:
     return f"{found[1]} {found[2]} UTC" if found else clean(stamp)
 
 
-def settings_of(study: ScoreTable) -> Settings:
-    """Settings with the seed, resamples and unit of resampling of the first scores file, as far as it says them."""
-    made = study.metadata[0].get("intervals")
-    said: Mapping[str, Any] = made if isinstance(made, Mapping) else {}
-    counts = {name: said[name] for name in ("seed", "resamples") if type(said.get(name)) is int}
-    return Settings(**counts, by_participant=said.get("unit") == "participant")
-
-
 def _assemble(
     context: dict[str, Any],
     study: ScoreTable,
     about: chunks.Chunk,
     metrics: Sequence[str],
-    evidence: Evidence | None,
+    evidence: Transcripts | None,
     budget: int,
     first: Sequence[int],
 ) -> str:
@@ -146,11 +134,6 @@ def _assemble(
         empty=packed.empty,
         packed_n=len(study.ids),
     )
-
-
-def _shown(analysis: Analysis, drills: Drills, looks: Mapping[str, str]) -> ShownAnalysis:
-    prefix = f"t-{analysis.name}"
-    return ShownAnalysis(analysis, tuple(tables.shown_table(t, drills, looks, prefix) for t in analysis.tables))
 
 
 def _looks(study: ScoreTable) -> dict[str, tuple[str, Style]]:
@@ -170,12 +153,6 @@ def _symbols(looks: Mapping[str, tuple[str, Style]]) -> list[tuple[str, str]]:
     ]
 
 
-def _metrics(drills: Drills) -> tuple[str, ...]:
-    """Metrics whose values the page can list: those that enter the Composite, and those that a cell leads to."""
-    canonical = {card.id for card in REGISTRY.values() if card.status == "canonical"}
-    return tuple(metric_id for metric_id in REGISTRY if metric_id in canonical | drills.metrics)
-
-
 def _about(
     study: ScoreTable,
     looks: Mapping[str, tuple[str, Style]],
@@ -184,16 +161,27 @@ def _about(
     metrics: Sequence[str],
 ) -> dict[str, Any]:
     """What the script must know: names, wordings, and what every drill stands for."""
+    cards, codebook = [REGISTRY[metric_id] for metric_id in metrics], default_codebook()
+    wordings = {question: entry.observer_text for question, entry in codebook.binary.items()}
     return {
         "groups": [
             {"label": group.label, "mode": group.mode, "kind": group.kind, "look": looks[group.label][0]}
             for group in study.groups
         ],
         "primary": primary_mode(study),
-        "talks": _talk_names(study),
-        "questions": [_question(question) for question in study.questions],
-        "pairwise": {key: text or key for key, text in default_codebook().pairwise.items()},
-        "metrics": {metric_id: _card(metric_id) for metric_id in metrics},
+        "talks": [{"name": _name(study, row), "turns": turns} for row, turns in enumerate(_turn_numbers(study))],
+        "questions": [{"id": question, "om": wordings.get(question, question)} for question in study.questions],
+        "pairwise": {key: text or key for key, text in codebook.pairwise.items()},
+        "metrics": {
+            card.id: {
+                "label": card.label,
+                "meaning": card.meaning,
+                "level": card.level,
+                "better": card.higher_is_better,
+                "digits": 1 if card.unit == "points" else 3,
+            }
+            for card in cards
+        },
         "drills": drills.for_page(),
         "tour": [
             {"row": s.row, "turn": s.turn, "why": s.why, "items": [[i.question, i.block] for i in s.items]}
@@ -202,28 +190,12 @@ def _about(
     }
 
 
-def _question(question: str) -> dict[str, str]:
-    """A question's id and its wording for an observer."""
-    known = default_codebook().binary.get(question)
-    return {"id": question, "om": known.observer_text if known else question}
-
-
-def _card(metric_id: str) -> dict[str, Any]:
-    card = REGISTRY[metric_id]
-    return {
-        "label": card.label,
-        "meaning": card.meaning,
-        "level": card.level,
-        "better": card.higher_is_better,
-        "digits": 1 if card.unit == "points" else 3,
-    }
-
-
-def _talk_names(study: ScoreTable) -> list[dict[str, Any]]:
+def _turn_numbers(study: ScoreTable) -> list[list[int]]:
+    """The numbers of the turns of each conversation."""
     numbers: list[list[int]] = [[] for _ in study.ids]
     for turn in study.turns:
         numbers[turn.conversation].append(turn.number)
-    return [{"name": _name(study, row), "turns": found} for row, found in enumerate(numbers)]
+    return numbers
 
 
 def _name(study: ScoreTable, row: int) -> str:
@@ -238,22 +210,18 @@ def _talks(study: ScoreTable, settings: Settings) -> list[dict[str, Any]]:
     primary = [group for group in models.groups if group.mode == primary_mode(study)]
     values = models.with_groups(primary).values("composite")
     lines = []
-    counts = [0] * len(study.ids)
-    for turn in study.turns:
-        counts[turn.conversation] += 1
-    for row, conversation in enumerate(study.ids):
+    for row, (conversation, turns) in enumerate(zip(study.ids, _turn_numbers(study), strict=True)):
         truth = study.ground_truth.get(conversation)
         known = values[row][~np.isnan(values[row])]
+        ends = (known.mean(), known.min(), known.max()) if known.size else (None, None, None)
         lines.append(
             {
                 "row": row,
                 "name": _name(study, row),
                 "topics": ", ".join(truth["topics"]) if truth else "",
-                "participant": (truth["participant_id"] if truth else None) or "–",
-                "turns": counts[row],
-                "mean": f"{known.mean():.1f}" if known.size else "–",
-                "low": f"{known.min():.1f}" if known.size else "–",
-                "high": f"{known.max():.1f}" if known.size else "–",
+                "participant": (truth["participant_id"] if truth else None) or UNDEFINED,
+                "turns": len(turns),
+                **{name: number(value, 1) for name, value in zip(("mean", "low", "high"), ends, strict=True)},
             }
         )
     return lines
@@ -265,13 +233,8 @@ def _asset(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """All scripts as one: a page of one inline script can name its hash and allow no other."""
     parts = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-
-
-def _hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
 
 
 @cache

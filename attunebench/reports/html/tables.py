@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from attunebench.analyses.model import Cell, Column, Table
-from attunebench.reports.analyses.words import (
-    SMALL_LEGEND,
-    SMALL_MARK,
-    is_small,
-    leading_keys,
-    row_n,
-    value_text,
-    words_of,
-)
+from attunebench.analyses.table import Cell, Column, Table
+from attunebench.reports.analyses.words import SMALL_MARK, leading_keys, notes_of, row_n, value_text, words_of
 from attunebench.reports.html.charts import Picture, picture, shades
 from attunebench.reports.html.drills import Drills
 
@@ -38,25 +30,10 @@ class ShownCell:
     shade: int = 0
     drill: int | None = None
     key: bool = False
-    small: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShownColumn:
-    """A heading; `words` is a column of text, `lower` says that lower is better."""
-
-    label: str
-    meaning: str
-    words: bool
-    lower: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Rows under one heading ("" for the whole table)."""
-
-    title: str
-    rows: tuple[tuple[ShownCell, ...], ...]
+Parts = tuple[tuple[str, tuple[tuple[ShownCell, ...], ...]], ...]
+"""Headings ("" for the whole table) and the rows under them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +50,8 @@ class ShownTable:
 
     id: str
     title: str
-    columns: tuple[ShownColumn, ...]
-    parts: tuple[Part, ...]
+    columns: tuple[Column, ...]
+    parts: Parts
     caption: str
     notes: tuple[str, ...]
     picture: Picture | None
@@ -89,20 +66,17 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
     rows = []
     for row in table.rows:
         n = row_n(table, row)
+        cells = enumerate(zip(row, table.columns, strict=True))
         rows.append(
-            tuple(
-                _cell(cell, column, n, drills, ranges.get(column.id), key=place < keys)
-                for place, (cell, column) in enumerate(zip(row, table.columns, strict=True))
-            )
+            tuple(shown_cell(c, column, n, drills, ranges.get(column.id), key=p < keys) for p, (c, column) in cells)
         )
-    notes = (*table.notes, *((SMALL_LEGEND,) if is_small(table) else ()))
     return ShownTable(
         id=f"{prefix}-{table.id}".replace("_", "-"),
         title=table.title,
-        columns=tuple(_column(column) for column in table.columns),
+        columns=table.columns,
         parts=_parts(rows, keys),
         caption=table.caption,
-        notes=notes,
+        notes=notes_of(table),
         picture=picture(table, looks),
         heat=_heat(table, rows, ranges, keys),
         long=len(rows) > LONG or bool(ranges),
@@ -133,25 +107,27 @@ def _brief(cell: Cell, column: Column) -> str:
     return value_text(cell.value, column) + (SMALL_MARK if cell.small else "")
 
 
-def _cell(
-    cell: Cell, column: Column, n: int | None, drills: Drills, reach: tuple[float, float] | None, *, key: bool
+def shown_cell(
+    cell: Cell,
+    column: Column,
+    n: int | None,
+    drills: Drills,
+    reach: tuple[float, float] | None = None,
+    *,
+    key: bool = False,
 ) -> ShownCell:
+    """A cell in words; `n` is that of its row, `reach` the range over which a heat map shades it."""
     words = words_of(cell, column, n)
     return ShownCell(
-        value=value_text(cell.value, column) + (SMALL_MARK if cell.small else ""),
+        value=words.value,
         interval=words.interval,
-        beside=", ".join((*([cell.mark] if cell.mark else []), *words.beside)),
-        sort=_sort(cell),
+        beside=", ".join(words.beside),
+        # A word is sorted by itself, and undefined goes last.
+        sort=f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else "",
         shade=_shade(cell, reach),
         drill=drills.place(cell.drill),
         key=key,
-        small=cell.small,
     )
-
-
-def _sort(cell: Cell) -> str:
-    """What a number is sorted by; a word is sorted by itself, and undefined goes last."""
-    return f"{cell.value:.6g}" if isinstance(cell.value, (int, float)) else ""
 
 
 def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
@@ -163,17 +139,11 @@ def _shade(cell: Cell, reach: tuple[float, float] | None) -> int:
     return max(1, round(_DEEPEST * (cell.value - low) / (high - low))) if high > low else 1
 
 
-def _column(column: Column) -> ShownColumn:
-    # That the first place is the best need not be said.
-    lower = column.higher_is_better is False and column.unit != "rank"
-    return ShownColumn(column.label, column.meaning, column.unit == "text", lower)
-
-
-def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> tuple[Part, ...]:
+def _parts(rows: Sequence[tuple[ShownCell, ...]], keys: int) -> Parts:
     """One part for each value of the first column, if the table is long and that column repeats."""
     by_first: dict[str, list[tuple[ShownCell, ...]]] = {}
     for row in rows:
         by_first.setdefault(row[0].value, []).append(row)
     if len(rows) <= LONG or keys < 2 or len(by_first) > len(rows) / 3 or len(by_first) < 2:
-        return (Part("", tuple(rows)),)
-    return tuple(Part(first, tuple(same)) for first, same in by_first.items())
+        return (("", tuple(rows)),)
+    return tuple((first, tuple(same)) for first, same in by_first.items())

@@ -5,8 +5,7 @@ Rules, not taste: `RULES` states them, and the page prints them. Studies in, sto
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,24 +32,18 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A yes/no question of a stop: what the person said, and how many of the models that could say yes did."""
 
     question: str
+    text: str
     block: str
     truth: str
     yes: int
     of: int
 
-    @property
-    def text(self) -> str:
-        """The question in an observer's words."""
-        return BINARY_QUESTION_TEXT.get(self.question, self.question)
 
-
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(NamedTuple):
     """A turn of the tour: row of the conversation, number of the turn, why (a key of `RULES`) and how much."""
 
     row: int
@@ -103,34 +96,24 @@ def _chosen(study: ScoreTable, values: Floats) -> list[int]:
 
 
 def _stop(study: ScoreTable, turn: int, why: str, value: float, yes: Floats, right: Floats, truth: Floats) -> Stop:
-    where = study.turns[turn]
-    telling = _telling(yes[:, turn], right[:, turn], why)
-    items = []
-    for block, question in telling:
-        answered = yes[block, turn, question]
-        felt = truth[block, turn, question]
-        items.append(
-            Item(
-                study.questions[question],
-                _BLOCKS[block],
-                "" if np.isnan(felt) else "yes" if felt else "no",
-                int((answered > 0.5).sum()),
-                int((~np.isnan(answered)).sum()),
-            )
-        )
-    return Stop(where.conversation, where.number, where.position, where.of, why, float(value), tuple(items))
-
-
-def _telling(yes: Floats, right: Floats, why: str) -> Sequence[tuple[int, int]]:
-    """(block, question) of the items that say most: where most models are wrong, or where they are most divided."""
+    """A stop with the items that say most: where most models are wrong, or where they are most divided."""
     if why == "person":
-        worth = 1 - _mean(right, 2)
+        worth = 1 - _mean(right[:, turn], 2)
     else:
-        share = _mean(yes, 2)
+        share = _mean(yes[:, turn], 2)
         worth = share * (1 - share)
     order = np.argsort(-np.nan_to_num(worth, nan=-1.0), axis=None, kind="stable")[:ITEMS]
-    places = [np.unravel_index(place, worth.shape) for place in order]
-    return [(int(block), int(question)) for block, question in places if worth[block, question] > 0]
+    items = []
+    for place in order:
+        block, question = np.unravel_index(place, worth.shape)
+        if worth[block, question] > 0:
+            name, answered = study.questions[question], yes[block, turn, question]
+            felt = truth[block, turn, question]
+            label = "" if np.isnan(felt) else "yes" if felt else "no"
+            said = int((answered > 0.5).sum()), int((~np.isnan(answered)).sum())
+            items.append(Item(name, BINARY_QUESTION_TEXT.get(name, name), _BLOCKS[block], label, *said))
+    where = study.turns[turn]
+    return Stop(where.conversation, where.number, where.position, where.of, why, float(value), tuple(items))
 
 
 def _mean(values: Floats, axis: int) -> Floats:

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from attunebench.analyses import Analysis, Cell, Column, Table
-from attunebench.analyses.model import text
 from attunebench.errors import UsageError
 from attunebench.reports.analyses import FORMATS, files, render
 
@@ -25,7 +24,7 @@ COLUMNS = (
 
 def _row(name: str, value: float | None, *, n: int = 40, small: bool = False) -> tuple[Cell, ...]:
     estimate = Cell(value, 0.5, 0.75, n=n, small=small) if value is not None else Cell(None)
-    return (text(name), estimate, Cell(3.04, 1.0, 5.0, n=12), Cell(0.0001), Cell(n))
+    return (Cell(name), estimate, Cell(3.04, 1.0, 5.0, n=12), Cell(0.0001), Cell(n))
 
 
 TABLE = Table("gaps", "Gaps by model", COLUMNS, (_row("alpha", 0.61239), _row("beta", None, small=True)), "n talks.")

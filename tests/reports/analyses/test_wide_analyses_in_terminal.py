@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attunebench.analyses.model import Analysis, Cell, Column, Table
+from attunebench.analyses.table import Analysis, Cell, Column, Table
 from attunebench.reports.analyses import render
 
 QUESTION = "Did the reply notice that the state of the person had changed in the course of the conversation"

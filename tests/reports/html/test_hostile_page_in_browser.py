@@ -17,12 +17,13 @@ from attunebench.reports.html import render_html
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = IN_CHROMIUM
-PROBES = {
-    "script": "<script>alert('{n}')</script><img src=x onerror=alert('{n}')><svg/onload=alert('{n}')>",
-    "end of script": "</script></style></title><script>alert('{n}')</script><!--<script>",
-    "attribute": "\"' onmouseover=alert('{n}') autofocus onfocus=alert('{n}') style=background:url(//127.0.0.1:9/{n})",
-    "separators": "\u2028alert('{n}')\u2029\\u003c \x00\x1b[31m\u202e {{{n}}} {{% x %}} __proto__ javascript:a({n})",
-}
+PROBE = (
+    "<script>alert('{n}')</script><img src=x onerror=alert('{n}')><svg/onload=alert('{n}')>"
+    "</script></style></title><script>alert('{n}')</script><!--<script>"
+    "\"' onmouseover=alert('{n}') autofocus onfocus=alert('{n}') style=background:url(//127.0.0.1:9/{n})"
+    "\u2028alert('{n}')\u2029\\u003c \x00\x1b[31m\u202e {{{n}}} {{% x %}} __proto__ javascript:a({n})"
+)
+"""Tags, the end of a script, attributes, and separators with signs of templates."""
 KEPT = frozenset(("schema_version", "format", "turnNumber", "observed", "preferred", "comparisons", "pairwise"))
 """Not free text: with anything else there, no study reads the scores."""
 IDS = ("conversationId", "id", "provider", "em_model", "mode", "source_file", "om_model", "participant_id")
@@ -78,18 +79,16 @@ def clicked_through(chromium: Any, path: Path) -> list[str]:
     return [line for line in found if not line.startswith("data:") and line != path.as_uri()]
 
 
-@pytest.mark.parametrize("probe", PROBES)
-def test_no_text_runs_complains_or_asks(chromium: Any, tmp_path: Path, probe: str) -> None:
-    text = PROBES[probe]
-    evidence = Texts(text.format(n="talk"), text.format(n="draft"), (text.format(n="remark"),))
+def test_no_text_runs_complains_or_asks(chromium: Any, tmp_path: Path) -> None:
+    evidence = Texts(PROBE.format(n="talk"), PROBE.format(n="draft"), (PROBE.format(n="remark"),))
     path = tmp_path / "page.html"
-    path.write_text(render_html(probed(_scores(), text), evidence=evidence, settings=SETTINGS), "utf-8")
+    path.write_text(render_html(probed(_scores(), PROBE), evidence=evidence, settings=SETTINGS), "utf-8")
     assert [] == clicked_through(chromium, path)
 
 
 def test_a_conversation_that_nobody_was_scored_on_opens_like_any(chromium: Any, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text(render_html(unscored(), settings=SETTINGS), "utf-8")
+    path.write_text(render_html(unscored(), settings=SETTINGS, analyses=("leaderboard",)), "utf-8")
     assert [] == clicked_through(chromium, path)
 
 

@@ -115,7 +115,7 @@ def test_a_long_draft_is_cut_until_all_of_it_is_asked_for(tab: Tab) -> None:
         "all => Math.max(...all.map(one => one.textContent.length))"
     )
     assert 0 == more.count()
-    dialog.get_by_text("feelings and questions (1)").click()
+    dialog.locator("summary", has_text="feelings and questions (1)").first.click()
     assert '{"said": "<script>' in dialog.locator(".raw").first.inner_text()
 
 
