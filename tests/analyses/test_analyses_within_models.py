@@ -206,6 +206,7 @@ def test_a_mode_that_is_not_there_is_said_and_no_error(name: str) -> None:
     assert made(name, turns_study(), Settings(resamples=100, mode="omniscient")).missing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("correction", ["bh", "maxt"])
 def test_every_correction_and_participants_as_clusters_work(name: str, correction: Any) -> None:

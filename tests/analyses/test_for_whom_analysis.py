@@ -90,6 +90,7 @@ def with_scores(**values: list[float]) -> Any:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scale", "values", "row", "share"),
     [

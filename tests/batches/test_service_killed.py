@@ -41,6 +41,7 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("side", "number"), [("before", 1), *(("after", number) for number in (0, 1, 3, 4, 5, FIRST_BATCH + 1))]
 )

@@ -53,11 +53,13 @@ def told(ended: subprocess.CompletedProcess[str]) -> None:
     assert "move it away" not in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kb", [4, 40, 90, 150, 240])
 def test_a_run_says_that_the_disk_is_full(shell: Shell, data: Path, fake_server: FakeServer, kb: int) -> None:
     told(shell(kb, f"{COMMAND} run local m {data} --base-url {fake_server.url} -o small/results -q"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 8, 40])
 def test_a_rejudge_says_that_the_disk_is_full(shell: Shell, data: Path, fake_server: FakeServer, left: int) -> None:
     run = f"{COMMAND} run local m {data} --base-url {fake_server.url} -o small/results -q"
@@ -66,6 +68,7 @@ def test_a_rejudge_says_that_the_disk_is_full(shell: Shell, data: Path, fake_ser
     told(shell(4000, f"{run} 2>/dev/null && {fill} && {judge} --judge-base-url {fake_server.url}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kb", [20, 60, 140])
 def test_a_run_by_batches_says_that_the_disk_is_full(shell: Shell, data: Path, kb: int) -> None:
     with BatchServer() as server:

@@ -98,6 +98,7 @@ def test_file_names_in_messages_do_not_steer_the_terminal(cli, data: Path) -> No
     assert "\x1b" not in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [10**400, -(10**400), float("nan"), "\ud800", -3, "3", [], {}, None])
 @pytest.mark.parametrize(
     "place",

@@ -43,6 +43,7 @@ def ends_well(ended, name: str) -> None:
     assert ended.status == 0 or name in NOTHING_TO_COMPARE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*REPORTS, *TABLES], ids=" ".join)
 @pytest.mark.parametrize("name", ODD)
 def test_no_report_breaks(cli, folder: Path, name: str, command: tuple[str, ...]) -> None:
@@ -55,11 +56,13 @@ def test_no_report_breaks(cli, folder: Path, name: str, command: tuple[str, ...]
         ends_well(ended, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_no_analysis_breaks(cli, folder: Path, name: str) -> None:
     ends_well(cli("analyze", "all", "-s", folder / f"{name}.json", "--resamples", "100"), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_no_figure_breaks(cli, folder: Path, name: str) -> None:
     pytest.importorskip("matplotlib")

@@ -50,6 +50,7 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 def test_an_error_in_a_run_stands_on_a_line_of_its_own_and_the_cursor_is_back(data: Path, tmp_path: Path) -> None:
     with FakeServer([Status(401, {"error": {"message": "no"}})]) as server:
         shown = on_terminal("run", "local", "m", data, "--base-url", server.url, cwd=tmp_path)
@@ -59,12 +60,14 @@ def test_an_error_in_a_run_stands_on_a_line_of_its_own_and_the_cursor_is_back(da
     assert 1 == sum(row.startswith("attune-bench: ") for row in screen.rows)
 
 
+@pytest.mark.slow
 def test_the_block_is_gone_when_the_run_is_over(data: Path, tmp_path: Path) -> None:
     shown = on_terminal("run", "baseline", "majority", data, cwd=tmp_path)
     assert "calls ·" in shown
     assert [] == [row for row in Terminal(100).feed(shown).rows if "━" in row or "calls ·" in row]
 
 
+@pytest.mark.slow
 def test_a_run_with_nothing_left_to_do_draws_no_block(data: Path, tmp_path: Path) -> None:
     command = ("run", "baseline", "majority", data)
     assert HIDE_CURSOR in on_terminal(*command, cwd=tmp_path)
@@ -73,6 +76,7 @@ def test_a_run_with_nothing_left_to_do_draws_no_block(data: Path, tmp_path: Path
     assert HIDE_CURSOR not in again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variable", "value"), [("TERM", "dumb"), ("PYTHONIOENCODING", "ascii"), ("PYTHONIOENCODING", "latin-1")]
 )
@@ -83,6 +87,7 @@ def test_lesser_terminals_get_what_they_can_show(data: Path, tmp_path: Path, var
     assert "3 results written" in shown
 
 
+@pytest.mark.slow
 def test_no_color_leaves_the_colours_out(data: Path, tmp_path: Path) -> None:
     command = ("run", "baseline", "majority", data, "--replace")
     coloured = Terminal(100).feed(on_terminal(*command, cwd=tmp_path))
@@ -90,6 +95,7 @@ def test_no_color_leaves_the_colours_out(data: Path, tmp_path: Path) -> None:
     assert ({"32"}, set()) == (coloured.styles & {"31", "32", "33"}, plain.styles & {"31", "32", "33"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tmp_path: Path, presses: int) -> None:
     def script(asked: Asked) -> Behaviour:
@@ -114,6 +120,7 @@ def test_ctrl_c_says_at_once_what_happens_and_a_second_one_leaves(data: Path, tm
     assert any(row.startswith("Go on with: attune-bench run") for row in rows[closing:])
 
 
+@pytest.mark.slow
 def test_the_end_of_a_run_and_of_scoring_name_the_next_command(data: Path, tmp_path: Path) -> None:
     spaced = data.rename(tmp_path / "my data")
     assert f"Next: attune-bench score --results results --ground-truth '{spaced}'" in " ".join(

@@ -35,6 +35,7 @@ def test_unknown_rules_are_refused(cli: Command, tmp_path: Path) -> None:
     assert cli("score", "--ground-truth", tmp_path, "--rules", "theirs").status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compare", "analyze leaderboard", "stats", "subset-report"])
 def test_mixed_rules_are_refused_with_the_remedy(cli: Command, both: tuple[Path, Path], command: str) -> None:
     ended = cli(*command.split(), "-s", both[0], "-s", both[1])
@@ -43,6 +44,7 @@ def test_mixed_rules_are_refused_with_the_remedy(cli: Command, both: tuple[Path,
     assert cli("report", "-s", both[0], "-s", both[1]).status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["report", "compare", "analyze leaderboard", "stats", "subset-report"])
 def test_the_rules_stand_in_the_first_lines(cli: Command, both: tuple[Path, Path], command: str) -> None:
     quick = () if command in ("report", "stats") else ("--resamples", "100")

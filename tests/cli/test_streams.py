@@ -19,6 +19,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-"])
 def test_a_run_without_one_of_its_streams_does_its_work(data: Path, tmp_path: Path, closed: str) -> None:
     ended = shell(f"{COMMAND} run baseline majority {data} -q {closed}", tmp_path)
@@ -56,6 +57,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
         assert (0, "") == (ended.returncode, ended.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ["", "--format html --no-texts", "--format csv"])
 def test_dev_stdout_is_written_to_where_it_stands(data: Path, tmp_path: Path, options: str) -> None:
     shell(f"{COMMAND} run baseline majority {data} -q; {COMMAND} score -d {data} --resamples 100", tmp_path)

@@ -15,6 +15,7 @@ pytest.importorskip("ipykernel", reason="notebooks need ipykernel")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.ipynb")), ids=lambda path: path.name)
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     book: Any = nbformat.read(path, as_version=4)

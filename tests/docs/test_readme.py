@@ -46,6 +46,7 @@ def test_examples_marked_as_runnable_run_in_the_order_of_the_page(page: Path, tm
             assert 0 == done.returncode, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.slow
 def test_pages_made_from_the_code_are_current() -> None:
     script = ROOT / "scripts" / "make_docs.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)

@@ -85,6 +85,7 @@ IDS = (
 )
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_catalogue_is_drawn_from_scores_that_hold_everything() -> None:
     assert list(IDS) == list(drawn())
 
@@ -124,6 +125,7 @@ def off_the_page(picture: figures.Picture, dpi: int) -> bool:
     return bool(min(box.x0, box.y0) < 0 or box.x1 > width or box.y1 > height)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IDS)
 def test_nothing_is_cut_off_at_the_edge(name: str) -> None:
     assert not off_the_page(drawn()[name], 72)

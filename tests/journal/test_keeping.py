@@ -24,6 +24,7 @@ def found(folder: Path, entry: Entry) -> Entry | None:
         return journal.find(entry.request_hash)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(replies(), min_size=1, max_size=5))
 def test_every_reply_comes_back_as_it_was(given_replies: list[Reply]) -> None:

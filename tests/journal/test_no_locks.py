@@ -79,6 +79,7 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.slow
 def test_a_living_owner_is_respected_until_it_leaves(lock: Lock) -> None:
     first = lock(f"{HOLDS}; {LEAVES}")
     assert "held" == said(first)
@@ -87,6 +88,7 @@ def test_a_living_owner_is_respected_until_it_leaves(lock: Lock) -> None:
     assert "held" == said(lock(LEAVES))
 
 
+@pytest.mark.slow
 def test_a_dead_owner_is_noticed_each_time(lock: Lock) -> None:
     for _ in range(3):
         process = lock(DIES)
@@ -125,6 +127,7 @@ def test_a_run_that_was_killed_goes_on_and_one_that_lives_is_not_disturbed(
     assert not list((tmp_path / "results").glob(".*owner*"))
 
 
+@pytest.mark.slow
 def test_an_owner_on_another_machine_is_respected_and_its_file_is_named(lock: Lock, tmp_path: Path) -> None:
     first = lock(HOLDS)
     assert "held" == said(first)

@@ -113,6 +113,7 @@ def test_a_share_of_all_still_has_a_doubt() -> None:
     assert 0.85 < found.low < 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "share"), [("guess", 0.5), ("poor", 0.5), ("guess", 0.7), ("poor", 0.7)])
 def test_whoever_does_not_read_is_hardly_ever_said_to_tell_more_than_the_base_rate(answer: str, share: float) -> None:
     rng = np.random.default_rng(11)

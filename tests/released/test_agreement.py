@@ -108,6 +108,7 @@ def of_all(found: Mapping[object, dict[str, Any]]) -> dict[object, dict[str, Any
     return {where: differing for where, differing in found.items() if differing}
 
 
+@pytest.mark.slow
 def test_the_scores_name_their_rules(study: Any) -> None:
     assert "released" == study[0]["metadata"]["rules"]
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import attunebench
 
 PACKAGE = Path(attunebench.__file__).parent
@@ -20,6 +22,7 @@ def trees(*words: str) -> Iterator[tuple[str, ast.Module]]:
             yield path.relative_to(PACKAGE).as_posix(), ast.parse(text)
 
 
+@pytest.mark.slow
 def test_no_key_of_a_result_that_begins_with_em_is_spelled_out_elsewhere() -> None:
     spelled = [
         f"{place}:{node.lineno} {node.value}"
@@ -44,6 +47,7 @@ def members(node: ast.AST) -> set[object]:
     return {element.value for element in elements if isinstance(element, ast.Constant)}
 
 
+@pytest.mark.slow
 def test_no_second_table_of_spellings_stands_beside_coerce() -> None:
     # The words of intensity are a public constant, which `coerce` reads.
     tables = [

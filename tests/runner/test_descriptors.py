@@ -45,6 +45,7 @@ def kept(folder: Path) -> int:
         return int(journal.execute("SELECT count(*) FROM replies").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_calls_under_way_follow_a_limit_that_cannot_be_raised(
     fake_server: FakeServer, data: Path, tmp_path: Path
 ) -> None:
@@ -55,6 +56,7 @@ def test_calls_under_way_follow_a_limit_that_cannot_be_raised(
     assert 10 < fake_server.most_at_once <= int(told) < 128
 
 
+@pytest.mark.slow
 def test_a_limit_that_may_be_raised_is_and_nobody_needs_to_know(
     fake_server: FakeServer, data: Path, tmp_path: Path
 ) -> None:
@@ -65,6 +67,7 @@ def test_a_limit_that_may_be_raised_is_and_nobody_needs_to_know(
     assert 128 < fake_server.most_at_once
 
 
+@pytest.mark.slow
 def test_with_hardly_any_files_one_call_goes_after_the_other(
     fake_server: FakeServer, data: Path, tmp_path: Path
 ) -> None:

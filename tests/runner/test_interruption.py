@@ -86,6 +86,7 @@ def go_on(server: FakeServer, data: Path, folder: Path) -> int:
     return len(server.bodies) - asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
     server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
@@ -104,6 +105,7 @@ def test_a_run_that_was_stopped_goes_on_with_the_missing_calls(
     assert before == {name: result for name, result in written(tmp_path).items() if name in before}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
 def test_who_is_asked_to_end_keeps_what_is_under_way(
     server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals
@@ -125,6 +127,7 @@ def test_who_is_asked_to_end_keeps_what_is_under_way(
     assert 0 < asked < CONVERSATIONS * PER_CONVERSATION
 
 
+@pytest.mark.slow
 def test_under_nohup_a_closed_terminal_ends_nothing(server: FakeServer, data: Path, tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

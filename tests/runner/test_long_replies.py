@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from recipe_server import RecipeServer
 
 from attunebench import api
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from conftest import Command
 
 
+@pytest.mark.slow
 def test_drafts_of_megabytes_are_not_answered_and_their_results_are_scored(command: Command, tmp_path: Path) -> None:
     rule = {"match": {"kind": "draft"}, "reply": {"content": "word " * LONGEST_TEXT}}
     with RecipeServer({"rules": [rule]}) as server:

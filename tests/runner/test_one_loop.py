@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import attunebench
 
 PACKAGE = Path(attunebench.__file__).parent
@@ -27,5 +29,6 @@ def test_only_a_run_assembles_results() -> None:
     assert {"runner/run.py", "runner/work.py"} == {each for each in calls("assemble") if not each.startswith("scorer/")}
 
 
+@pytest.mark.slow
 def test_only_a_job_follows_the_exchange_of_a_call() -> None:
     assert {"runner/job.py"} == set(calls("Exchange"))

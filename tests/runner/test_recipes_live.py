@@ -19,6 +19,7 @@ ENDINGS = (*recipe_endings_servers.ENDINGS, *recipe_endings_bodies.ENDINGS)
 PENDING = (*recipe_endings_servers.PENDING, *recipe_endings_bodies.PENDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [pytest.param(each, id=each.recipe) for each in ENDINGS])
 def test_a_run_against_the_recipe_ends_as_its_row_says(ending: Ending, command: Command, tmp_path: Path) -> None:
     with RecipeServer(ending.recipe) as server:

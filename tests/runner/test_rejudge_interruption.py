@@ -109,6 +109,7 @@ def go_on(server: FakeServer, data: Path, folder: Path, **values: Any) -> Rejudg
     return attunebench.rejudge(data, settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "free"), [(signal.SIGINT, 4), (signal.SIGKILL, 8)])
 def test_it_goes_on_with_the_votes_that_are_missing(
     server: FakeServer, data: Path, tmp_path: Path, how: signal.Signals, free: int
@@ -126,6 +127,7 @@ def test_it_goes_on_with_the_votes_that_are_missing(
     assert 1 == max(Counter(json.dumps(body["messages"]) for body in server.bodies).values())
 
 
+@pytest.mark.slow
 def test_replacing_that_was_killed_has_lost_no_older_vote_and_pays_once(
     server: FakeServer, data: Path, tmp_path: Path
 ) -> None:

@@ -328,6 +328,7 @@ def result_in(folder: Path) -> dict[str, Any] | None:
     return json.loads(paths[0].read_text(encoding="utf-8")) if paths else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_behaviour_has_its_outcome(row: Row, command: Command, tmp_path: Path) -> None:
     """The exit status, the number of requests, the sentences, and what stands in the result."""

@@ -134,6 +134,7 @@ def test_19_the_variable_that_was_tried_is_named(
     assert "(from OPENROUTER_API_KEY): check OPENROUTER_API_KEY, or give --api-key" in ended.read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("busy", "why"),
     [

@@ -100,6 +100,7 @@ def counted(server: FakeServer) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_shards_at_once_do_the_whole_run_and_ask_nothing_twice(
     start: Start, go: Go, server: FakeServer, tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_the_whole_after_its_shards_finds_every_reply_in_their_journals(
     assert 0 == counted(server)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
 @pytest.mark.parametrize("then", [("1/2", "2/2"), ("1/3", "2/3", "3/3"), (None,)])
 def test_what_a_killed_shard_has_bought_is_found_by_whatever_goes_on(
@@ -225,6 +227,7 @@ def test_a_dry_run_counts_the_shard_alone(data: Path, server: FakeServer, tmp_pa
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_shard_says_how_the_same_shard_goes_on(start: Start, server: FakeServer) -> None:
     server.script = gate = Gate(3)
     process = start("--shard", "2/3")

@@ -98,6 +98,7 @@ def _renumbered(numbers):
     return raw
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_comparisons_that_were_shown_the_other_way_round_are_scored_by_reply(data):
     raw = copy.deepcopy(RAW)

@@ -143,6 +143,7 @@ def right(folder: Path, change: Callable[[Any], tuple[bytes, bytes]], new: Any) 
     assert found in (scored(folder, json.dumps(RAW).encode(), json.dumps(_result()).encode()), *allowed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_a_conversation_with_a_changed_field_is_refused_or_scored_rightly(tmp_path: Path, part: int) -> None:
     whole = json.dumps(_result() | {"asked_sha256": None}).encode()
@@ -150,6 +151,7 @@ def test_a_conversation_with_a_changed_field_is_refused_or_scored_rightly(tmp_pa
         right(tmp_path, lambda value, place=place: (changed(RAW, place, value), whole), new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_a_result_with_a_changed_field_is_refused_or_scored_rightly(tmp_path: Path, part: int) -> None:
     whole = json.dumps(RAW).encode()
@@ -167,6 +169,7 @@ SETTINGS = {
 AROUND = ("participant_profile", "metadata", "conversationId")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_what_was_scored_can_be_read_again(tmp_path: Path, part: int) -> None:
     result = {**_result(), **SETTINGS}
@@ -192,6 +195,7 @@ def _scores() -> Any:
     return json.loads(json.dumps(planted_scores(models, Plan(2, turns=1), resamples=20)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_scores_with_a_changed_field_are_refused_or_shown(tmp_path: Path, part: int) -> None:
     for place, new in drawn(_scores(), CHANGES * 2 // 40, f"scores {part}"):

@@ -61,6 +61,7 @@ def files_of(folders):
     return result_files(folders[0], Findings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_the_file_is_the_same_to_the_byte_however_many_processes_make_it(folders, expected, tmp_path, processes):
     told = score_to_file(*folders, tmp_path / "scores.json", resamples=200, now=NOW, processes=processes)

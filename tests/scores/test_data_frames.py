@@ -28,6 +28,7 @@ def table() -> ScoreTable:
     return attunebench.load_scores(demo_scores_file())
 
 
+@pytest.mark.slow
 def test_means_over_conversations_are_the_aggregates(table: ScoreTable) -> None:
     conversations, models = table.conversations_df(), table.models_df()
     for row in models[models["n"] > 0].to_dict("records"):
@@ -68,6 +69,7 @@ def test_what_was_not_answered_is_missing_and_no_word(table: ScoreTable) -> None
     assert "None" not in set(answers["answer"].dropna())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
 def test_an_export_holds_the_data_frames(table: ScoreTable, tmp_path: Path, format: Any) -> None:
     paths = export_scores(table, tmp_path / "out", format)

@@ -60,6 +60,7 @@ def test_everything_chosen_gives_the_aggregates_of_the_scores() -> None:
                 assert (known["ci_low"], known["ci_high"]) == (pytest.approx(cell.low), pytest.approx(cell.high))
 
 
+@pytest.mark.slow
 def test_n_and_participants_are_those_of_the_subset() -> None:
     (head, alone) = reported(people_study(), f"topic = {WORRY}")
     ids = {entry["conversationId"] for entry in people_scores()["ground_truth"] if entry["topics"] == [WORRY]}
@@ -128,6 +129,7 @@ def test_what_was_not_planted_is_not_claimed() -> None:
     assert "Binary OM: None of 3 differences" in made[1].shows
 
 
+@pytest.mark.slow
 def test_splits_at_random_are_claimed_no_more_often_than_promised() -> None:
     """12 splits of four equal models: a family of tests claims anything in about one of twenty."""
     study, rng = level(), np.random.default_rng(7)
@@ -257,6 +259,7 @@ def test_a_correction_that_does_not_exist_here_is_replaced_and_said() -> None:
     assert "Holm" in beside(made).caption
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_same_scores_give_the_same_text(format: str) -> None:
     texts = {render(reported(people_study(), "turns >= 1 and diagnosis is known", QUICK), format) for _ in range(2)}

@@ -10,6 +10,7 @@ from snapshot_models import SMALL
 from snapshot_study import ALLOWED, SMALL_ARCHIVE, VARIANTS, kept, live, plain, reparsed, score, workshop
 
 
+@pytest.mark.slow
 def test_a_live_run_its_scores_and_its_analyses_are_as_kept(tmp_path: Path) -> None:
     with workshop(SMALL, tmp_path) as at:
         made = live(at)
@@ -18,12 +19,14 @@ def test_a_live_run_its_scores_and_its_analyses_are_as_kept(tmp_path: Path) -> N
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_a_run_on_text_alone_is_as_kept(tmp_path: Path) -> None:
     with workshop(SMALL, tmp_path) as at:
         found = differences(kept("plain"), parts_of(plain(at)))
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_an_executor_gives_what_a_live_run_gives(name: str, tmp_path: Path) -> None:
     with workshop(SMALL, tmp_path) as at:
@@ -31,6 +34,7 @@ def test_an_executor_gives_what_a_live_run_gives(name: str, tmp_path: Path) -> N
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_results_that_lost_answers_are_read_again_from_the_journal(tmp_path: Path) -> None:
     with workshop(SMALL, tmp_path) as at:
         found = differences(kept("live"), parts_of(reparsed(at, live(at))))

@@ -15,6 +15,7 @@ PS = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.01, 0.05, 1.0])), mi
 NAMES = {"holm": "holm", "bh": "fdr_bh"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["holm", "bh"])
 @pytest.mark.parametrize("ps", [[0.3], [0.01, 0.01, 1.0, 0.0], np.random.default_rng(0).random(40).round(2) ** 3])
 def test_corrected_p_are_those_of_statsmodels(method, ps):

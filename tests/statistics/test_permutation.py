@@ -104,6 +104,7 @@ def test_the_tail_of_flips_claims_no_more_than_it_may():
         assert np.mean(found.p <= level) <= 1.6 * level
 
 
+@pytest.mark.slow
 def test_the_tail_of_groups_claims_no_more_than_it_may():
     inside = np.arange(80) < 24
     rejected = [

@@ -74,6 +74,7 @@ def drawn(rng, conversations, turns=4):
     return a, b, labels
 
 
+@pytest.mark.slow
 def test_intervals_over_conversations_cover_95_percent():
     rng = np.random.default_rng(17)
     a, b, labels = drawn(rng, 40_000)

@@ -165,6 +165,7 @@ def test_a_false_claim_among_equal_models_is_made_in_at_most_6_percent_of_famili
     assert float((corrected[method] <= 0.05).any(axis=1).mean()) <= 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["holm", "maxt"])
 def test_a_false_claim_beside_true_ones_is_made_in_at_most_6_percent_of_families(one_better, method):
     true_null = PAIRS[1] < MODELS - 1

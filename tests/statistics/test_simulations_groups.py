@@ -26,6 +26,7 @@ def clustered(rng, labels):
     return rng.normal(size=(labels.max() + 1, EXPERIMENTS))[labels] + rng.normal(size=(len(labels), EXPERIMENTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread_inside", [1.0, 3.0])
 def test_a_group_difference_covers_95_percent_and_alarms_in_5(spread_inside):
     rng = np.random.default_rng(30)
@@ -36,6 +37,7 @@ def test_a_group_difference_covers_95_percent_and_alarms_in_5(spread_inside):
     assert 0.04 <= alarms(found) <= 0.06
 
 
+@pytest.mark.slow
 def test_a_difference_as_large_as_the_detectable_one_is_found_in_80_percent():
     rng = np.random.default_rng(32)
     inside = np.arange(200) < 70
@@ -46,6 +48,7 @@ def test_a_difference_as_large_as_the_detectable_one_is_found_in_80_percent():
     assert pytest.approx(0.8, abs=0.03) == float(np.mean(found.p <= 0.05))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("straddling", [False, True])
 def test_clustered_contrasts_cover_and_alarm_as_they_say_where_plain_ones_do_not(straddling):
     rng = np.random.default_rng(33)
@@ -61,6 +64,7 @@ def test_clustered_contrasts_cover_and_alarm_as_they_say_where_plain_ones_do_not
         assert alarms(group_difference(values, inside, rng=rng, **BOUNDED)) > 0.08
 
 
+@pytest.mark.slow
 def test_correlations_over_many_models_are_covered():
     rng = np.random.default_rng(34)
     planted = np.array([[1, 0.6, 0], [0.6, 1, 0], [0, 0, 1]])
@@ -74,6 +78,7 @@ def test_correlations_over_many_models_are_covered():
     assert 0.93 <= float(np.mean(covered)) <= 0.97
 
 
+@pytest.mark.slow
 def test_shares_of_variance_are_covered():
     rng = np.random.default_rng(36)
     models = rng.normal(0, 0.1, 11)

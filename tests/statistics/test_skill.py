@@ -88,6 +88,7 @@ def test_people_with_one_conversation_each_are_as_conversations():
     np.testing.assert_allclose(plain.low, clustered.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [None, 100])
 def test_the_interval_covers_the_true_skill(people):
     """Nominal 95 %, 200 conversations, score and baseline correlated, of one person each or of 100 people's pairs."""

@@ -110,6 +110,7 @@ def test_conversations_of_one_model_each_cannot_be_told_from_chance():
     assert np.isnan(variances(variance_components(values))).all()
 
 
+@pytest.mark.slow
 def test_one_cluster_says_nothing_about_the_spread_of_shares():
     values = crossed(np.random.default_rng(8), conversations=10, models=5)
     weights = resample_weights(1, 50, np.random.default_rng(0))

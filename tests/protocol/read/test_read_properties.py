@@ -48,6 +48,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
         yield path, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dress", DRESSES)
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())

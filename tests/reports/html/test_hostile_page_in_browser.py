@@ -79,6 +79,7 @@ def clicked_through(chromium: Any, path: Path) -> list[str]:
     return [line for line in found if not line.startswith("data:") and line != path.as_uri()]
 
 
+@pytest.mark.slow
 def test_no_text_runs_complains_or_asks(chromium: Any, tmp_path: Path) -> None:
     evidence = Texts(PROBE.format(n="talk"), PROBE.format(n="draft"), (PROBE.format(n="remark"),))
     path = tmp_path / "page.html"
@@ -86,6 +87,7 @@ def test_no_text_runs_complains_or_asks(chromium: Any, tmp_path: Path) -> None:
     assert [] == clicked_through(chromium, path)
 
 
+@pytest.mark.slow
 def test_a_conversation_that_nobody_was_scored_on_opens_like_any(chromium: Any, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(render_html(unscored(), settings=SETTINGS, analyses=("leaderboard",)), "utf-8")

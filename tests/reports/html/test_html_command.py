@@ -51,6 +51,7 @@ def test_the_page_is_report_html_and_has_the_words_of_the_folders_that_the_score
     assert 3 == page.count('id="c-drafts-')
 
 
+@pytest.mark.slow
 def test_a_page_of_ours_is_replaced_and_the_same_again(
     scored_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def names(tab: Tab) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_leaderboard_sorts_both_ways_and_says_so(tab: Tab) -> None:
     table = tab.page.locator("#board table.board").first
     assert ["strong", "middle", "weak"] == names(tab)
@@ -104,6 +105,7 @@ def test_foreign_text_is_shown_as_text_and_nothing_in_it_is_hidden(tab: Tab) -> 
     assert 0 == tab.page.locator("#behind img").count()
 
 
+@pytest.mark.slow
 def test_a_long_draft_is_cut_until_all_of_it_is_asked_for(tab: Tab) -> None:
     tab.page.locator("#talks details").evaluate("fold => { fold.open = true; }")
     tab.page.locator("#talks tbody .d").first.click()
