@@ -19,8 +19,9 @@ from pydantic import ValidationError
 
 from attunebench import eventloop
 from attunebench.backends.providers import unsent
-from attunebench.batches.collecting import Collected, Collector, response_files, response_lines
+from attunebench.batches.collecting import Collected, Collector
 from attunebench.batches.pending import Pending, open_asks
+from attunebench.batches.records import response_files, response_lines
 from attunebench.batches.requests import (
     SERVICE,
     Head,
