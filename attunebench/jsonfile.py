@@ -51,7 +51,7 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH, lenient: bool = False
     """
     try:
         value, is_text = _read_quickly(data), True
-    except ValueError:
+    except (ValueError, TypeError):  # a TypeError: nested deeper than orjson writes, less deep than it reads
         value = _read_carefully(data, max_depth, _LENIENT if lenient else _STRICT)
         is_text = not (b"\\ud" in data or b"\\uD" in data) or _is_text(value)
     if _may_be_deeper(data, max_depth) and _is_deeper(value, max_depth):

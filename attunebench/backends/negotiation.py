@@ -184,7 +184,7 @@ def _room(message: str, limit: int) -> int:
     others = numbers - {limit}
     prompts = others | {number - limit for number in others}
     stated = {int(number) for number in _WINDOW.findall(message)} & others
-    for windows in (stated or others, numbers & {limit}):
+    for windows in (stated or others, numbers & {limit}):  # a window may be as large as the limit
         pairs = [(window, prompt) for window in windows for prompt in prompts]
         if fits := [window - prompt for window, prompt in pairs if 0 < prompt < window < prompt + limit]:
             return min(fits)

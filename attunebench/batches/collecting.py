@@ -7,16 +7,12 @@ next time: on terms of their own, which become the server's unless other request
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
-import sys
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import SecretStr
@@ -28,57 +24,19 @@ from attunebench.backends.faults import Fault, error_for
 from attunebench.backends.negotiation import Terms, adapted, first_terms
 from attunebench.backends.providers import NO_KEY, Endpoint
 from attunebench.backends.waits import number
+from attunebench.batches.records import records
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
 from attunebench.journal import Entry, Journal
 from attunebench.protocol.calls import Asked, Call, Message, Usage
 from attunebench.runner.clients import Place
 
-STDIN = Path("-")
-LONGEST = 64 * 1024 * 1024  # bytes of a line, to bound memory; no model output is as long
 NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))  # reached no model
-_NAMES = (".jsonl", ".json", ".ndjson", ".jsonl.gz", ".json.gz", ".ndjson.gz")
 _ANSWERED = frozenset(("response", "error", "generated_text", "__inference_error__"))  # an answer has at least one
 _AT_ONCE = 500  # lines whose entries are written to disk together
 
 NoReply = Terms | AttuneBenchError
 """Why a line brings no reply, or under which terms its request is asked again."""
-
-
-def response_files(paths: Sequence[Path]) -> list[Path]:
-    """The files at these paths: each once, those of a folder by name. Raises DataError for what is missing or empty."""
-    files: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            named = (each for each in path.rglob("*") if each.name.endswith(_NAMES) and each.is_file())
-            shown = sorted(each for each in named if not any(part[0] == "." for part in each.relative_to(path).parts))
-            if not shown:
-                raise DataError(f"{path} holds no response files ({', '.join(_NAMES)}).")
-            files += shown
-        elif path == STDIN or path.is_file():
-            files.append(path)
-        else:
-            raise DataError(f"There is no response file {path}; pipe other sources into `attune-bench collect -`.")
-    return list(dict.fromkeys(files))
-
-
-def response_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a response file, plain or packed by gzip; a packed file that was cut gives what can be unpacked."""
-    try:
-        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as plain:
-            file: Any = plain  # `peek` is in no protocol
-            yield from lines_of(gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        yield b"cut"
-
-
-def lines_of(file: Any) -> Iterator[bytes]:
-    """The lines of a binary file that are not blank; of an absurdly long one its beginning."""
-    while line := file.readline(LONGEST):
-        if line.strip():
-            yield line
-        while not line.endswith(b"\n") and len(line) >= LONGEST:
-            line = file.readline(LONGEST)
 
 
 class Line(NamedTuple):
@@ -91,10 +49,11 @@ class Line(NamedTuple):
 
 
 def read_line(content: bytes) -> Line | None:
-    """What a line says; None where it belongs to no request or response file (truncated, no JSON, no id).
+    """What a record says; None where it belongs to no request or response file (truncated, no JSON, no id).
 
     OpenAI's service and vLLM's `run-batch` write {custom_id, response {status_code, request_id, body}, error}; Ray Data
-    LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed.
+    LLM writes `generated_text` with its counts of tokens, and `__inference_error__` where a row failed. Tools that
+    convert them may turn objects into strings, and missing values into a word or NaN.
     """
     try:
         data = wire.parse_body(content)
@@ -104,10 +63,11 @@ def read_line(content: bytes) -> Line | None:
     if not isinstance(custom_id, str):
         return None
     if _ANSWERED.isdisjoint(data):
-        return Line(custom_id)  # a request, or the row of one in a table that lies in the same folder
-    response = data["response"] if isinstance(data.get("response"), Mapping) else {}
+        return Line(custom_id.strip())  # a request, or the row of one in a table that lies in the same folder
+    response = _object(data.get("response"))
+    response = response if isinstance(response, Mapping) else {}
     error = next((said for key in ("__inference_error__", "error") if wire.says_something(said := data.get(key))), None)
-    status, body = int(number(response.get("status_code")) or 0), response.get("body")
+    status, body = int(number(response.get("status_code")) or 0), _object(response.get("body"))
     if error is None and isinstance(text := data.get("generated_text"), str):
         counts = {"prompt_tokens": data.get("num_input_tokens"), "completion_tokens": data.get("num_generated_tokens")}
         body = {"choices": [{"message": {"content": text}}], "usage": counts}
@@ -122,7 +82,15 @@ def read_line(content: bytes) -> Line | None:
     else:
         outcome = wire.outcome_of_body(body)
     request_id = response.get("request_id")
-    return Line(custom_id, outcome, request_id if isinstance(request_id, str) else None)
+    return Line(custom_id.strip(), outcome, request_id if isinstance(request_id, str) else None)
+
+
+def _object(value: Any) -> Any:
+    """The object in a string; any other value unchanged."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        with suppress(ValueError):
+            return wire.parse_body(value.encode("utf-8", "replace"))
+    return value
 
 
 def outcome_of_line(line: Line, row: Row, endpoint: Endpoint) -> Reply | Terms | AttuneBenchError:
@@ -222,7 +190,7 @@ class Collector:
     async def take(self, lines: Iterable[bytes]) -> Collected:
         """Keep the replies in these lines, which are in the journal when this returns; their counts."""
         counted = Collected()
-        for content in lines:
+        for content in records(lines):
             counted.lines += 1
             if (line := read_line(content)) is not None:
                 self._take_line(line, counted)

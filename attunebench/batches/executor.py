@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
-from attunebench.batches.collecting import Collector, lines_of
+from attunebench.batches.collecting import Collector
 from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.pending import Pending, batch_prices, open_asks
+from attunebench.batches.records import lines_of
 from attunebench.batches.requests import RequestFile, Table, table_path, writing_plan
 from attunebench.batches.service import Batch, NoSuchBatchError, RefusedError, Service, TooMuchError
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, TransientError, UsageError

@@ -18,8 +18,9 @@ from attunebench.backends.base import Reply
 from attunebench.backends.prices import Prices
 from attunebench.backends.providers import unsent
 from attunebench.batches import requests
-from attunebench.batches.collecting import Collected, Collector, response_files, response_lines
+from attunebench.batches.collecting import Collected, Collector
 from attunebench.batches.pending import Pending, open_asks
+from attunebench.batches.records import response_files, response_lines
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import Conversation, load_conversations
 from attunebench.errors import AttuneBenchError, DataError, UsageError

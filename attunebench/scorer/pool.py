@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attunebench.jsonfile import dump_json
 from attunebench.results.folder import NoResult, read_result
 from attunebench.results.schema import Result
 from attunebench.scorer.assembling import Scored, Unknown, score_one
 from attunebench.scorer.closeness import DraftScores
 from attunebench.scorer.groups import Columns, Resampling
 from attunebench.scorer.truth import Truth
+from attunebench.scores.files import line_of
 from attunebench.scores.schema import Aggregate
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _outcome(task: Task, path: Path, name: str) -> Outcome:
         return result
     scored = score_one(task.truths, result, task.drafts, task.resampling.judge_scale)
     if task.as_lines and isinstance(scored, Scored):
-        scored.entry = dump_json(scored.entry)
+        scored.entry = line_of(scored.entry)
     return scored
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -50,7 +51,7 @@ def new_scores(
 
 
 def write_scores(path: str | Path, scores: Scores, *, lines: Iterable[bytes] | None = None) -> None:
-    """Write the file whole or not at all; `lines`, as `dump_json` makes them, stand for its conversations.
+    """Write the file whole or not at all; `lines`, as `line_of` makes them, stand for its conversations.
 
     DataError where the target cannot be written, or is there and is no scores file (it is left untouched).
     """
@@ -129,6 +130,21 @@ def refuse_foreign(path: str | Path) -> None:
         raise DataError(f"{target} is there and is no scores file, so it is left as it is; name another --output.")
 
 
+def line_of(entry: Mapping[str, Any]) -> bytes:
+    """A conversation's entry on one line. ValueError where a metric is NaN or infinite: that is a bug, and must not be
+    written as null, which stands for undefined."""
+    total = sum(sum(filter(None, part["metrics"].values())) for part in (entry, *entry["turns"]))
+    if not isfinite(total):
+        raise ValueError(f"a metric of {entry['conversationId']} is no number")
+    return dump_json(entry)
+
+
+def _line_of_few(value: Any) -> bytes:
+    """As `line_of`, for entries of any kind that are few."""
+    json.dumps(value, allow_nan=False)
+    return dump_json(value)
+
+
 def _lines(scores: Scores, conversations: Iterable[bytes] | None) -> Iterator[bytes]:
     """The file line by line, one conversation or group on each, and never as a whole in memory."""
     yield f'{{"schema_version": "{scores["schema_version"]}", "format": "{scores["format"]}",\n'.encode()
@@ -138,7 +154,8 @@ def _lines(scores: Scores, conversations: Iterable[bytes] | None) -> Iterator[by
         if name in ("metadata", "questions", "left_out"):
             yield dump_json(value)
         else:
-            entries = conversations if name == "conversations" and conversations is not None else map(dump_json, value)
+            of_kind = {"conversations": line_of, "ground_truth": dump_json}.get(name, _line_of_few)
+            entries = conversations if name == "conversations" and conversations is not None else map(of_kind, value)
             yield b"["
             for separator, line in zip(chain([b"\n"], repeat(b",\n")), entries, strict=False):
                 yield separator

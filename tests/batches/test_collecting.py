@@ -234,7 +234,7 @@ def test_odd_lines_are_counted_and_keep_nobody_up(requests: list[dict[str, Any]]
 def test_a_huge_line_is_passed_over(
     requests: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attunebench.batches.collecting.LONGEST", 100_000)
+    monkeypatch.setattr("attunebench.batches.records.LONGEST", 100_000)
     collected = collect(tmp_path, [b"[" + b"1," * 500_000 + b"1]\n", openai_line(requests[0])]).collected
     assert (2, 1, 1) == (collected.lines, collected.unreadable, collected.kept)
 

@@ -17,6 +17,13 @@ def test_a_key_with_two_values_is_refused(text: str, lenient: bool) -> None:
         parse_json(text.encode(), lenient=lenient)
 
 
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("depth", [65, 254, 255, 500, 1023, 1024, 5_000, 100_000])
+def test_what_is_nested_too_deeply_is_refused_at_every_depth(depth: int, lenient: bool) -> None:
+    with pytest.raises(ValueError, match="nested deeper than 64 levels"):
+        parse_json(b'{"a":' + b"[" * depth + b"]" * depth + b"}", lenient=lenient)
+
+
 def test_a_key_that_stands_twice_with_one_value_does_no_harm() -> None:
     assert {"a": [1], "b": 2} == parse_json(b'{"a": [1], "b": 2, "a": [1]}')
 

@@ -15,9 +15,10 @@ from engines import openai_line, requests_in, write_lines
 from talks import talk
 
 from attunebench import eventloop
-from attunebench.batches.collecting import Collector, lines_of
+from attunebench.batches.collecting import Collector
 from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.files import Planner, RequestFiles
+from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, open_tables
 from attunebench.batches.running import BatchOptions, Watcher
 from attunebench.codebook import default_codebook

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from planted import Plan, Skill, planted_scores
 from planted_studies import older
 
 from attunebench.errors import DataError
+from attunebench.scores.files import write_scores
 from attunebench.scores.loading import score_table
 
 Content = dict[str, Any]
@@ -221,3 +224,15 @@ def test_labels_are_short_unique_and_harmless_whatever_models_are_called(names: 
     study = score_table(content)
     assert expected == sorted({group.label for group in study.groups})
     assert set(names) == {group.model for group in study.groups}
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("part", ["conversations", "turns", "aggregates"])
+def test_a_metric_that_is_no_number_is_never_written_as_undefined(part: str, number: float, tmp_path: Path) -> None:
+    scores = planted_scores({"alpha": Skill()}, Plan(2, turns=2))
+    entry = scores["aggregates"][0] if part == "aggregates" else scores["conversations"][1]
+    where = entry["turns"][0]["metrics"] if part == "turns" else entry["metrics"]
+    where["emotion_f1"] = {"mean": number} if part == "aggregates" else number
+    with pytest.raises(ValueError):  # noqa: PT011
+        write_scores(tmp_path / "scores.json", scores)
+    assert [] == list(tmp_path.iterdir())
