@@ -163,7 +163,7 @@ def _key(provider: Provider, settings: ModelSettings, values: Mapping[str, str])
         raise ConfigurationError(f"No API key for {provider.name}: set {tried}, or give --api-key{file}.")
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         raise ConfigurationError(
-            f"The API key from {source} holds a space, line break or non-ASCII character; copy it anew."
+            f"The API key from {source} holds a space, line break or non-ASCII character; copy it again."
         )
     return (key, source) if key else (NO_KEY, "none")
 

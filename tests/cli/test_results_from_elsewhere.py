@@ -154,10 +154,10 @@ def test_what_is_not_stated_is_unknown_and_not_nothing(cli: Any) -> None:
     tables = {table["id"]: table for table in json.loads(shown)["analyses"][1]["tables"]}
     assert {"value": None, "mark": "not stated"} == tables["cost"]["rows"][0]["total"]
     assert (0, 2) == (tables["cost"]["rows"][0]["n"], tables["cost"]["rows"][0]["of"])
-    assert {"items answered": 1.0, "calls mended": None} == {
+    assert {"items answered": 1.0, "calls repaired": None} == {
         row["what"]: row["share"]
         for row in tables["calls"]["rows"]
-        if row["what"] in ("items answered", "calls mended")
+        if row["what"] in ("items answered", "calls repaired")
     }
     scored(cli, HISTORIC / "single-judge")
     (row,) = {t["id"]: t for t in json.loads(cli("stats", "-f", "json").out)["analyses"][1]["tables"]}["cost"]["rows"]

@@ -102,7 +102,7 @@ def test_labels_outside_what_is_compared_do_not_matter() -> None:
 def test_a_file_with_more_conversations_of_the_same_labels_is_warned_of() -> None:
     study = study_of(part("a", count=30), part("b", count=40, ground_truth_sha256="b" * 64))
     assert not [finding for finding in findings(study) if finding.severity == "refuse"]
-    assert "one.json, two.json were scored on different sets of conversations" in said(study)
+    assert all(name in said(study) for name in ("one.json", "two.json", "30 are common to all"))
     assert "30 are common to all" in said(study)
 
 
@@ -122,7 +122,7 @@ def test_an_old_file_that_does_not_say_its_data_is_warned_of() -> None:
 
 
 def test_other_definitions_of_metrics_are_refused() -> None:
-    with pytest.raises(DataError, match="registry 1, 2"):
+    with pytest.raises(DataError, match=r"registry 1\b.*\b2\b"):
         warnings_or_refusal(study_of(part("a"), part("b", registry_version="2")))
 
 
@@ -132,7 +132,7 @@ def test_a_version_that_only_added_metrics_compares(later: str) -> None:
 
 
 def test_another_first_number_is_another_definition_whatever_follows() -> None:
-    with pytest.raises(DataError, match=r"registry 1\.1, 12"):
+    with pytest.raises(DataError, match=r"registry 1\.1\b.*\b12\b"):
         warnings_or_refusal(study_of(part("a", registry_version="1.1"), part("b", registry_version="12")))
 
 
