@@ -34,7 +34,7 @@ def folded(value: Any) -> str:
 def yes_no(value: Any) -> Literal["yes", "no"] | None:
     """ "yes" or "no" from one of the words in any letter case, a boolean, 1 or 0; None for all else."""
     if isinstance(value, str):
-        return YES_NO.get(folded(value))
+        return YES_NO.get(value) or YES_NO.get(folded(value))
     return YES_NO.get(value) if isinstance(value, (bool, int, float)) else None
 
 

@@ -154,9 +154,14 @@ def _map(value: Any, read: Callable[[Any], Any]) -> dict[str, Any]:
     return {key: known for key, raw in coerce.block(value).items() if (known := read(raw)) is not None}
 
 
+_ANSWERS, _SIDES = frozenset(coerce.YES_NO.values()), frozenset(coerce.LETTERS.values())
+
+
 def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str | None]) -> dict[str, str]:
     """As `_map`, in one go where all values are spelled as usual: a file holds hundreds of them."""
     try:
+        if (_ANSWERS if spellings is coerce.YES_NO else _SIDES).issuperset(value.values()):
+            return value  # type: ignore[no-any-return]
         return {key: spellings[raw] for key, raw in value.items()}
     except (AttributeError, KeyError, TypeError):
         return _map(value, read)
