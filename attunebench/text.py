@@ -109,6 +109,11 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False, undefine
     return f"{0:.{digits}f}" if float(text) == 0 else text
 
 
+def p_value(p: float) -> str:
+    """With three digits; below 0.001 only that it is."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def counted(count: int, noun: str, plural: str = "") -> str:
     """ "1 model", "11 models"."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"

@@ -21,6 +21,7 @@ from attunebench.statistics.permutation import least_corrected
 from attunebench.text import counted as counted
 from attunebench.text import listed as listed
 from attunebench.text import number as number_text
+from attunebench.text import p_value
 
 # One sentence per kind of test: subject, direction, effect with its interval, corrected p where tested, n
 
@@ -35,18 +36,6 @@ def difference_sentence(first: str, second: str, what: str, cell: Cell, settings
     if not claimed(cell, settings):
         return f"{first} and {second} do not differ significantly on {what} ({effect})."
     return f"{first} is {'higher' if value_of(cell) > 0 else 'lower'} than {second} on {what}: {effect}."
-
-
-def zero_sentence(subject: str, cell: Cell, settings: Settings, *, digits: int = 3, zero: str = "0") -> str:
-    """Whether a mean (difference) differs from 0, which may have a name of its own ("the base rate")."""
-    if cell.value is None:
-        return f"{subject} is undefined."
-    effect = effect_text(cell, digits)
-    if cell.small:
-        return f"Too few {settings.units} for a claim about {subject} ({effect})."
-    if not claimed(cell, settings):
-        return f"{subject} does not differ significantly from {zero} ({effect})."
-    return f"{subject} is {'above' if value_of(cell) > 0 else 'below'} {zero}: {effect}."
 
 
 def correlation_sentence(first: str, second: str, cell: Cell, settings: Settings, *, over: str) -> str:
@@ -180,7 +169,7 @@ def p_text(cell: Cell) -> str:
     p = cell.p if cell.p_corrected is None else cell.p_corrected
     if p is None:
         return "p undefined"
-    return "p < 0.001" if p < 0.001 else f"p {p:.3f}"
+    return f"p {p_value(p)}"
 
 
 def intervals_text(settings: Settings) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from attunebench.analyses.palette import OUTLINES, Style
 from attunebench.figures.model import INCHES, Look
 from attunebench.metrics.registry import REGISTRY
+from attunebench.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -350,10 +351,7 @@ def dumbbell_rows(
 
 def signed(value: float, digits: int = 1) -> str:
     """ "+1.2", "−0.4", "0.0", "–" for undefined."""
-    if np.isnan(value):
-        return "–"
-    text = f"{value:+.{digits}f}"
-    return (f"{0:.{digits}f}" if float(text) == 0 else text).replace("-", "−")
+    return number(value, digits, sign=True).replace("-", "−")
 
 
 def percent(value: float) -> str:

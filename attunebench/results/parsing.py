@@ -140,7 +140,7 @@ def _turn(turn: Mapping[str, Any], number: int, first: str) -> ResultTurn:
         draft=coerce.text(turn.get(schema.DRAFT)),
         tags=tags,
         **{name: _yes_no(turn.get(keys[name])) for name in schema.BINARY_BLOCKS},
-        pairwise=_choices(turn.get(keys["pairwise"]), coerce.LETTERS, coerce.letter),
+        pairwise=_choices(turn.get(keys["pairwise"]), _SIDES, coerce.letter),
         assignment=coerce.block(turn.get("pairwise_assignment")),
         votes=votes_of(turn, first),
         unknown_tags=unknown_tags,
@@ -157,18 +157,18 @@ def _map(value: Any, read: Callable[[Any], Any]) -> dict[str, Any]:
 _ANSWERS, _SIDES = frozenset(coerce.YES_NO.values()), frozenset(coerce.LETTERS.values())
 
 
-def _choices(value: Any, spellings: Mapping[Any, str], read: Callable[[Any], str | None]) -> dict[str, str]:
+def _choices(value: Any, usual: frozenset[str], read: Callable[[Any], str | None]) -> dict[str, str]:
     """As `_map`, in one go where all values are spelled as usual: a file holds hundreds of them."""
     try:
-        if (_ANSWERS if spellings is coerce.YES_NO else _SIDES).issuperset(value.values()):
-            return value  # type: ignore[no-any-return]
-        return {key: spellings[raw] for key, raw in value.items()}
-    except (AttributeError, KeyError, TypeError):
-        return _map(value, read)
+        if usual.issuperset(value.values()):
+            return dict(value)
+    except (AttributeError, TypeError):  # no object, or a value that no word can equal
+        pass
+    return _map(value, read)
 
 
 def _yes_no(value: Any) -> dict[str, str]:
-    return _choices(value, coerce.YES_NO, coerce.yes_no)
+    return _choices(value, _ANSWERS, coerce.yes_no)
 
 
 def votes_of(turn: Mapping[str, Any], first: str) -> dict[str, Vote]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from attunebench.analyses.table import Cell, Column, Table
 from attunebench.metrics.rates import rounded_down
-from attunebench.text import UNDEFINED, number
+from attunebench.text import UNDEFINED, number, p_value
 
 SMALL_MARK = "°"
 SMALL_LEGEND = f"{SMALL_MARK} too few conversations or participants for a claim."
@@ -18,7 +18,6 @@ N_COLUMNS = frozenset(("n", "conversations"))
 """Ids of columns that say for a whole row what its values are over."""
 
 _DIGITS = {"share": 3, "points": 1, "number": 3, "rank": 1, "usd": 4, "seconds": 1}
-_LEAST_P = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,9 @@ def words_of(cell: Cell, column: Column, row_n: int | None) -> Words:
     if cell.n is not None and cell.n != row_n:
         beside.append(f"n {cell.n}")
     if cell.p_corrected is not None:
-        beside.append(f"p {p_text(cell.p_corrected)} corrected")
+        beside.append(f"p {p_value(cell.p_corrected)} corrected")
     elif cell.p is not None:
-        beside.append(f"p {p_text(cell.p)}")
+        beside.append(f"p {p_value(cell.p)}")
     return Words(value, interval, tuple(beside))
 
 
@@ -65,7 +64,7 @@ def value_text(value: float | int | str | None, column: Column) -> str:
     if value is None or isinstance(value, str):
         return UNDEFINED if value is None else value
     if column.unit == "p":
-        return p_text(value)
+        return p_value(value)
     if column.unit == "count" and column.digits is None:
         return str(round(value))
     if column.unit == "rank" and float(value).is_integer():
@@ -73,11 +72,6 @@ def value_text(value: float | int | str | None, column: Column) -> str:
     digits = column.digits if column.digits is not None else _DIGITS.get(column.unit, 3)
     value = rounded_down(value, digits) if column.rounds_down else value
     return f"${number(value, digits)}" if column.unit == "usd" else number(value, digits)
-
-
-def p_text(p: float) -> str:
-    """A p-value with three digits; below them only that it is."""
-    return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.3f}"
 
 
 def row_n(table: Table, row: Sequence[Cell]) -> int | None:
