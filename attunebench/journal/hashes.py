@@ -15,6 +15,9 @@ from pydantic_core import to_json
 
 from attunebench.protocol.calls import Call, Message
 
+_MOST_SCHEMAS = 1024
+# Calls of one shape share one schema, so it is known by its identity, which is kept alive beside its digest.
+_digests: dict[int, tuple[Mapping[str, Any], str]] = {}
 _FORMER_PLACES = 8  # places among the judges under which the journal used to keep a judge's replies
 
 
@@ -72,7 +75,12 @@ def prompt_digest(messages: tuple[Message, ...]) -> str:
 
 def schema_digest(schema: Mapping[str, Any]) -> str:
     """The digest of an answer's schema. The order of its keys is part of it: models answer in it."""
-    return sha256(to_json(schema)).hexdigest()
+    known = _digests.get(id(schema))
+    if known is None or known[0] is not schema:
+        if len(_digests) >= _MOST_SCHEMAS:
+            _digests.clear()
+        known = _digests[id(schema)] = schema, sha256(to_json(schema)).hexdigest()
+    return known[1]
 
 
 def name_digest(*parts: str) -> str:
@@ -86,9 +94,5 @@ def _former(identity: str) -> list[str]:
 
 def _digest(parts: Sequence[str]) -> str:
     """SHA-256 over the parts, each behind its length, so that no two lists of parts run into each other."""
-    digest = sha256()
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-    return digest.hexdigest()
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return sha256(b"".join([b"%d:%b" % (len(data), data) for data in encoded])).hexdigest()

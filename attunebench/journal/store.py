@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 from pathlib import Path
@@ -98,7 +98,7 @@ class Journal:
     async def keep(self, entry: Entry) -> None:
         """Returns when the entry is on the disk, where it gets even if the caller does not wait. Raises DataError where
         it cannot be written. The first entry of a request stays, but a reply takes the place of an error."""
-        await asyncio.wrap_future(self._put(_INSERT, to_row(entry)))
+        await self._written(_INSERT, to_row(entry))
 
     def entries(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Entry]:
         """All entries, or those of an SQL condition over `COLUMNS`, in the order in which they were kept."""
@@ -132,18 +132,23 @@ class Journal:
         """Record what the server does not accept, in place of what was known."""
         now = datetime.now(timezone.utc).isoformat()
         row = (provider, base_url, model, json.dumps(dict(learned)), now)
-        self._put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
+        self._own_writer().put("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?, ?)", row)
 
     async def flush(self) -> None:
         """Returns when all that was learned before is on the disk, and so is found."""
-        await asyncio.wrap_future(self._put("SELECT 1", ()))
+        await self._written("SELECT 1", ())
 
     def close(self) -> None:
         self._held.close()
 
-    def _put(self, sql: str, row: Sequence[Any]) -> Future[None]:
+    async def _written(self, sql: str, row: Sequence[Any]) -> None:
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._own_writer().put(sql, row, written)
+        await written
+
+    def _own_writer(self) -> _Writer:
         assert self._writer is not None, "opened for reading"
-        return self._writer.put(sql, row)
+        return self._writer
 
     def _rows(self, sql: str, values: Sequence[Any]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
         try:
@@ -155,12 +160,13 @@ class Journal:
 
 
 class _Writer:
-    """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many."""
+    """The one thread that writes: all that waits goes into one commit, so that one flush to disk serves many, and one
+    call into the event loop tells all who wait for it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[str, Sequence[Any], Future[None]]] = deque()
+        self._waiting: deque[tuple[str, Sequence[Any], asyncio.Future[None] | None]] = deque()
         try:
             self._connection = writing(path)
             # Write once before the first request is sent: SQLite opens its files, and an unwritable disk is noticed.
@@ -169,13 +175,11 @@ class _Writer:
             raise unusable(path, str(error)) from error
         self._thread = ThreadPoolExecutor(1, "journal")
 
-    def put(self, sql: str, row: Sequence[Any]) -> Future[None]:
-        """Done when it is on the disk; cannot be cancelled."""
-        written: Future[None] = Future()
-        written.set_running_or_notify_cancel()
+    def put(self, sql: str, row: Sequence[Any], written: asyncio.Future[None] | None = None) -> None:
+        """`written` is done when the row is on the disk, where it gets even if that is cancelled."""
         self._waiting.append((sql, row, written))
-        self._thread.submit(self._commit)
-        return written
+        if len(self._waiting) == 1:  # else the thread has yet to take what came before, and looks again after that
+            self._thread.submit(self._commit)
 
     def rows(self, sql: str, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         with self._lock:
@@ -189,22 +193,32 @@ class _Writer:
             self._connection.close()
 
     def _commit(self) -> None:
-        items = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        failure = None
-        try:
-            with self._lock, self._connection:
-                for sql, row, _ in items:
-                    self._connection.execute(sql, row)
-        except Exception as error:  # whatever it is, nobody may wait for ever
-            failure = DataError(
-                f"The call journal {self.path} cannot be written ({error}); make room or use another results folder, "
-                "and repeat the command: what was written before is kept."
-            )
-        for *_, written in items:
-            if failure is None:
-                written.set_result(None)
-            else:
-                written.set_exception(failure)
+        while self._waiting:
+            items = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            failure = None
+            try:
+                with self._lock, self._connection:
+                    for sql, row, _ in items:
+                        self._connection.execute(sql, row)
+            except Exception as error:  # whatever it is, nobody may wait for ever
+                failure = DataError(
+                    f"The call journal {self.path} cannot be written ({error}); make room or use another results "
+                    "folder, and repeat the command: what was written before is kept."
+                )
+            futures = [written for *_, written in items if written is not None]
+            for loop in {written.get_loop() for written in futures}:
+                with suppress(RuntimeError):  # the loop is closed, so nobody waits
+                    loop.call_soon_threadsafe(_settle, [one for one in futures if one.get_loop() is loop], failure)
+
+
+def _settle(futures: Sequence[asyncio.Future[None]], failure: DataError | None) -> None:
+    for written in futures:
+        if written.done():  # cancelled
+            continue
+        if failure is None:
+            written.set_result(None)
+        else:
+            written.set_exception(failure)
 
 
 def _one_of(hashes: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ the wire: that is what makes resuming a run a matter of reading.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from attunebench._version import __version__
@@ -14,7 +14,7 @@ from attunebench.backends.base import Reply, Request
 from attunebench.backends.negotiation import lowered_limit
 from attunebench.codebook import Codebook
 from attunebench.errors import ItemError
-from attunebench.journal import Entry, Hasher
+from attunebench.journal import Entry, Hasher, RequestHash
 from attunebench.protocol.calls import Answer, Call, Message, Record, Usage
 from attunebench.protocol.plan import reask, with_draft
 from attunebench.protocol.read import merge_answers, read_reply
@@ -25,19 +25,27 @@ Known = Callable[["Ask"], "Entry | None"]
 LENGTH_FACTOR = 4  # a reply that was cut at the token limit is asked for once more with so many times the limit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ask:
-    """The `number`-th time (from 0) that a call is put to a model. `missing`: items that earlier asks left open."""
+    """The `number`-th time (from 0) that a call is put to a model. `missing`: items that earlier asks left open.
+    `hashed` is filled when it is first looked up, since hashing a prompt takes longer than all else here."""
 
     call: Call
     number: int
     messages: tuple[Message, ...]
     max_tokens: int
     missing: int = 0
+    hashed: RequestHash | None = field(default=None, compare=False, repr=False)
 
     @property
     def who(self) -> int:
         return self.call.who
+
+    def hash(self, hasher: Hasher) -> RequestHash:
+        """`hasher` is that of the model that is asked."""
+        if self.hashed is None:
+            self.hashed = hasher(self.call, self.messages, self.number)
+        return self.hashed
 
     def request(self, settings: RunSettings, context: Any = None) -> Request:
         return Request(
@@ -65,7 +73,7 @@ def entry_of(
 ) -> Entry:
     """What the journal keeps of an ask: its `reply`, or the `error` for which there can never be one. `sent_at` (ISO
     8601), `seconds`, `tries` and `lost` are those of `Entry`."""
-    call, hashed = ask.call, hasher(ask.call, ask.messages, ask.number)
+    call, hashed = ask.call, ask.hash(hasher)
     return Entry(
         request_hash=hashed.request,
         call_id=call.identity,
@@ -264,15 +272,17 @@ class Job:
         self._go_on(exchange)
 
     def _go_on(self, exchange: Exchange) -> None:
-        call = exchange.call
+        call, ask = exchange.call, exchange.next()
         while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
-            entry = self._known(exchange.next() or exchange.once_more())
+            entry = self._known(ask or exchange.once_more())
             if entry is None:
                 break
             exchange.add(entry)
-        if call.id not in self.fetched:  # further asks are for calls that were done before
+            ask = exchange.next()
+        if ask is None and call.id not in self.fetched:  # further asks are for calls that were done before
             exchange.extend(self._rules.again)
-        if (ask := exchange.next()) is not None:
+            ask = exchange.next()
+        if ask is not None:
             self._open[call.id] = ask
         else:
             self._end(exchange)

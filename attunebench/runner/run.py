@@ -128,7 +128,7 @@ class Run:
         return self.work.jobs(rules, self._known if self.journal is not None else None)
 
     def hashed(self, ask: Ask) -> RequestHash:
-        return self.hashers[ask.who](ask.call, ask.messages, ask.number)
+        return ask.hash(self.hashers[ask.who])
 
     async def finish(self, job: Job) -> None:
         """Write the result of a job, or note that it failed. A job with calls left (votes) stays in `jobs`. Raises
