@@ -17,6 +17,25 @@ Structured = Literal["auto", "schema", "object", "text"]
 _OF_A_REQUEST = ("temperature", "max_tokens", "structured", "seed")
 
 
+def option(
+    default: Any,
+    help: str,
+    panel: str,
+    *,
+    rare: bool = False,
+    metavar: str | None = None,
+    shown: str | None = None,
+    **bounds: Any,
+) -> Any:
+    """A field that is also an option of every command that asks models: this is its one declaration.
+
+    `help` and `panel` are what `--help` says of it and among which others; `rare` ones are shown by `--help-all`.
+    `shown` describes the default where None says too little.
+    """
+    extra = {"panel": panel, "rare": rare, "metavar": metavar, "shown": shown}
+    return Field(default=default, description=help, json_schema_extra=extra, **bounds)
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """One part of a run: the `number`-th (1 is the first) of `of`. Raises UsageError for one that there is not."""
@@ -52,10 +71,12 @@ class ModelSettings(BaseModel):
     """openrouter, openai, prime, azure, local or baseline."""
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
-    base_url: str | None = None
-    """Overrides the provider's address."""
-    api_key: SecretStr | None = None
-    """Wins over the environment."""
+    base_url: str | None = option(
+        None, "Address of the server, e.g. http://localhost:8000/v1.", "Model", shown="the provider's"
+    )
+    api_key: SecretStr | None = option(
+        None, "The key; wins over the environment, where it is safer.", "Model", shown="the environment's"
+    )
     client: Any = Field(default=None, exclude=True, repr=False)
     """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
 
@@ -72,50 +93,115 @@ class RunSettings(BaseModel):
     modes: tuple[Mode, ...] = ("default",)
     output: Path = Path("results")
     """Folder of the result files."""
-    panas_strategy: PanasStrategy = "absolute"
-    judge_scale: JudgeScale | None = None
-    """What judges rate on; None: the scale of the votes that the output folder holds, else quality."""
-    temperature: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+    temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0, allow_inf_nan=False)
     """None leaves it to the server."""
-    max_tokens: int = Field(default=4096, gt=0, le=1_000_000_000)
-    """Limit of one reply; four times that after a reply that was cut."""
-    structured: Structured = "auto"
-    """How strongly the output is constrained; auto takes the strongest that the server accepts."""
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
-    """Passed to the server. Larger ones could not be read back from a result file."""
-    max_reasks: int = Field(default=2, ge=0)
-    """How often an unusable reply is asked for again."""
-    call_timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
-    """Seconds for one try, in all."""
+    max_tokens: int = option(
+        4096, "Tokens of one reply; four times that after a cut one.", "Model", gt=0, le=1_000_000_000
+    )
+    structured: Structured = option(
+        "auto",
+        "How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt alone), or "
+        "auto (the strictest of these that the server accepts).",
+        "Model",
+        rare=True,
+    )
+    # Larger seeds could not be read back from a result file.
+    seed: int | None = option(
+        None, "Passed to the server; few honour it.", "Model", rare=True, shown="none", ge=-(2**63), lt=2**63
+    )
+    judge_scale: JudgeScale | None = option(
+        None,
+        "What the judges' ratings from 1 to 7 mean: quality (of the draft), or relative to the human-edited reply (4: "
+        "as good). The two are never averaged.",
+        "Judges",
+        rare=True,
+        metavar="SCALE",
+        shown="the scale of the votes in the results folder, else quality",
+    )
+    panas_strategy: PanasStrategy = option(
+        "absolute",
+        "The mood question: absolute (predict the mood after the conversation), delta (predict its change), blind or "
+        "blind_delta (the same without being shown the mood before).",
+        "What is asked",
+        rare=True,
+    )
+    limit: int | None = option(
+        None, "Only the first N conversations of the run's order: a fair sample.", "What is asked", metavar="N", gt=0
+    )
+    order_seed: int = option(
+        0,
+        "Seed of the order, which is random and stratified by topic and diagnosis.",
+        "What is asked",
+        rare=True,
+        ge=-(2**63),
+        lt=2**63,
+    )
+    max_cost: float | None = option(
+        None,
+        "What this run may spend at worst, judges included; it stops before that (exit status 3).",
+        "Limits and cost",
+        metavar="USD",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    price_in: float | None = option(
+        None,
+        "Price of a million prompt tokens; wins over the provider's list.",
+        "Limits and cost",
+        metavar="USD",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    price_out: float | None = option(
+        None, "Price of a million completion tokens.", "Limits and cost", metavar="USD", ge=0, allow_inf_nan=False
+    )
+    judge_price_in: float | None = option(
+        None,
+        "The judges' price of a million prompt tokens.",
+        "Limits and cost",
+        rare=True,
+        metavar="USD",
+        shown="listed",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    judge_price_out: float | None = option(
+        None,
+        "The judges' price of a million completion tokens.",
+        "Limits and cost",
+        rare=True,
+        metavar="USD",
+        shown="listed",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    call_timeout: float = option(
+        120.0, "Seconds for one try of a call.", "Limits and cost", rare=True, gt=0, allow_inf_nan=False
+    )
     total_timeout: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
-    concurrency: int = Field(default=16, gt=0, le=10_000)
-    """The ceiling of calls under way at once to one model, over all conversations; fewer where the server wants it."""
-    rpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Requests a minute to one model, for those who know their limit."""
-    tpm: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Tokens a minute to one model, prompt and reply."""
-    max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """USD that this run may spend at worst, judges included; earlier runs are not counted."""
-    price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """USD for a million prompt tokens of the evaluated model; wins over what the provider lists."""
-    price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """USD for a million completion tokens of the evaluated model."""
-    judge_price_in: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """The same for every judge."""
-    judge_price_out: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    order_seed: int = Field(default=0, ge=-(2**63), lt=2**63)
-    """Seed of the stratified order in which conversations are taken."""
-    retry_unanswered: bool = False
-    """Ask again the calls whose answers are final and incomplete."""
-    limit: int | None = Field(default=None, gt=0)
-    """Only the first so many conversations of the run order."""
-    shard: Shard | None = None
-    """Only this part of them, where several processes share the work and the output folder."""
-    replace: bool = False
-    """Make results anew that were made with other settings; those of the same settings stay."""
+    replace: bool = option(False, "Make results anew that were made with other settings.", "Resuming")
+    """Those of the same settings stay."""
+    retry_unanswered: bool = option(False, "Ask again what a model has left unanswered for good.", "Resuming")
+    max_reasks: int = option(2, "How often an unusable reply is asked for again.", "Resuming", rare=True, ge=0)
+    # Over all conversations, and fewer where the server wants it.
+    concurrency: int = option(16, "Calls under way at once to one model, at most.", "Parallel", gt=0, le=10_000)
+    rpm: float | None = option(
+        None, "Requests a minute to one model, if you know its limit.", "Parallel", gt=0, allow_inf_nan=False
+    )
+    tpm: float | None = option(
+        None, "Tokens a minute to one model, prompts and replies.", "Parallel", gt=0, allow_inf_nan=False
+    )
+    shard: Shard | None = option(
+        None,
+        "Only the I-th of N parts of the run, for job arrays: all parts with the same other options and the same "
+        "output folder, at once or one after the other.",
+        "Parallel",
+        rare=True,
+        metavar="I/N",
+    )
 
     @field_validator("judges")
     @classmethod
