@@ -61,19 +61,24 @@ def pages() -> dict[Path, str]:
 
 
 def cli_page() -> str:
-    parts = ["# The commands\n\nMade from `--help` by `scripts/make_docs.py`; edit the help texts, not this page.\n"]
-    for words in commands():
+    parts = [
+        "# The commands\n\nMade from `--help-all` by `scripts/make_docs.py`; edit the help texts, not this page. "
+        "`--help` shows less.\n"
+    ]
+    for words, asked in commands():
         title = " ".join(("attune-bench", *words))
-        parts.append(f"## {title}\n\n```text\n{help_of(words).strip()}\n```\n")
+        parts.append(f"## {title}\n\n```text\n{printed(*words, asked).strip()}\n```\n")
     return "\n".join(parts)
 
 
-def commands() -> Iterator[tuple[str, ...]]:
-    def below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        yield words
-        for name, inner in getattr(command, "commands", {}).items():
-            if not inner.hidden:
-                yield from below(inner, (*words, name))
+def commands() -> Iterator[tuple[tuple[str, ...], str]]:
+    """The words of each command, and the option that shows its help."""
+
+    def below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+        names = command.list_commands(None) if hasattr(command, "list_commands") else ()
+        yield words, "--help" if names else "--help-all"
+        for name in names:
+            yield from below(command.get_command(None, name), (*words, name))
 
     yield from below(parser(), ())
 
@@ -86,10 +91,6 @@ def parser() -> Any:
     from attunebench.cli.main import app
 
     return get_command(app)
-
-
-def help_of(words: tuple[str, ...]) -> str:
-    return printed(*words, "--help")
 
 
 def printed(*words: str) -> str:

@@ -6,39 +6,27 @@ Parses, reads the scores, makes the analyses and writes; decides nothing about w
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
-    AllRowsOption,
-    AlphaOption,
-    BaselinesOption,
-    ClusterOption,
-    CorrectionOption,
-    Format,
-    FormatOption,
-    ModeOption,
-    ResamplesOption,
+    OUTPUT,
     ScoresFilesOption,
-    SeedOption,
-    TextOutputOption,
-    by_participant,
+    analysis_options,
+    analysis_settings,
     comma_list,
     scores_files,
 )
 from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, working
+from attunebench.cli.options import with_options
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.scores.table import ScoreTable
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("analyze", short_help="Ask one question of scores: for whom, when and where models differ.")(analyze)
-
-
+@with_options(how=analysis_options("power"), shown=OUTPUT)
 def analyze(
     names: Annotated[
         list[str] | None,
@@ -51,50 +39,34 @@ def analyze(
             "--other-labels", metavar="FILE", help="The same results scored on other labels, for `label-sets`; repeat."
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", metavar="METRIC", help="Only these metrics, where an analysis has a choice."),
-    ] = None,
-    mode: ModeOption = None,
-    correction: CorrectionOption = None,
-    cluster: ClusterOption = None,
-    baselines: BaselinesOption = False,
-    alpha: AlphaOption = 0.05,
-    resamples: ResamplesOption = 10_000,
-    seed: SeedOption = 0,
-    format: FormatOption = Format.terminal,
-    output: TextOutputOption = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="DIR", help="Also write each analysis there as JSON, and each table as CSV."),
+        typer.Option(
+            "--save",
+            metavar="DIR",
+            help="Also write each analysis there as JSON, each table as CSV.",
+            rich_help_panel="Output",
+        ),
     ] = None,
-    all_rows: AllRowsOption = False,
+    *,
+    how: dict[str, Any],
+    shown: dict[str, Any],
 ) -> None:
     """Ask a question of scores: each analysis says what it shows, with n and intervals, and what it cannot show.
 
     Needs no network and asks no model.
     """
     from attunebench import analyses
-    from attunebench.metrics.registry import metric as card_of
     from attunebench.reports.analyses import files
     from attunebench.scores.loading import load_by_rules, load_each, load_scores
 
     chosen = _chosen(comma_list(names))
     if not chosen:
-        emit(_listing(), output)
+        emit(_listing(), shown["output"])
         typer.echo("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.", err=True)
         return
     sources = scores_files(None, scores)
-    settings = analyses.Settings(
-        mode=mode,
-        metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)),
-        seed=seed,
-        resamples=resamples,
-        alpha=alpha,
-        correction=correction.value if correction else "holm",
-        by_participant=by_participant(cluster),
-        baselines=baselines,
-    )
+    settings = analysis_settings(how)
     others: tuple[ScoreTable, ...]
     if chosen == ("rules",):
         study, *further = load_by_rules(sources).values()
@@ -105,8 +77,8 @@ def analyze(
             raise UsageError(
                 "The files of --other-labels were scored by other rules; score them with the same --rules."
             )
-    if mode is not None:
-        study.of_mode(mode)
+    if settings.mode is not None:
+        study.of_mode(settings.mode)
     subject = analyses.Subject(study, settings, others)
     made = []
     for place, name in enumerate(chosen, 1):
@@ -115,7 +87,7 @@ def analyze(
     rules = " and ".join(one.rules for one in (study, *others)) if chosen == ("rules",) else study.rules
     if save is not None:
         emit_folder(files(made, rules), save)
-    emit_analyses(made, format, output, all_rows=all_rows, rules=rules, protect=sources)
+    emit_analyses(made, **shown, rules=rules, protect=sources)
 
 
 def _chosen(names: tuple[str, ...]) -> tuple[str, ...]:

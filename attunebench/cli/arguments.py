@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from attunebench.cli.options import parameter
 from attunebench.errors import UsageError
 from attunebench.text import printable
 
+if TYPE_CHECKING:
+    import inspect
+
+    from attunebench.analyses.base import Settings
+
 T = TypeVar("T", bound=str)
+_STATISTICS = "Statistics"
 
 _MODE_WORDS = frozenset({"all", "default", "verbose", "omniscient", "verbose_omniscient"})
 
@@ -54,6 +60,15 @@ def one_folder(positional: Path | None, option: Path | None, what: str = "conver
     return folder
 
 
+def ran_folders(results: Path, conversations: Path | None) -> Path:
+    """The conversations that were run into an existing folder of results. Raises UsageError."""
+    if conversations is None:
+        raise UsageError("The conversations folder is missing; give it with --conversations.")
+    if not results.is_dir():
+        raise UsageError(f"There is no results folder {results}; give it with --results.")
+    return conversations
+
+
 def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
     """The words of a repeated option, each possibly a comma list; order kept, duplicates dropped."""
     words = (word.strip() for value in values or () for word in value.split(","))
@@ -68,21 +83,7 @@ def one_of(word: str, choices: Sequence[T], what: str) -> T:
     return chosen
 
 
-class Format(str, Enum):
-    """How tables are written."""
-
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
-
-
-class Correction(str, Enum):
-    """How p-values of several comparisons are corrected."""
-
-    holm = "holm"
-    bh = "bh"
-    maxt = "maxt"
+Format = Literal["terminal", "markdown", "csv", "json"]
 
 
 def scores_files(positional: Sequence[Path] | None, option: Sequence[Path] | None) -> list[Path]:
@@ -105,9 +106,33 @@ def by_participant(cluster: str | None) -> bool:
     return cluster is not None
 
 
+def analysis_settings(options: Mapping[str, Any]) -> Settings:
+    """How an analysis is made, of the values of `analysis_options`. Raises UsageError."""
+    from attunebench.analyses.base import Settings
+    from attunebench.metrics.registry import metric
+
+    values = dict(options)
+    metrics = tuple(metric(metric_id).id for metric_id in comma_list(values.pop("metric", None)))
+    participants = by_participant(values.pop("cluster", None))
+    return Settings(**values, metrics=metrics, by_participant=participants)
+
+
+def analysis_options(*without: str) -> list[inspect.Parameter]:
+    """The options of commands that analyse scores, named as the fields of the analyses' settings."""
+    return [parameter(name, *one) for name, one in _ANALYSIS.items() if name not in without]
+
+
 ConversationsOption = Annotated[
     Path | None,
-    typer.Option("--conversations", "--ground-truth", "-d", help="The same folder, as an option.", show_default=False),
+    typer.Option(
+        "--conversations",
+        "--ground-truth",
+        "-d",
+        help="The same folder, as an option.",
+        show_default=False,
+        rich_help_panel="What is asked",
+        hidden=True,
+    ),
 ]
 GroundTruthOption = Annotated[
     Path | None,
@@ -144,18 +169,9 @@ ScoresFilesOption = Annotated[
         show_default="scores.json",
     ),
 ]
-ModeOption = Annotated[
-    str | None,
-    typer.Option("--mode", metavar="MODE", help="The mode to look at.", show_default="the primary one"),
-]
-CorrectionOption = Annotated[
-    Correction | None,
-    typer.Option(
-        "--correction",
-        help="How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same guarantee), "
-        "bh (false discovery rate, to explore).",
-        show_default="holm",
-    ),
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--models", "--model", metavar="MODEL", help="Only these models; repeat or use commas."),
 ]
 ClusterOption = Annotated[
     str | None,
@@ -164,14 +180,8 @@ ClusterOption = Annotated[
         metavar="participant",
         help="What is resampled; `participant` keeps a person's conversations together.",
         show_default="conversations",
+        rich_help_panel=_STATISTICS,
     ),
-]
-BaselinesOption = Annotated[
-    bool, typer.Option("--with-baselines", help="Also the built-in baselines, as if they were models.")
-]
-AlphaOption = Annotated[float, typer.Option("--alpha", min=1e-6, max=0.5, help="Level of the tests.")]
-PowerOption = Annotated[
-    float, typer.Option("--power", min=0.5, max=0.999, help="Power that minimum detectable effects are for.")
 ]
 ResamplesOption = Annotated[
     int,
@@ -179,29 +189,97 @@ ResamplesOption = Annotated[
         "--resamples",
         min=100,
         help="Resamples of bootstrap intervals. Tests draw as many permutations as they need, whatever this says.",
+        rich_help_panel=_STATISTICS,
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of all chance.")]
+_ANALYSIS: Mapping[str, tuple[Any, Any]] = {
+    "metric": (
+        Annotated[
+            list[str] | None,
+            typer.Option("--metric", metavar="METRIC", help="Only these metrics; repeat or use commas."),
+        ],
+        None,
+    ),
+    "mode": (Annotated[str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.")], None),
+    "baselines": (
+        Annotated[bool, typer.Option("--with-baselines", help="Also the built-in baselines, as if they were models.")],
+        False,
+    ),
+    "correction": (
+        Annotated[
+            Literal["holm", "bh", "maxt"],
+            typer.Option(
+                help="How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same "
+                "guarantee), bh (false discovery rate, to explore).",
+                rich_help_panel=_STATISTICS,
+            ),
+        ],
+        "holm",
+    ),
+    "cluster": (ClusterOption, None),
+    "alpha": (
+        Annotated[float, typer.Option(min=1e-6, max=0.5, help="Level of the tests.", rich_help_panel=_STATISTICS)],
+        0.05,
+    ),
+    "power": (
+        Annotated[
+            float,
+            typer.Option(
+                min=0.5, max=0.999, help="Power that minimum detectable effects are for.", rich_help_panel=_STATISTICS
+            ),
+        ],
+        0.8,
+    ),
+    "resamples": (ResamplesOption, 10_000),
+    "seed": (Annotated[int, typer.Option(min=0, help="Seed of all chance.", rich_help_panel=_STATISTICS)], 0),
+}
 ModesOption = Annotated[
     list[str] | None,
     typer.Option(
         "--modes",
         metavar="MODE…",
-        help="default (the primary benchmark), verbose (reasons first), omniscient (knows the person's profile), "
-        "verbose_omniscient, or all; several words or a comma "
-        "list. Without it default alone.",
-        show_default=False,
+        help="default, verbose (reasons first), omniscient (knows the person's profile), verbose_omniscient, or all.",
+        show_default="default",
+        rich_help_panel="What is asked",
     ),
 ]
 CodebookOption = Annotated[
     Path | None,
-    typer.Option("--codebook", help="An annotation codebook in place of the one beside the data or our own."),
+    typer.Option(
+        "--codebook",
+        help="An annotation codebook in place of the one beside the data or our own.",
+        rich_help_panel="What is asked",
+        hidden=True,
+    ),
 ]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Count calls, tokens and cost; ask no model.",
+        rich_help_panel="Limits and cost",
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors and results only.", rich_help_panel="Output")]
 SkipInvalidOption = Annotated[
-    bool, typer.Option("--skip-invalid", help="Leave out conversations that do not validate, and name them.")
+    bool,
+    typer.Option(
+        "--skip-invalid", help="Leave out conversations that do not validate.", rich_help_panel="What is asked"
+    ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="For people or for programs.")]
+FormatOption = Annotated[
+    Format, typer.Option("--format", "-f", help="For people or for programs.", rich_help_panel="Output")
+]
 TextOutputOption = Annotated[
-    Path | None, typer.Option("-o", "--output", help="Write to this file, not to the terminal.")
+    Path | None,
+    typer.Option("-o", "--output", help="Write to this file, not to the terminal.", rich_help_panel="Output"),
 ]
-AllRowsOption = Annotated[bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.")]
+AllRowsOption = Annotated[
+    bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.", rich_help_panel="Output")
+]
+OUTPUT = [
+    parameter("format", FormatOption, "terminal"),
+    parameter("output", TextOutputOption),
+    parameter("all_rows", AllRowsOption, False),
+]
+"""Where tables go; the values are arguments of `emit_analyses`."""

@@ -5,9 +5,6 @@ A summary in, lines out. Unknown is said to be unknown; what there is nothing to
 
 from __future__ import annotations
 
-import sys
-import textwrap
-
 from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.reports.servers import adaptation
@@ -41,15 +38,6 @@ def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     if summary.votes_owed:
         lines.append(f"{counted(summary.votes_owed, 'judge vote')} owed; the same command asks again.")
     return lines
-
-
-def folded(line: str) -> str:
-    """The line broken between words where stderr is a terminal; a log or a command keeps its lines whole."""
-    if not sys.stderr.isatty():
-        return line
-    from rich.console import Console
-
-    return textwrap.fill(line, Console(stderr=True).width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def going_on(summary: RunSummary, again: str) -> str:

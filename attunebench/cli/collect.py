@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 _NAMED_AT_MOST = 5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("collect", short_help="Take the answers to planned requests.")(collect)
-
-
 def collect(
     responses: Annotated[
         list[Path],

@@ -17,11 +17,6 @@ ABOUT = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("demo", short_help="Run, score and report baselines, offline.")(demo)
-
-
 def demo(
     output: Annotated[
         Path | None,

@@ -10,11 +10,6 @@ import typer
 _MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("doctor", short_help="Say what is fit for a run, and what is not.")(doctor)
-
-
 def doctor(
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Ask this server for its models, e.g. http://localhost:8000/v1.")

@@ -29,6 +29,19 @@ _SIGNS_OF_LINKS = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM"
 """What terminals that open OSC 8 links set; others may show the address as noise."""
 
 
+def say(text: str) -> None:
+    """A message, on stderr: stdout is for results."""
+    typer.echo(text, err=True)
+
+
+def folded(line: str) -> str:
+    """The line broken between words where stderr is a terminal; a log or a command keeps its lines whole."""
+    if not sys.stderr.isatty():
+        return line
+    width = shutil.get_terminal_size((80, 24)).columns
+    return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
 def terminal_width(output: Path | None) -> int:
     """That of the terminal; a file gets one at which most tables are whole."""
     return _FILE_WIDTH if output is not None else shutil.get_terminal_size((80, 24)).columns
@@ -75,7 +88,7 @@ def hyperlinked(output: Path | None) -> bool:
 
 def is_brief(format: Format, output: Path | None, all_rows: bool) -> bool:
     """Whether somebody reads this on a screen, who has not asked for all of it."""
-    return format is Format.terminal and output is None and not all_rows
+    return format == "terminal" and output is None and not all_rows
 
 
 def emit_analyses(
@@ -94,7 +107,7 @@ def emit_analyses(
 
     text = render(
         analyses,
-        format.value,
+        format,
         width=terminal_width(output),
         colour=coloured(output),
         no_color=bool(os.environ.get("NO_COLOR")),
@@ -102,7 +115,7 @@ def emit_analyses(
         rules=rules,
     )
     emit(text, output, protect=protect)
-    if format is Format.csv:
+    if format == "csv":
         for warning in dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings):
             typer.echo(f"! {clean(warning)}", err=True)
 

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from attunebench.cli.arguments import (
-    AlphaOption,
-    BaselinesOption,
-    ClusterOption,
-    CorrectionOption,
-    ResamplesOption,
     ScoresFilesArgument,
     ScoresFilesOption,
-    SeedOption,
-    by_participant,
+    analysis_options,
+    analysis_settings,
     comma_list,
     scores_files,
 )
 from attunebench.cli.emitting import listing, working
+from attunebench.cli.options import with_options
 from attunebench.errors import UsageError
 
 
@@ -34,16 +30,7 @@ class _Format(str, Enum):
     pdf = "pdf"
 
 
-class _Width(str, Enum):
-    single = "single"
-    double = "double"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("figures", short_help="Draw figures of scores for print, with captions.")(figures)
-
-
+@with_options(how=analysis_options("metric", "power"))
 def figures(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
@@ -58,23 +45,16 @@ def figures(
         list[str] | None,
         typer.Option("--only", metavar="NAME", help="Only this figure; repeat or use commas. `list` names them."),
     ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option("--mode", help="Only this mode.", show_default="each where a figure can, else the primary one"),
-    ] = None,
     width: Annotated[
-        _Width, typer.Option("--width", help="One column of a journal's page (89 mm) or two (183 mm).")
-    ] = _Width.double,
+        Literal["single", "double"],
+        typer.Option("--width", help="One column of a journal's page (89 mm) or two (183 mm)."),
+    ] = "double",
     dpi: Annotated[int, typer.Option("--dpi", min=50, max=1200, help="Dots per inch of png.")] = 300,
-    correction: CorrectionOption = None,
-    cluster: ClusterOption = None,
-    baselines: BaselinesOption = False,
-    alpha: AlphaOption = 0.05,
-    resamples: ResamplesOption = 10_000,
-    seed: SeedOption = 0,
     force: Annotated[
         bool, typer.Option("--force", help="Draw together what is not comparable (other labels), and say so.")
     ] = False,
+    *,
+    how: dict[str, Any],
 ) -> None:
     """Draw figures of scores for print: same numbers as `analyze` and `compare`, one colour per model throughout, and
     captions.md with n, intervals and controls of each.
@@ -83,7 +63,6 @@ def figures(
     ".[analyses]".
     """
     from attunebench import figures as drawing
-    from attunebench.analyses import Settings
     from attunebench.scores.compatibility import warnings_or_refusal
     from attunebench.scores.loading import load_scores
     from attunebench.text import clean
@@ -94,20 +73,12 @@ def figures(
         return
     chosen = [drawing.entry(name).name for name in names]
     drawing.require_matplotlib()
-    settings = Settings(
-        mode=mode,
-        seed=seed,
-        resamples=resamples,
-        alpha=alpha,
-        correction=correction.value if correction else "holm",
-        by_participant=by_participant(cluster),
-        baselines=baselines,
-    )
+    settings = analysis_settings(how)
     study = load_scores(scores_files(files, scores))
-    if mode is not None:
-        study.of_mode(mode)
-    warnings = warnings_or_refusal(study.models(baselines=baselines), force=force)
-    look = drawing.Look(width.value, dpi)
+    if settings.mode is not None:
+        study.of_mode(settings.mode)
+    warnings = warnings_or_refusal(study.models(baselines=settings.baselines), force=force)
+    look = drawing.Look(width, dpi)
     with working("drawing"):
         pictures, skipped = drawing.draw(study, settings, look, chosen)
     written = drawing.write(

@@ -5,15 +5,13 @@ Made of tables: no meaning of a field is known here.
 
 from __future__ import annotations
 
-import inspect
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from attunebench.cli.options import PanelCommand, parameter
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,28 +92,18 @@ def condition_of(filters: Mapping[str, Sequence[str]], where: Sequence[str], fie
     return joined("and", [*parts, *(parse_where(text, fields) for text in where)])
 
 
-def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each filter; its `filters` gets those that were given: option → values."""
-    names = {flag.removeprefix("--").replace("-", "_"): flag for flag in FILTERS}
-
-    @wraps(command)
-    def called(**parameters: Any) -> None:
-        values = {flag: parameters.pop(name) for name, flag in names.items()}
-        command(**parameters, filters={flag: given for flag, given in values.items() if given})
-
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    options = [
-        inspect.Parameter(name, keyword, default=None, annotation=Annotated[list[str] | None, typer.Option(flag)])
-        for name, flag in names.items()
-    ]
-    parameters = [*(one for one in own if one.name != "filters"), *options]
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    return called
+FILTER_OPTIONS = [
+    parameter(flag.removeprefix("--").replace("-", "_"), Annotated[list[str] | None, typer.Option(flag)])
+    for flag in FILTERS
+]
 
 
-class FilterCommand(TyperCommand):
+def flag_of(name: str) -> str:
+    """The option whose values are called so."""
+    return f"--{name.replace('_', '-')}"
+
+
+class FilterCommand(PanelCommand):
     """A command `with_filters`: its help shows them apart, and an option that is gone names its expression."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -130,11 +118,7 @@ class FilterCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments and options, then the filters, a line for each field."""
-        own = [one for one in self.get_params(ctx) if not FILTERS.keys() & {*one.opts}]
-        for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            records = [one.get_help_record(ctx) for one in own if one.param_type_name == kind]
-            with formatter.section(title):
-                formatter.write_dl([record for record in records if record is not None])
+        super().format_options(ctx, formatter)
         with formatter.section("Filters"):
             formatter.write_text(
                 "An option repeated means any of its values, different options mean all of them. min and max include "
@@ -142,6 +126,10 @@ class FilterCommand(TyperCommand):
                 "takes everything else, such as not, or, and further fields; --list-fields shows what the data has."
             )
             formatter.write_dl([(usage, meaning) for usage, meaning, _ in filter_rows()])
+
+    def get_shown(self, ctx: Any) -> list[Any]:
+        """Without the filters, which have a section of their own."""
+        return [one for one in self.get_params(ctx) if not FILTERS.keys() & {*one.opts}]
 
 
 def _typed(value: str) -> str:

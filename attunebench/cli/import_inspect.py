@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from attunebench.cli.emitting import say
 from attunebench.errors import DataError
 
 if TYPE_CHECKING:
     from attunebench.harness.importing import Importing, Source
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("import-inspect", short_help="Make result files of Inspect AI's logs.")(import_inspect)
 
 
 def import_inspect(
@@ -40,7 +36,7 @@ def import_inspect(
             # In a folder of many logs one of another task is nothing wrong; one that is named should be ours.
             if named:
                 raise
-            _say(f"Passed over: {printable(str(error))}")
+            say(f"Passed over: {printable(str(error))}")
             passed_over += not isinstance(error, ForeignLogError)
             continue
         importing = importing or Importing(output)
@@ -63,7 +59,7 @@ def taken(importing: Importing, source: Source, *, alone: bool) -> bool:
     except DataError as error:
         if alone:
             raise
-        _say(printable(str(error)))
+        say(printable(str(error)))
         return False
     return True
 
@@ -73,17 +69,13 @@ def tell(done: Importing, output: Path) -> None:
     from attunebench.text import counted, printable
 
     for note in done.notes:
-        _say(printable(note))
+        say(printable(note))
     for name, reason in done.failed.items():
-        _say(f"No result: {printable(name)}: {printable(reason, 200)}")
+        say(f"No result: {printable(name)}: {printable(reason, 200)}")
     if done.unreached:
-        _say(f"{counted(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
+        say(f"{counted(done.unreached, 'sample')} never ended; `inspect eval-retry` asks for what a log lacks.")
     same = f", {done.same} there before" if done.same else ""
-    _say(f"{counted(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
+    say(f"{counted(done.written, 'result')} written to {printable(str(output))}{same}; {len(done.failed)} skipped.")
     if done.written or done.same:
         folder = shlex.quote(printable(str(output)))
-        _say(f"Next: attune-bench score --results {folder} --ground-truth CONVERSATIONS")
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)
+        say(f"Next: attune-bench score --results {folder} --ground-truth CONVERSATIONS")

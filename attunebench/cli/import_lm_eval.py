@@ -10,11 +10,6 @@ import typer
 from attunebench.cli.import_inspect import taken, tell
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("import-lm-eval", short_help="Make result files of lm_eval's logged samples.")(import_lm_eval)
-
-
 def import_lm_eval(
     samples: Annotated[
         list[Path], typer.Argument(metavar="SAMPLES…", help="Logs (samples_attunebench….jsonl), or folders of them.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
+from attunebench.cli.emitting import say
 from attunebench.codebook import Codebook, codebook_for, default_codebook, load_codebook
 from attunebench.conversations import ConversationSet, load_conversations
 from attunebench.text import printable
@@ -17,9 +16,9 @@ def load(
     """The conversations and the codebook that goes with them: the given one, the one beside the data, or ours."""
     loaded = load_conversations(folder, skip_invalid=skip_invalid)
     for file in loaded.skipped:
-        _say(f"Left out {printable(file.file)}: {printable('; '.join(file.reasons))}")
+        say(f"Left out {printable(file.file)}: {printable('; '.join(file.reasons))}")
     if not quiet and loaded.warnings:
-        _say(f"{len(loaded.warnings)} warnings about the data; `attune-bench validate` lists them.")
+        say(f"{len(loaded.warnings)} warnings about the data; `attune-bench validate` lists them.")
     return loaded, choose_codebook(folder, codebook, quiet=quiet)
 
 
@@ -30,11 +29,7 @@ def choose_codebook(folder: Path, codebook: Path | None, *, quiet: bool = False)
         return default_codebook()
     book = load_codebook(path)
     if not quiet and book.sha256 != default_codebook().sha256:
-        _say(f"Codebook: {path}.")
+        say(f"Codebook: {path}.")
         if book.borrowed:
-            _say(f"It lacks {', '.join(book.borrowed)}; these come from the codebook of this package.")
+            say(f"It lacks {', '.join(book.borrowed)}; these come from the codebook of this package.")
     return book
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)

@@ -7,6 +7,7 @@ imported here, so that `--help` answers at once.
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
 import os
 import sys
@@ -16,37 +17,81 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from attunebench._version import __version__
 from attunebench.cli.arguments import gather_modes
+from attunebench.cli.options import PanelCommand
 from attunebench.errors import AttuneBenchError
 from attunebench.text import clean
 
-COMMANDS = (
-    "run",
-    "plan",
-    "collect",
-    "score",
-    "reparse",
-    "rejudge",
-    "import_inspect",
-    "import_lm_eval",
-    "report",
-    "compare",
-    "analyze",
-    "stats",
-    "subset_report",
-    "export",
-    "predict_profile",
-    "figures",
-    "demo",
-    "validate",
-    "data",
-    "prompts",
-    "doctor",
-    "selftest",
-)
-"""In the order in which `--help` shows them; each is a module of this package with a `register(app)`."""
+COMMANDS = {
+    "run": "Ask a model, write its results.",
+    "plan": "Write a run's requests for other engines.",
+    "collect": "Take the answers to planned requests.",
+    "score": "Score results against the participants' labels.",
+    "reparse": "Read journalled replies again with today's reader.",
+    "rejudge": "Judge existing drafts by other or more judges.",
+    "import-inspect": "Make result files of Inspect AI's logs.",
+    "import-lm-eval": "Make result files of lm_eval's logged samples.",
+    "report": "Show scores as tables, or explain a metric.",
+    "compare": "Compare models pair by pair and rank them in tiers.",
+    "analyze": "Ask one question of scores: for whom, when and where models differ.",
+    "stats": "Look up what scores hold about a model, down to its best and worst files.",
+    "subset-report": "Report scores over the conversations that match, beside the rest.",
+    "export": "Write scores as Parquet, CSV or JSON lines.",
+    "predict-profile": "Experimental: what can a model infer of people?",
+    "figures": "Draw figures of scores for print, with captions.",
+    "demo": "Run, score and report baselines, offline.",
+    "validate": "Check a folder of conversations.",
+    "doctor": "Say what is fit for a run, and what is not.",
+    "selftest": "Prove the engine against a server that misbehaves.",
+    "data": "List, get, check, cut and describe sets of conversations.",
+    "prompts": "Read the prompts as a model gets them.",
+}
+"""In the order in which `--help` shows them. `score` is the function `score` of the module `attunebench.cli.score`, or,
+of a group of commands, that module's `app`."""
+
+_HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+
+
+class LazyGroup(TyperGroup):
+    """Commands that are imported when they are wanted: the list of them needs none."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, in order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or None."""
+        return _command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Names with what they do, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As of any group, which knows its commands."""
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # for "Did you mean"
+        return super().resolve_command(ctx, args)
+
+
+@cache
+def _command(name: str) -> Any:
+    """Made of a function's signature, which takes longer than many a command: once for a process."""
+    word = name.replace("-", "_")
+    module = importlib.import_module(f"attunebench.cli.{word}")
+    if isinstance(group := getattr(module, "app", None), typer.Typer):
+        return typer.main.get_command(group)
+    function = getattr(module, word)
+    # Words that are left over are for those who ask for them.
+    settings = {**_HELP, "allow_extra_args": "context" in inspect.signature(function).parameters}
+    one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    kind = getattr(module, "COMMAND_CLASS", PanelCommand)
+    one.command(name, cls=kind, short_help=COMMANDS[name], context_settings=settings)(function)
+    return typer.main.get_command(one)
+
 
 app = typer.Typer(
     name="attune-bench",
@@ -56,7 +101,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=LazyGroup,
+    context_settings=_HELP,
 )
 
 
@@ -74,10 +120,6 @@ def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks (also after the command's name).")] = False,
 ) -> None:
     """Options that stand before the command."""
-
-
-for name in COMMANDS:
-    importlib.import_module(f"attunebench.cli.{name}").register(app)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -6,51 +6,32 @@ Parses, lets the engine ask, lets `profiles` score, and writes; decides nothing 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
     ConversationsOption,
+    DryRunOption,
     Format,
     FormatOption,
+    QuietOption,
     ResamplesOption,
     SkipInvalidOption,
     one_folder,
 )
-from attunebench.cli.asking import (
-    ApiKeyOption,
-    BaseUrlOption,
-    CallTimeoutOption,
-    ConcurrencyOption,
-    DryRunOption,
-    LimitOption,
-    MaxCostOption,
-    MaxReasksOption,
-    MaxTokensOption,
-    OrderSeedOption,
-    PriceInOption,
-    PriceOutOption,
-    ProviderArgument,
-    RetryUnansweredOption,
-    RpmOption,
-    ServerSeedOption,
-    StructuredOption,
-    TemperatureOption,
-    TpmOption,
-)
+from attunebench.cli.asking import MODEL, ConversationsArgument, ProviderArgument, model_settings, run_settings
+from attunebench.cli.options import options_of, with_options
+from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
     from attunebench.conversations import ConversationSet
     from attunebench.profiles import ProfileScores
-    from attunebench.runner import RunSettings
+
+_OF_A_BENCHMARK = ("judge_scale", "judge_price_in", "judge_price_out", "panas_strategy", "shard")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("predict-profile", short_help="Experimental: what can a model infer of people?")(predict_profile)
-
-
+@with_options(em=MODEL, values=options_of(RunSettings, without=_OF_A_BENCHMARK))
 def predict_profile(
     provider: ProviderArgument,
     model: Annotated[
@@ -60,45 +41,31 @@ def predict_profile(
             "majority does)."
         ),
     ],
-    conversations: Annotated[
-        Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")
-    ] = None,
+    conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the predictions.")] = Path("profiles"),
+    skip_invalid: SkipInvalidOption = False,
+    dry_run: DryRunOption = False,
     score_only: Annotated[
         bool, typer.Option("--score-only", help="Ask nobody; score the predictions that are in the folder.")
     ] = False,
-    format: FormatOption = Format.terminal,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the predictions.", rich_help_panel="Output")
+    ] = Path("profiles"),
+    quiet: QuietOption = False,
+    format: FormatOption = "terminal",
     output_scores: Annotated[
         Path | None,
-        typer.Option("--output-scores", metavar="FILE", help="Write the scores to this file, not to the terminal."),
+        typer.Option(
+            "--output-scores",
+            metavar="FILE",
+            help="Write the scores to this file, not to the terminal.",
+            rich_help_panel="Output",
+        ),
     ] = None,
     resamples: ResamplesOption = 10_000,
-    base_url: BaseUrlOption = None,
-    api_key: ApiKeyOption = None,
-    concurrency: ConcurrencyOption = 16,
-    rpm: RpmOption = None,
-    tpm: TpmOption = None,
-    max_cost: MaxCostOption = None,
-    price_in: PriceInOption = None,
-    price_out: PriceOutOption = None,
-    call_timeout: CallTimeoutOption = 120.0,
-    limit: LimitOption = None,
-    order_seed: OrderSeedOption = 0,
-    structured: StructuredOption = "auto",
-    temperature: TemperatureOption = 0.0,
-    max_tokens: MaxTokensOption = 4096,
-    seed: ServerSeedOption = None,
-    max_reasks: MaxReasksOption = 2,
-    retry_unanswered: RetryUnansweredOption = False,
-    dry_run: DryRunOption = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Make predictions anew that were made with other settings.")
-    ] = False,
-    skip_invalid: SkipInvalidOption = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Errors, the closing lines and the scores only.")
-    ] = False,
+    *,
+    em: dict[str, Any],
+    values: dict[str, Any],
 ) -> None:
     """EXPERIMENTAL. Let a model predict each participant's profile (diagnosis groups, screeners, personality, age,
     gender, education, English) from the conversation alone, and score it beside base rates.
@@ -110,36 +77,16 @@ def predict_profile(
     The same command again goes on where it stopped; --score-only shows the scores again.
     """
     from attunebench.cli import running
-    from attunebench.cli.loading import load
 
-    settings = running.run_settings(
-        em=running.model_settings(provider, model, base_url, api_key),
-        output=output,
-        concurrency=concurrency,
-        call_timeout=call_timeout,
-        rpm=rpm,
-        tpm=tpm,
-        max_cost=max_cost,
-        price_in=price_in,
-        price_out=price_out,
-        limit=limit,
-        order_seed=order_seed,
-        retry_unanswered=retry_unanswered,
-        structured=structured,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        seed=seed,
-        max_reasks=max_reasks,
-        replace=replace,
-    )
+    settings = run_settings(model_settings(provider, model, **em), {}, output=output, **values)
     where = one_folder(conversations, folder)
-    loaded, book = load(where, None, skip_invalid=skip_invalid, quiet=quiet)
+    loaded, book = running.load(where, None, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
         from attunebench.profiles import ProfileTask
-        from attunebench.runner import estimate_run
+        from attunebench.runner import estimate_run, known_prices
 
         estimate = estimate_run(loaded.conversations, settings, book, ProfileTask())
-        running.show_estimate(estimate, settings, jobs="conversations")
+        running.show_estimate(estimate, settings, known_prices(settings), jobs="conversations")
         return
     if score_only:
         if _show(loaded, settings, format, output_scores, resamples).not_scored or loaded.skipped:

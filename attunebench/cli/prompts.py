@@ -9,22 +9,18 @@ from typing import Annotated, get_args
 import typer
 
 from attunebench.cli.arguments import CodebookOption, one_of
+from attunebench.cli.options import PanelCommand
 from attunebench.errors import UsageError
 
-_app = typer.Typer(help="Read the prompts as a model gets them.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command group to the app."""
-    app.add_typer(_app, name="prompts")
-
-
-@_app.callback()
+@app.callback()
 def _group() -> None:
     """Read the prompts as a model gets them."""
 
 
-@_app.command("show", short_help="Print one call, to the letter.")
+@app.command("show", cls=PanelCommand, short_help="Print one call, to the letter.")
 def show(
     conversation: Annotated[Path, typer.Option("--conversation", help="A conversation file.", show_default=False)],
     turn: Annotated[

@@ -2,78 +2,64 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
-    AllRowsOption,
+    OUTPUT,
     ClusterOption,
     CodebookOption,
-    Format,
-    FormatOption,
+    DryRunOption,
+    QuietOption,
     RanConversationsOption,
     ResamplesOption,
     ResultsOption,
     SkipInvalidOption,
-    TextOutputOption,
     by_participant,
     comma_list,
+    ran_folders,
 )
-from attunebench.cli.asking import (
-    CallTimeoutOption,
-    ConcurrencyOption,
-    DryRunOption,
-    JudgePriceInOption,
-    JudgePriceOutOption,
-    JudgeScaleOption,
-    MaxCostOption,
-    MaxReasksOption,
-    MaxTokensOption,
-    OrderSeedOption,
-    RpmOption,
-    ServerSeedOption,
-    StructuredOption,
-    TemperatureOption,
-    TpmOption,
-)
+from attunebench.cli.asking import JUDGE_MODEL, checked, model_settings
+from attunebench.cli.emitting import emit_analyses, folded, say, working
+from attunebench.cli.options import options_of, with_options
 from attunebench.errors import UsageError
+from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.text import counted, printable
+
+if TYPE_CHECKING:
+    from attunebench.codebook import Codebook
+    from attunebench.conversations import ConversationSet
+    from attunebench.judges import Ballots
+    from attunebench.protocol.calls import Mode
+    from attunebench.results.schema import Result
+    from attunebench.runner.rejudge import RejudgeSummary
+
+_NAMED_AT_MOST = 5
+_JUDGES = [
+    JUDGE_MODEL,
+    *options_of(ModelSettings, prefix="judge-", panel="Judges", also_bare=("base_url", "api_key")),
+]
+_VALUES = options_of(
+    RunSettings,
+    without=("price_in", "price_out", "panas_strategy", "shard"),
+    help={
+        "replace": "Ask for these judges' votes anew and replace those that are there.",
+        "retry_unanswered": "Ask again for votes that lack something that was asked.",
+    },
+)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("rejudge", short_help="Judge existing drafts by other or more judges.")(rejudge)
-
-
+@with_options(shown=OUTPUT, judges=_JUDGES, values=_VALUES)
 def rejudge(
     results: ResultsOption = Path("results"),
     conversations: RanConversationsOption = None,
-    judge_model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge-model", "-M", metavar="MODEL", help="A model that judges the drafts; repeat or use commas."
-        ),
-    ] = None,
-    judge_provider: Annotated[
-        str | None,
-        typer.Option(help="openrouter, openai, prime, azure, local or baseline.", show_default=False),
-    ] = None,
-    judge_base_url: Annotated[
-        str | None,
-        typer.Option(
-            "--judge-base-url", "--base-url", help="Address of the judges' server, e.g. http://localhost:8000/v1."
-        ),
-    ] = None,
-    judge_api_key: Annotated[
-        str | None,
-        typer.Option(
-            "--judge-api-key", "--api-key", help="The judges' key; wins over the environment, where it is safer."
-        ),
-    ] = None,
-    judge_scale: JudgeScaleOption = None,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Ask nobody; tell what the votes that are there say.")
+        bool, typer.Option("--report-only", help="Ask nobody; show what the existing votes say.")
     ] = False,
     models: Annotated[
         list[str] | None,
@@ -82,49 +68,29 @@ def rejudge(
             metavar="MODEL",
             help="Only results of these models, by name or as provider/model; repeat or use commas.",
             show_default="all",
+            rich_help_panel="What is asked",
         ),
     ] = None,
     modes: Annotated[
         list[str] | None,
         typer.Option(
-            "--modes", metavar="MODE…", help="Only results in these modes; words or a comma list.", show_default="all"
+            "--modes",
+            metavar="MODE…",
+            help="Only results in these modes; words or a comma list.",
+            show_default="all",
+            rich_help_panel="What is asked",
         ),
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Only the first N conversations with results, in the run's order.", show_default="all"
-        ),
-    ] = None,
-    order_seed: OrderSeedOption = 0,
-    replace: Annotated[
-        bool,
-        typer.Option("--replace", help="Ask for these judges' votes anew and replace those that are there."),
-    ] = False,
-    retry_unanswered: Annotated[
-        bool, typer.Option("--retry-unanswered", help="Ask again for votes that lack something that was asked.")
-    ] = False,
-    concurrency: ConcurrencyOption = 16,
-    rpm: RpmOption = None,
-    tpm: TpmOption = None,
-    max_cost: MaxCostOption = None,
-    judge_price_in: JudgePriceInOption = None,
-    judge_price_out: JudgePriceOutOption = None,
-    call_timeout: CallTimeoutOption = 120.0,
-    structured: StructuredOption = "auto",
-    temperature: TemperatureOption = 0.0,
-    max_tokens: MaxTokensOption = 4096,
-    seed: ServerSeedOption = None,
-    max_reasks: MaxReasksOption = 2,
     codebook: CodebookOption = None,
-    dry_run: DryRunOption = False,
     skip_invalid: SkipInvalidOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors, closing lines and the report only.")] = False,
+    dry_run: DryRunOption = False,
+    quiet: QuietOption = False,
     cluster: ClusterOption = None,
     resamples: ResamplesOption = 10_000,
-    format: FormatOption = Format.terminal,
-    output: TextOutputOption = None,
-    all_rows: AllRowsOption = False,
+    *,
+    shown: dict[str, Any],
+    judges: dict[str, Any],
+    values: dict[str, Any],
 ) -> None:
     """Have other or more judges rate the drafts of existing results, and add their votes to the files.
 
@@ -132,44 +98,145 @@ def rejudge(
     command again goes on where it stopped. Then tells how judged scores move with who judges, and how far judges agree.
     """
     from attunebench.analyses.base import Settings
-    from attunebench.cli import rejudging
+    from attunebench.cli.loading import load
+    from attunebench.judges import judge_report
     from attunebench.protocol.modes import parse_modes
 
-    if conversations is None:
-        raise UsageError("The conversations folder is missing; give it with --conversations.")
-    if not results.is_dir():
-        raise UsageError(f"There is no results folder {results}; give it with --results.")
-    judges = comma_list(judge_model)
-    wanted = rejudging.Wanted(
-        results, conversations, comma_list(models), parse_modes(modes) if modes else (), judges, codebook, skip_invalid
-    )
-    shown = rejudging.Shown(
-        Settings(resamples=resamples, by_participant=by_participant(cluster)), format, output, all_rows, quiet
-    )
-    if report_only:
-        rejudging.report_only(wanted, shown)
+    folder, names = ran_folders(results, conversations), comma_list(judges["judge_model"])
+    narrow: dict[str, Any] = {"models": comma_list(models), "modes": parse_modes(modes) if modes else ()}
+    how = Settings(resamples=resamples, by_participant=by_participant(cluster))
+    settings = None if report_only else _settings(results, names, judges, values)
+    loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    ballots = partial(_ballots, results, loaded, **narrow)
+    if settings is None:
+        status, before = 0, None
+        _refuse_unknown(names, ballots())
+    elif dry_run:
+        _estimate(settings, loaded, book, narrow)
         return
-    settings = rejudging.settings(
-        wanted,
-        judge_provider,
-        judge_base_url,
-        judge_api_key,
-        judge_scale=judge_scale,
-        concurrency=concurrency,
-        rpm=rpm,
-        tpm=tpm,
-        max_cost=max_cost,
-        judge_price_in=judge_price_in,
-        judge_price_out=judge_price_out,
-        call_timeout=call_timeout,
-        structured=structured,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        seed=seed,
-        max_reasks=max_reasks,
-        limit=limit,
-        order_seed=order_seed,
-        replace=replace,
-        retry_unanswered=retry_unanswered,
+    else:
+        before = ballots() if settings.replace else None
+        status = _ask(settings, loaded, book, folder, narrow, quiet)
+    with working("comparing judges"):
+        analyses = judge_report(ballots(), added=names, before=before, settings=how)
+    there = [path for path in results.rglob("*.json") if path.is_file()]
+    emit_analyses(analyses, **shown, protect=there)
+    if status:
+        raise typer.Exit(status)
+
+
+def _settings(results: Path, names: Sequence[str], judges: Mapping[str, Any], values: Mapping[str, Any]) -> RunSettings:
+    """Whom to ask and how. Raises UsageError."""
+    from attunebench.runner.rejudge import rejudge_settings
+
+    if not names:
+        raise UsageError("No judge is named; give at least one with --judge-model, or ask for the --report-only.")
+    if judges["judge_provider"] is None:
+        raise UsageError(
+            "No provider is named for the judge. Give --judge-provider openrouter, openai, prime, azure, local or "
+            "baseline."
+        )
+    reached = (judges["judge_base_url"], judges["judge_api_key"])
+    asked = [model_settings(judges["judge_provider"], name, *reached) for name in names]
+    return checked(rejudge_settings, results=results, judges=asked, **values)
+
+
+def _ballots(results: Path, loaded: ConversationSet, models: Sequence[str], modes: Sequence[Mode]) -> Ballots:
+    """The votes that are in the results now."""
+    from attunebench.judges import read_ballots
+
+    names = {name.strip().casefold() for name in models}
+
+    def wanted(result: Result) -> bool:
+        spellings = {result.em_model.casefold(), f"{result.provider}/{result.em_model}".casefold()}
+        return (not names or bool(names & spellings)) and (not modes or result.mode in modes)
+
+    return read_ballots(results, loaded, wanted=wanted)
+
+
+def _refuse_unknown(names: Sequence[str], ballots: Ballots) -> None:
+    """For a report judges that are named count as added to the others: their votes have to be there."""
+    if unknown := [name for name in names if name not in ballots.judges]:
+        there = ", ".join(map(printable, ballots.judges)) or "nobody"
+        raise UsageError(f"{', '.join(unknown)} has judged nothing here; votes are there of {there}.")
+
+
+def _estimate(settings: RunSettings, loaded: ConversationSet, book: Codebook, narrow: Mapping[str, Any]) -> None:
+    from attunebench.cli.running import show_estimate
+    from attunebench.runner import known_prices
+    from attunebench.runner.rejudge import estimate_rejudge
+
+    estimate = estimate_rejudge(loaded.conversations, settings, book, **narrow)
+    show_estimate(estimate, settings, known_prices(settings, judges_only=True), judges_only=True, jobs="results")
+
+
+def _ask(
+    settings: RunSettings,
+    loaded: ConversationSet,
+    book: Codebook,
+    folder: Path,
+    narrow: Mapping[str, Any],
+    quiet: bool,
+) -> int:
+    """Ask the judges and say how it ended: the exit status. Raises typer.Exit where there is no report to follow."""
+    from attunebench import api
+    from attunebench.cli.progress import shown
+    from attunebench.cli.running import run_again, say_how_it_ended, scoring
+
+    with shown(settings, quiet=quiet) as observer:
+        summary = api.rejudge(
+            loaded.conversations, settings, codebook=book, observer=observer, interruptible=True, **narrow
+        )
+    for line in (*_left(summary), *_votes(summary)):
+        say(folded(line))
+    say_how_it_ended(summary.run, settings, run_again(sys.argv))
+    run = summary.run
+    if run.interrupted:
+        raise typer.Exit(130)
+    if run.written and not (run.stopped or run.skipped or run.unreached):
+        say(scoring(run.output, folder))
+    if run.stopped == "max-cost":
+        return 3
+    return int(bool(run.stopped or run.votes_owed or summary.left or summary.other_turns or loaded.skipped))
+
+
+def _votes(summary: RejudgeSummary) -> list[str]:
+    """What became of the votes."""
+    lines = [f"{counted(summary.added, 'vote')} added."]
+    if summary.replaced:
+        differ = "none of them says" if not summary.changed else f"{summary.changed} of them say"
+        lines[0] = f"{counted(summary.added, 'vote')} added, {summary.replaced} replaced; {differ} something else now."
+    if summary.kept:
+        lines.append(f"{counted(summary.kept, 'older vote')} kept: the new answer could not be used.")
+    if summary.foreign:
+        lines.append(
+            f"{counted(summary.foreign, 'result')} also hold votes that were asked with other judge prompts, or with "
+            "unknown ones: where judges differ there, prompts may be the reason."
+        )
+    return lines
+
+
+def _left(summary: RejudgeSummary) -> list[str]:
+    """What was not judged, and why: named as far as a screen holds it, and counted."""
+    lines = _some(
+        [f"Left as it is: {printable(name)}: {printable(why)}." for name, why in summary.left.items()], "results left"
     )
-    rejudging.main(wanted, settings, shown, dry_run=dry_run)
+    if summary.without_draft:
+        turns = sum(map(len, summary.without_draft.values()))
+        named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.without_draft.items()]
+        lines += [f"{counted(turns, 'turn')} without a draft in {counted(len(named), 'result')}, not judged:"]
+        lines += _some(named, "results")
+    if summary.other_turns:
+        named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.other_turns.items()]
+        lines += [f"{counted(len(named), 'result')} with turns that the conversation does not have, not judged:"]
+        lines += _some(named, "results")
+    return lines
+
+
+def _turns(numbers: Sequence[int]) -> str:
+    return f"turn{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _some(lines: list[str], what: str) -> list[str]:
+    more = len(lines) - _NAMED_AT_MOST
+    return lines if more <= 0 else [*lines[:_NAMED_AT_MOST], f"  … and {more} more {what}."]

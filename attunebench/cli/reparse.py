@@ -12,16 +12,12 @@ from attunebench.cli.arguments import (
     RanConversationsOption,
     ResultsOption,
     SkipInvalidOption,
+    ran_folders,
 )
-from attunebench.errors import UsageError
+from attunebench.cli.emitting import say
 
 if TYPE_CHECKING:
     from attunebench.runner.reparse import ReparseSummary
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("reparse", short_help="Read journalled replies again with today's reader.")(reparse)
 
 
 def reparse(
@@ -39,11 +35,7 @@ def reparse(
     from attunebench import api
     from attunebench.cli.loading import load
 
-    if conversations is None:
-        raise UsageError("The conversations folder is missing; give it with --conversations.")
-    if not results.is_dir():
-        raise UsageError(f"There is no results folder {results}; give it with --results.")
-    loaded, book = load(conversations, codebook, skip_invalid=skip_invalid)
+    loaded, book = load(ran_folders(results, conversations), codebook, skip_invalid=skip_invalid)
     summary = api.reparse(results, loaded, codebook=book)
     _tell(summary)
     if summary.left:
@@ -54,19 +46,15 @@ def _tell(summary: ReparseSummary) -> None:
     from attunebench.text import counted, printable
 
     for name, reason in summary.left.items():
-        _say(f"Left as it is: {printable(name)}: {printable(reason)}.")
+        say(f"Left as it is: {printable(name)}: {printable(reason)}.")
     for model, results in sorted(summary.changed.items()):
-        _say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
+        say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
-        _say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
+        say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
     read = summary.unchanged + summary.rewritten
-    _say(
+    say(
         f"{counted(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
         f"{len(summary.left)} left."
     )
     if summary.rewritten:
-        _say("Next: attune-bench score, which takes the answers from the results.")
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)
+        say("Next: attune-bench score, which takes the answers from the results.")

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -28,23 +27,6 @@ _HEAD_BYTES = 1000
 _OURS = b'<meta name="generator" content="AttuneBench">'
 
 
-class _Format(str, Enum):
-    terminal = "terminal"
-    markdown = "markdown"
-    csv = "csv"
-    json = "json"
-    html = "html"
-
-
-class _By(str, Enum):
-    branch = "branch"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("report", short_help="Show scores as tables, or explain a metric.")(report)
-
-
 def report(
     files: Annotated[
         list[Path] | None,
@@ -55,7 +37,10 @@ def report(
         ),
     ] = None,
     scores: ScoresFilesOption = None,
-    format: Annotated[_Format, typer.Option("--format", "-f", help="For people or for programs.")] = _Format.terminal,
+    format: Annotated[
+        Literal["terminal", "markdown", "csv", "json", "html"],
+        typer.Option("--format", "-f", help="For people or for programs."),
+    ] = "terminal",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -89,7 +74,7 @@ def report(
         bool, typer.Option("--no-texts", help="html: labels and answers alone, without anybody's words.")
     ] = False,
     by: Annotated[
-        _By | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
+        Literal["branch"] | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
     ] = None,
     show_all: Annotated[
         bool, typer.Option("--all", help="Also scores of the drafted replies, and diagnostics.")
@@ -120,7 +105,7 @@ def report(
         emit(reports.explain(explain, width=width or (None if piped else terminal_width(output))), output)
         return
     sources = scores_files(files, scores)
-    if format is _Format.html:
+    if format == "html":
         if by is not None or show_all or metric or width is not None or skill_against is not None:
             raise UsageError(
                 "A page shows everything: --format html goes without --by, --all, --metric, --skill-against, --width."
@@ -137,14 +122,14 @@ def report(
         _read(sources),
         metrics=comma_list(metric),
         show_all=show_all,
-        by=by.value if by else None,
+        by=by,
         skill_against=skill_against,
     )
     colour = coloured(output)
     no_color = bool(os.environ.get("NO_COLOR"))
-    text = reports.draw(built, format.value, width=width or terminal_width(output), colour=colour, no_color=no_color)
+    text = reports.draw(built, format, width=width or terminal_width(output), colour=colour, no_color=no_color)
     emit(text, output, protect=sources)
-    if format is _Format.csv:
+    if format == "csv":
         _say_warnings(built)
 
 

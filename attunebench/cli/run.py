@@ -2,186 +2,226 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from pydantic import BaseModel
 
 from attunebench.cli.arguments import (
     CodebookOption,
     ConversationsOption,
+    DryRunOption,
     ModesOption,
+    QuietOption,
     SkipInvalidOption,
-    comma_list,
     one_folder,
 )
 from attunebench.cli.asking import (
-    ApiKeyOption,
-    BaseUrlOption,
-    BatchDiscountOption,
-    BatchOption,
-    CallTimeoutOption,
-    CancelOption,
-    ConcurrencyOption,
-    DryRunOption,
-    Executor,
-    ExecutorOption,
-    JudgePriceInOption,
-    JudgePriceOutOption,
-    JudgeScaleOption,
-    LimitOption,
-    MaxCostOption,
-    MaxReasksOption,
-    MaxTokensOption,
-    OrderSeedOption,
-    PollIntervalOption,
-    PriceInOption,
-    PriceOutOption,
+    JUDGES,
+    MODEL,
+    ConversationsArgument,
     ProviderArgument,
-    RayAddressOption,
-    RetryUnansweredOption,
-    RpmOption,
-    ServerSeedOption,
-    ShardOption,
-    StructuredOption,
-    TemperatureOption,
-    TpmOption,
-    WorkersOption,
+    checked,
+    model_settings,
+    modes_of,
+    run_settings,
 )
+from attunebench.cli.options import options_of, with_options
 from attunebench.errors import UsageError
+from attunebench.runner.settings import RunSettings, option
+
+if TYPE_CHECKING:
+    from attunebench.batches.running import BatchRun
+    from attunebench.codebook import Codebook
+    from attunebench.conversations import ConversationSet
+    from attunebench.runner import Estimate, KnownPrices, RunSummary
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("run", short_help="Ask a model, write its results.", context_settings={"allow_extra_args": True})(run)
+class Means(BaseModel):
+    """By what means a run is done, which no result depends on."""
+
+    executor: Literal["here", "ray"] = option(
+        "here", "Who does the run: this process, or workers on a Ray cluster (extra `ray`).", "Parallel", rare=True
+    )
+    ray_address: str | None = option(
+        None,
+        "Of the cluster, e.g. auto or 10.0.0.1:6379.",
+        "Parallel",
+        rare=True,
+        metavar="ADDRESS",
+        shown="RAY_ADDRESS, else a new one on this machine",
+    )
+    workers: int | None = option(
+        None, "Ray workers.", "Parallel", rare=True, metavar="N", shown="one a machine, two at least", ge=1
+    )
+    batch: bool = option(
+        False,
+        "Use the provider's batch service (openai, local): cheaper, done within a day. Rerun to collect.",
+        "Batch",
+    )
+    cancel: bool = option(
+        False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch", rare=True
+    )
+    poll_interval: float = option(
+        60.0, "Seconds between two looks at a batch.", "Batch", rare=True, metavar="S", ge=0, allow_inf_nan=False
+    )
+    batch_discount: float | None = option(
+        None,
+        "The share of the price that a batch saves, such as 0.5.",
+        "Batch",
+        rare=True,
+        metavar="SHARE",
+        shown="0.5 of openai's, else 0",
+        ge=0,
+        le=1,
+    )
+
+    def check(self, settings: RunSettings) -> None:
+        """Raises UsageError for options that do not go together."""
+        if self.executor == "here" and (self.ray_address or self.workers):
+            raise UsageError("--ray-address and --workers belong to --executor ray.")
+        if self.batch and (settings.shard or self.executor == "ray"):
+            raise UsageError("--batch hands the whole run to the provider: --shard and --executor do not go with it.")
+        if not self.batch and (self.cancel or self.batch_discount is not None):
+            raise UsageError("--cancel and --batch-discount belong to --batch.")
 
 
+@with_options(em=MODEL, judges=JUDGES, values=options_of(RunSettings), means=options_of(Means))
 def run(
     context: typer.Context,
     provider: ProviderArgument,
     model: Annotated[
         str,
-        typer.Argument(
-            help="The model's name at the provider; of baselines random, majority, no-change, lexicon or oracle."
-        ),
+        typer.Argument(help="Its name there; baselines: random, majority, no-change, lexicon, oracle."),
     ],
-    conversations: Annotated[
-        Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")
-    ] = None,
+    conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     modes: ModesOption = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
-    judge_model: Annotated[
-        list[str] | None,
-        typer.Option("--judge-model", "-M", metavar="MODEL", help="A model that rates the drafts; may be repeated."),
-    ] = None,
-    judge_provider: Annotated[str | None, typer.Option(help="The judges' provider.", show_default="the run's")] = None,
-    judge_base_url: Annotated[str | None, typer.Option(help="The judges' address.", show_default="the run's")] = None,
-    judge_api_key: Annotated[str | None, typer.Option(help="The judges' key.", show_default="the run's")] = None,
-    judge_scale: JudgeScaleOption = None,
-    base_url: BaseUrlOption = None,
-    api_key: ApiKeyOption = None,
-    concurrency: ConcurrencyOption = 16,
-    rpm: RpmOption = None,
-    tpm: TpmOption = None,
-    max_cost: MaxCostOption = None,
-    price_in: PriceInOption = None,
-    price_out: PriceOutOption = None,
-    judge_price_in: JudgePriceInOption = None,
-    judge_price_out: JudgePriceOutOption = None,
-    call_timeout: CallTimeoutOption = 120.0,
-    limit: LimitOption = None,
-    shard: ShardOption = None,
-    executor: ExecutorOption = Executor.here,
-    ray_address: RayAddressOption = None,
-    workers: WorkersOption = None,
-    order_seed: OrderSeedOption = 0,
-    structured: StructuredOption = "auto",
-    panas_strategy: Annotated[
-        str,
-        typer.Option(
-            help="The mood question. absolute: predict the mood after the conversation; delta: predict its change; "
-            "blind and blind_delta: the same without being shown the mood before."
-        ),
-    ] = "absolute",
-    temperature: TemperatureOption = 0.0,
-    max_tokens: MaxTokensOption = 4096,
-    seed: ServerSeedOption = None,
-    max_reasks: MaxReasksOption = 2,
-    retry_unanswered: RetryUnansweredOption = False,
     codebook: CodebookOption = None,
-    dry_run: DryRunOption = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Make results anew that were made with other settings.")
-    ] = False,
     skip_invalid: SkipInvalidOption = False,
-    batch: BatchOption = False,
-    poll_interval: PollIntervalOption = 60.0,
-    batch_discount: BatchDiscountOption = None,
-    cancel: CancelOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors and the closing lines only.")] = False,
+    dry_run: DryRunOption = False,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the result files.", rich_help_panel="Output")
+    ] = Path("results"),
+    quiet: QuietOption = False,
+    *,
+    em: dict[str, Any],
+    judges: dict[str, Any],
+    values: dict[str, Any],
+    means: dict[str, Any],
 ) -> None:
-    """Ask a model what the participants felt, saw and preferred; write one result file per conversation and mode.
+    """Ask a model what the participants felt, saw and preferred.
 
-    The same command again goes on where it stopped. `attune-bench score` comes next.
+    Writes one result file per conversation and mode. Rerun to resume.
     """
     from attunebench.cli import running
-    from attunebench.protocol.modes import parse_modes
+    from attunebench.cli.emitting import say
+    from attunebench.runner import estimate_run, known_prices
 
-    if context.args:
-        # A word too many is most often a mode that is misspelt: parse_modes names it.
-        parse_modes(context.args)
-        raise UsageError(f"{' '.join(context.args)} is left over; modes are given with --modes.")
-    judges = comma_list(judge_model)
-    em = running.model_settings(provider, model, base_url, api_key)
-    settings = running.run_settings(
-        em=em,
-        judges=[running.judge_settings(em, judge, judge_provider, judge_base_url, judge_api_key) for judge in judges],
-        modes=parse_modes(modes or ["default"]),
-        output=output,
-        concurrency=concurrency,
-        call_timeout=call_timeout,
-        rpm=rpm,
-        tpm=tpm,
-        max_cost=max_cost,
-        price_in=price_in,
-        price_out=price_out,
-        judge_price_in=judge_price_in,
-        judge_price_out=judge_price_out,
-        limit=limit,
-        shard=running.part(shard),
-        order_seed=order_seed,
-        retry_unanswered=retry_unanswered,
-        structured=structured,
-        panas_strategy=panas_strategy,
-        judge_scale=judge_scale,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        seed=seed,
-        max_reasks=max_reasks,
-        replace=replace,
-    )
+    asked = model_settings(provider, model, em["base_url"], em.get("api_key"))
+    settings = run_settings(asked, judges, modes=modes_of(context, modes), output=output, **values)
+    by = checked(Means, **means)
+    by.check(settings)
+    if by.batch:
+        from attunebench.batches.running import refuse_what_does_not_fit
+
+        refuse_what_does_not_fit(settings)
     where = one_folder(conversations, folder)
-    run_it = running.runner(executor is Executor.ray, ray_address, workers)
-    if batch and (shard or executor is Executor.ray):
-        raise UsageError("--batch hands the whole run to the provider: --shard and --executor do not go with it.")
-    if not batch:
-        if cancel or batch_discount is not None:
-            raise UsageError("--cancel and --batch-discount belong to --batch.")
-        running.main(
-            settings, where, run_it, codebook=codebook, dry_run=dry_run, skip_invalid=skip_invalid, quiet=quiet
-        )
+    loaded, book = running.load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    if dry_run:
+        estimate, known = estimate_run(loaded.conversations, settings, book), known_prices(settings)
+        running.show_estimate(estimate, settings, known)
+        if by.batch:
+            _show_batch_price(estimate, settings, known, by.batch_discount)
         return
-    from attunebench.cli import batching
+    if by.batch:
+        summary = _by_batches(by, settings, loaded, book, where, codebook, skip_invalid, quiet)
+    else:
+        _refuse_beside_batches(settings)
+        summary = running.ask(_live(by), loaded, settings, book, quiet=quiet)
+    whole, done = summary.whole[0] == summary.whole[1], not (summary.stopped or summary.skipped or summary.unreached)
+    if whole and done and not quiet:
+        say(running.scoring(summary.output, where))
+    running.leave(summary, loaded)
 
-    batching.main(
-        settings,
-        where,
-        interval=poll_interval,
-        discount=batch_discount,
-        cancel=cancel,
-        codebook=codebook,
-        dry_run=dry_run,
-        skip_invalid=skip_invalid,
-        quiet=quiet,
-    )
+
+def _live(by: Means) -> Any:
+    """What does a run, here or on a Ray cluster; it takes what `api.run` takes."""
+    from attunebench import api
+
+    if by.executor == "here":
+        return api.run
+    from attunebench.runner.on_ray import run_on_ray
+
+    return partial(api.run, executor=partial(run_on_ray, address=by.ray_address, workers=by.workers))
+
+
+def _refuse_beside_batches(settings: RunSettings) -> None:
+    """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
+    from attunebench.batches.ledger import Ledger
+    from attunebench.text import printable
+
+    em = settings.em
+    if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
+        ids = ", ".join(printable(each.id or each.mark) for each in sent)
+        raise UsageError(
+            f"Batches of {em.model} are under way for {settings.output} ({ids}): come back to them with --batch, or "
+            "cancel them first with --batch --cancel."
+        )
+
+
+def _by_batches(
+    by: Means,
+    settings: RunSettings,
+    loaded: ConversationSet,
+    book: Codebook,
+    folder: Path,
+    codebook: Path | None,
+    skip_invalid: bool,
+    quiet: bool,
+) -> RunSummary:
+    """Hand the run to the batch service, and say how that ended and how to come back."""
+    from attunebench.batches.requests import Origin
+    from attunebench.batches.running import BatchOptions, run_batches
+    from attunebench.cli import running
+    from attunebench.cli.progress.batches import batches_shown
+
+    # Who has cancelled does not want to do so for ever.
+    again = running.run_again([word for word in sys.argv if word != "--cancel"])
+    origin = Origin(folder, codebook, skip_invalid, again)
+    options = BatchOptions(interval=by.poll_interval, discount=by.batch_discount, cancel=by.cancel, origin=origin)
+    with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
+        run = run_batches(
+            loaded.conversations, settings, book, options, watcher=watcher, run_again=again, interruptible=True
+        )
+    if not run.under_way:
+        running.say_how_it_ended(run.summary, settings, again)
+        return run.summary
+    running.say_how_it_ended(run.summary, settings, "")
+    _say_what_goes_on(run, again)
+    return run.summary
+
+
+def _say_what_goes_on(run: BatchRun, again: str) -> None:
+    from attunebench.cli.emitting import folded, say
+    from attunebench.cli.progress.batches import described
+    from attunebench.text import printable
+
+    for batch in run.under_way:
+        say(folded(f"It goes on at the provider: {described(batch)}."))
+    shown = again if again.isprintable() else printable(again, 2000)
+    say(f"Come back with: {shown}")
+    say(f"Cancel with: {shown} --cancel")
+
+
+def _show_batch_price(estimate: Estimate, settings: RunSettings, known: KnownPrices, discount: float | None) -> None:
+    from attunebench.backends.prices import usd
+    from attunebench.batches.pending import batch_prices
+
+    known = batch_prices(known, settings.em.provider, discount)
+    cost = estimate.price(known.prices, settings.max_tokens)
+    if estimate.calls and cost is not None:
+        typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")

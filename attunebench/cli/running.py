@@ -1,4 +1,4 @@
-"""What commands that ask a model do once their options are read: load, plan, show, ask, say how it ended.
+"""What commands that ask a model do once their options are read: load, show, ask, say how it ended.
 
 Imported inside those commands alone: it brings the engine along.
 """
@@ -8,138 +8,51 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import typer
-from pydantic import SecretStr, ValidationError
 
-from attunebench import api
 from attunebench.backends.prices import usd
-from attunebench.batches.ledger import Ledger
-from attunebench.cli.closing import closing_lines, folded, going_on
+from attunebench.cli.closing import closing_lines, going_on
+from attunebench.cli.emitting import folded, say
 from attunebench.cli.loading import load
 from attunebench.cli.progress import shown
 from attunebench.codebook import Codebook
 from attunebench.conversations import ConversationSet
-from attunebench.errors import UsageError
-from attunebench.runner import Estimate, ModelSettings, RunSettings, RunSummary, estimate_run, known_prices
-from attunebench.runner.pricing import KnownPrices, options_for_prices
-from attunebench.runner.settings import Shard
+from attunebench.runner import Estimate, KnownPrices, RunSettings, RunSummary
+from attunebench.runner.pricing import options_for_prices
 from attunebench.text import printable
 
+__all__ = ["ask", "leave", "load", "run_again", "say_how_it_ended", "scoring", "show_estimate"]
+
 _SECRET_OPTIONS = ("--api-key", "--judge-api-key")
-
-
-def model_settings(provider: str, model: str, base_url: str | None, api_key: str | None) -> ModelSettings:
-    """Where the evaluated model is reached."""
-    return ModelSettings(
-        provider=provider, model=model, base_url=base_url, api_key=SecretStr(api_key) if api_key else None
-    )
-
-
-def judge_settings(
-    em: ModelSettings, model: str, provider: str | None, base_url: str | None, api_key: str | None
-) -> ModelSettings:
-    """Where a judge is reached: the run's own provider, address and key, as far as nothing else is said.
-
-    The run's address and key go to the judge's provider only where that is the run's own.
-    """
-    if provider in (None, em.provider):
-        inherited = em.api_key.get_secret_value() if em.api_key else None
-        # A judge at another address gets the run's key only by name: a key must not travel to a foreign host unasked.
-        key = api_key or (inherited if base_url in (None, em.base_url) else None)
-        return model_settings(em.provider, model, base_url or em.base_url, key)
-    return model_settings(provider, model, base_url, api_key)
-
-
-def run_settings(**values: Any) -> RunSettings:
-    """The run's settings. Raises UsageError in place of pydantic's report."""
-    return checked(RunSettings, **values)
-
-
-def checked(make: Callable[..., RunSettings], **values: Any) -> RunSettings:
-    """Settings made of these values. Raises UsageError in place of pydantic's report."""
-    try:
-        return make(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        option = "--" + str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"{option}: {first['msg']}, not {first['input']!r}.") from None
-
-
-def part(shard: str | None) -> Shard | None:
-    """The shard of `--shard i/n`. Raises UsageError."""
-    return None if shard is None else Shard.parse(shard)
-
-
-def runner(on_ray: bool, address: str | None, workers: int | None) -> Callable[..., RunSummary]:
-    """What does a run, here or on a Ray cluster; it takes what `api.run` takes. Raises UsageError."""
-    if not on_ray:
-        if address or workers:
-            raise UsageError("--ray-address and --workers belong to --executor ray.")
-        return api.run
-    from attunebench.runner.on_ray import run_on_ray
-
-    return partial(api.run, executor=partial(run_on_ray, address=address, workers=workers))
-
-
-def main(
-    settings: RunSettings,
-    folder: Path,
-    run: Callable[..., RunSummary] = api.run,
-    *,
-    codebook: Path | None,
-    dry_run: bool,
-    skip_invalid: bool,
-    quiet: bool,
-) -> None:
-    """The whole of the command, with `run` to do it (`api.run`, or what takes the same); leaves by typer.Exit where the
-    status is not 0."""
-    loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
-    if dry_run:
-        show_estimate(estimate_run(loaded.conversations, settings, book), settings)
-        return
-    _refuse_beside_batches(settings)
-    summary = ask(run, loaded, settings, book, quiet=quiet)
-    whole = summary.whole[0] == summary.whole[1]
-    if whole and not (quiet or summary.interrupted or summary.stopped or summary.skipped):
-        results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
-        _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
-    leave(summary, loaded)
-
-
-def _refuse_beside_batches(settings: RunSettings) -> None:
-    """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
-    em = settings.em
-    if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
-        ids = ", ".join(printable(each.id or each.mark) for each in sent)
-        raise UsageError(
-            f"Batches of {em.model} are under way for {settings.output} ({ids}): come back to them with --batch, or "
-            "cancel them first with --batch --cancel."
-        )
 
 
 def ask(
     run: Callable[..., RunSummary], loaded: ConversationSet, settings: RunSettings, book: Codebook, *, quiet: bool
 ) -> RunSummary:
     """Run with its progress shown, and say how it ended and how to go on. `run` takes what `api.run` takes."""
+    again = run_again(sys.argv)
     with shown(settings, quiet=quiet) as observer:
         summary = run(
-            loaded.conversations,
-            settings,
-            codebook=book,
-            observer=observer,
-            run_again=run_again(sys.argv),
-            interruptible=True,
+            loaded.conversations, settings, codebook=book, observer=observer, run_again=again, interruptible=True
         )
-    # On stderr: stdout is for results.
-    for line in closing_lines(summary, settings):
-        _say(folded(line))
-    if command := going_on(summary, run_again(sys.argv)):
-        _say(command)
+    say_how_it_ended(summary, settings, again)
     return summary
+
+
+def say_how_it_ended(summary: RunSummary, settings: RunSettings, again: str) -> None:
+    """The closing lines, and the command `again` where something is left, on stderr: stdout is for results."""
+    for line in closing_lines(summary, settings):
+        say(folded(line))
+    if again and (command := going_on(summary, again)):
+        say(command)
+
+
+def scoring(results: Path, conversations: Path) -> str:
+    """The line that names the next command."""
+    folders = (shlex.quote(printable(str(folder))) for folder in (results, conversations))
+    return "Next: attune-bench score --results {} --ground-truth {}".format(*folders)
 
 
 def leave(summary: RunSummary, loaded: ConversationSet) -> None:
@@ -169,16 +82,14 @@ def run_again(argv: Sequence[str]) -> str:
 def show_estimate(
     estimate: Estimate,
     settings: RunSettings,
+    known: KnownPrices,
     *,
     judges_only: bool = False,
     jobs: str = "conversations x modes",
-    known: KnownPrices | None = None,
 ) -> None:
-    """Counts on stdout: a table that is also easy to cut. Prices are asked for unless they are given as `known`. `jobs`
-    says what is counted."""
-    known = known or known_prices(settings, judges_only=judges_only)
+    """Counts and cost on stdout: a table that is also easy to cut. `jobs` says what is counted."""
     for note in estimate.notes:
-        _say(printable(note))
+        say(printable(note))
     typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
     typer.echo(f"{'call':<10}{'calls':>9}{'characters':>14}{'tokens, about':>15}{'of replies':>13}")
     rows = [(kind.calls, kind.characters, kind.tokens, kind.reply_tokens) for kind in estimate.kinds]
@@ -190,10 +101,10 @@ def show_estimate(
         "Prompt tokens are estimated at 4 characters each, replies by their usual length "
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
-    cost = estimate.price(known.prices, settings.max_tokens)
     free = all(model.provider == "baseline" for model in (*(() if judges_only else (settings.em,)), *settings.judges))
     if free or not estimate.calls:
         return
+    cost = estimate.price(known.prices, settings.max_tokens)
     if cost is None:
         for reason in known.unasked:
             typer.echo(f"No list of prices was asked for. {printable(reason)}")
@@ -203,7 +114,3 @@ def show_estimate(
             f"Cost: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}); "
             "retries and reasks come on top."
         )
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)

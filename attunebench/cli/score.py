@@ -17,18 +17,13 @@ from attunebench.cli.arguments import (
     by_participant,
     one_of,
 )
-from attunebench.cli.emitting import working
+from attunebench.cli.emitting import say, working
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
     from attunebench.scorer.closeness import Progress
     from attunebench.scorer.encoder import BertScoreSettings
     from attunebench.scores import Scores
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("score", short_help="Score results against the participants' labels.")(score)
 
 
 def score(
@@ -129,8 +124,8 @@ def score(
             judge_scale=scale,
         )
     left_out = _tell(scores)
-    _say(f"Scores of {counted(scores['metadata']['n_results'], 'result')} written to {output}.")
-    _say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
+    say(f"Scores of {counted(scores['metadata']['n_results'], 'result')} written to {output}.")
+    say(f"Next: attune-bench report --scores {shlex.quote(printable(str(output)))}")
     if left_out:
         raise typer.Exit(1)
 
@@ -145,7 +140,7 @@ def _comparing(model: str | None, layer: int | None, device: str | None) -> Bert
     require_libraries()
     settings = BertScoreSettings(model or DEFAULT_MODEL, layer, "cuda" if device == "cuda" else "cpu")
     fetched = "" if Path(settings.model).is_dir() else "; if it is not on this machine, it is fetched once"
-    _say(f"Loading {printable(settings.model)} for BERTScore{fetched}.")
+    say(f"Loading {printable(settings.model)} for BERTScore{fetched}.")
     return settings
 
 
@@ -172,35 +167,31 @@ def _tell(scores: Scores) -> int:
     left_out = scores["left_out"]
     if cut := scores["metadata"].get("bertscore", {}).get("texts_cut"):
         read = scores["metadata"]["bertscore"]
-        _say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens alone.")
+        say(f"BERTScore compared {cut} of {read['texts']} texts by their first {read['max_tokens']} tokens alone.")
     if sentence := votes_left_out(scores["metadata"]):
-        _say(sentence)
+        say(sentence)
     for file in left_out["unreadable"]:
-        _say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
+        say(f"Not scored, unreadable: {printable(file['file'])} {printable(file['reason'])}")
     for result in left_out["not_in_ground_truth"]:
-        _say(f"Not scored, no such conversation in the ground truth: {printable(result['file'])}")
+        say(f"Not scored, no such conversation in the ground truth: {printable(result['file'])}")
     for result in left_out["mismatched"]:
-        _say(f"Not scored, {printable(result['file'])}: {printable(result['reason'])}.")
+        say(f"Not scored, {printable(result['file'])}: {printable(result['reason'])}.")
     for duplicate in left_out["duplicates"]:
-        _say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
+        say(f"Not scored, the same result twice: {printable(' and '.join(duplicate['files']))}")
     for invalid in left_out["invalid_conversations"]:
-        _say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
+        say(f"Conversation left out: {printable(invalid['file'])}: {printable('; '.join(invalid['reasons']))}")
     if profiles := left_out.get("profiles"):
-        _say(f"Passed over: {len(profiles)} predicted profiles, which are no results of the benchmark.")
+        say(f"Passed over: {len(profiles)} predicted profiles, which are no results of the benchmark.")
     if outdated := scores["metadata"]["n_outdated"]:
-        _say(
+        say(
             f"{outdated} results were made from an earlier version of their conversation file and do not record its "
             "texts. If only labels have changed, their scores are correct."
         )
     for group in scores["aggregates"]:
         coverage = group["coverage"]
         if coverage["scored"] < coverage["expected"]:
-            _say(
+            say(
                 f"{printable(group['em_model'])} ({group['mode']}): {coverage['scored']} of {coverage['expected']} "
                 f"conversations scored, {len(coverage['skipped'])} skipped by the run."
             )
     return sum(map(len, (left_out[name] for name in left_out if name not in ("skipped", "profiles"))))
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)

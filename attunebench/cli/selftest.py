@@ -23,11 +23,6 @@ _WIDEST, _UNSEEN = 160, 120
 """Columns of the table: at most, and where there is no terminal."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("selftest", short_help="Prove the engine against a server that misbehaves.")(selftest)
-
-
 def selftest(
     seed: Annotated[int, typer.Option(min=0, help="Decides which call meets which fault; the same faults again.")] = 0,
     only: Annotated[

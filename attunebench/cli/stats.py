@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
-    AllRowsOption,
-    BaselinesOption,
-    Format,
-    FormatOption,
+    OUTPUT,
+    ModelsOption,
     ScoresFilesArgument,
     ScoresFilesOption,
-    TextOutputOption,
+    analysis_options,
+    analysis_settings,
     comma_list,
     files_and_models,
     scores_files,
 )
 from attunebench.cli.emitting import emit_analyses, hyperlinked, is_brief, terminal_width, working
+from attunebench.cli.options import with_options
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,39 +33,18 @@ if TYPE_CHECKING:
     from attunebench.scores.table import ScoreTable
 
 _ROOM_FOR_QUARTILES = 110
+_HOW = analysis_options("correction", "cluster", "alpha", "power", "resamples", "seed")
 _QUARTILES = ("quarter", "median", "three_quarters")
 _BEFORE_QUARTILES = f"Median and quartiles: --all-rows, another --format or {_ROOM_FOR_QUARTILES} columns."
 _BEFORE_ROWS = "Best and worst conversations of the other metrics: --all-rows or another --format."
 _BEFORE_MODELS = "Everything about one of them: --model NAME. Everything about all: --all-rows or another --format."
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("stats", short_help="Look up what scores hold about a model, down to its best and worst files.")(stats)
-
-
+@with_options(how=_HOW, shown=OUTPUT)
 def stats(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "--models",
-            metavar="MODEL",
-            help="Only this model; repeat or use commas.",
-            show_default="an overview of all",
-        ),
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.", show_default="each for itself")
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric", metavar="METRIC", help="Only these metrics; repeat or use commas.", show_default="all"
-        ),
-    ] = None,
+    models: ModelsOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -76,36 +55,32 @@ def stats(
             show_default="the one that was scored",
         ),
     ] = None,
-    baselines: BaselinesOption = False,
-    format: FormatOption = Format.terminal,
-    output: TextOutputOption = None,
-    all_rows: AllRowsOption = False,
+    *,
+    how: dict[str, Any],
+    shown: dict[str, Any],
 ) -> None:
     """Look up a model: every metric with n, mean, interval and spread, its best and worst conversations with their
     result files, what was answered, mended and refused, cost, time and tokens, who served it, and with which settings.
 
     Needs no network and asks no model.
     """
-    from attunebench.analyses.base import Settings
+
     from attunebench.analyses.stats import model_stats
-    from attunebench.metrics.registry import metric as card_of
     from attunebench.scores.loading import load_scores
 
     if results is not None and not results.exists():
         raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
     given, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(given, scores)
-    settings = Settings(
-        mode=mode, metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)), baselines=baselines
-    )
+    settings, output = analysis_settings(how), shown["output"]
     with working("reading"):
         study = load_scores(sources)
-        places = _Places(study, results, links=format is Format.terminal and hyperlinked(output))
+        places = _Places(study, results, links=shown["format"] == "terminal" and hyperlinked(output))
         analyses = model_stats(study, settings, names, places)
-    brief = is_brief(format, output, all_rows)
+    brief = is_brief(**shown)
     if brief:
         analyses = _first_screen(analyses, terminal_width(output), links=places.links, asked=bool(names))
-    emit_analyses(analyses, format, output, all_rows=all_rows, rules=study.rules, protect=sources)
+    emit_analyses(analyses, **shown, rules=study.rules, protect=sources)
     places.tell()
 
 

@@ -8,32 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
-    AllRowsOption,
-    AlphaOption,
-    BaselinesOption,
-    ClusterOption,
-    CorrectionOption,
-    Format,
-    FormatOption,
-    PowerOption,
-    ResamplesOption,
+    OUTPUT,
+    ModelsOption,
     ScoresFilesArgument,
     ScoresFilesOption,
-    SeedOption,
     SkipInvalidOption,
-    TextOutputOption,
-    by_participant,
+    analysis_options,
+    analysis_settings,
     comma_list,
     files_and_models,
     scores_files,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
-from attunebench.cli.filtering import FilterCommand, condition_of, with_filters
+from attunebench.cli.filtering import FILTER_OPTIONS, FilterCommand, condition_of, flag_of
+from attunebench.cli.options import with_options
 from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -49,18 +42,14 @@ _DETAIL_ROWS = 12
 """Tables of single metrics with more rows are left out of a comparison on a terminal, until they are asked for."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command(
-        "subset-report",
-        cls=FilterCommand,
-        short_help="Report scores over the conversations that match, beside the rest.",
-    )(with_filters(subset_report))
+COMMAND_CLASS = FilterCommand
 
 
+@with_options(how=analysis_options(), shown=OUTPUT, filters=FILTER_OPTIONS)
 def subset_report(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
+    models: ModelsOption = None,
     conversations: Annotated[
         Path | None,
         typer.Option(
@@ -86,68 +75,34 @@ def subset_report(
     list_fields: Annotated[
         bool, typer.Option("--list-fields", help="Show what the data has to choose by, with counts, and end.")
     ] = False,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="METRIC",
-            help="These metrics; repeat or use commas.",
-            show_default="the Composite, its pillars and their metrics",
-        ),
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.", show_default="each for itself")
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option("--models", metavar="MODEL", help="Only these models; repeat or use commas."),
-    ] = None,
-    correction: CorrectionOption = None,
-    cluster: ClusterOption = None,
-    baselines: BaselinesOption = False,
-    alpha: AlphaOption = 0.05,
-    power: PowerOption = 0.8,
-    resamples: ResamplesOption = 10_000,
-    seed: SeedOption = 0,
     skip_invalid: SkipInvalidOption = False,
-    format: FormatOption = Format.terminal,
-    output: TextOutputOption = None,
-    all_rows: AllRowsOption = False,
     *,
-    filters: Mapping[str, Sequence[str]],
+    how: dict[str, Any],
+    shown: dict[str, Any],
+    filters: Mapping[str, Sequence[str] | None],
 ) -> None:
     """Report scores over the conversations that match: by self-reported facts, topic, scales, mood or answers. With
     --compare beside the conversations that do not match.
 
     Needs no network and asks no model.
     """
-    from attunebench.analyses.base import Settings
     from attunebench.comparison.choosing import chosen_groups
-    from attunebench.metrics.registry import metric as card_of
     from attunebench.scores.loading import load_scores
 
     given, names = files_and_models(files or [], comma_list(models))
     sources = scores_files(given, scores)
-    settings = Settings(
-        mode=mode,
-        metrics=tuple(card_of(metric_id).id for metric_id in comma_list(metric)),
-        seed=seed,
-        resamples=resamples,
-        alpha=alpha,
-        power=power,
-        correction=correction.value if correction else "holm",
-        by_participant=by_participant(cluster),
-        baselines=baselines,
-    )
+    settings = analysis_settings(how)
+    chosen = {flag_of(name): values for name, values in filters.items() if values}
     study = chosen_groups(load_scores(sources), settings, names)
     facts = _facts(study, conversations, skip_invalid=skip_invalid)
-    brief = is_brief(format, output, all_rows)
+    brief = is_brief(**shown)
     if list_fields:
-        made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(filters or where)),)
+        made: Sequence[Analysis] = (_listing(facts, brief=brief, filtered=bool(chosen or where)),)
     else:
-        made = _made(facts, _selected(facts, filters, where or (), compare=compare), settings, compare=compare)
-    shown, whole = _shortened(made) if brief else made, all_rows or list_fields
-    emit_analyses(shown, format, output, all_rows=whole, rows=_ROWS, rules=study.rules, protect=sources)
+        made = _made(facts, _selected(facts, chosen, where or (), compare=compare), settings, compare=compare)
+    shown["all_rows"] |= list_fields
+    made = _shortened(made) if brief else made
+    emit_analyses(made, **shown, rows=_ROWS, rules=study.rules, protect=sources)
 
 
 def _facts(study: ScoreTable, folder: Path | None, *, skip_invalid: bool) -> Facts:

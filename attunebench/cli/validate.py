@@ -10,11 +10,6 @@ import typer
 from attunebench.cli.arguments import ConversationsOption, one_folder
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to the app."""
-    app.command("validate", short_help="Check a folder of conversations.")(validate)
-
-
 def validate(
     conversations: Annotated[
         Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")

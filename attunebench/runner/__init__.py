@@ -1,9 +1,17 @@
-"""The engine: asks models the planned calls and writes result files. Knows no prompt's wording and no metric."""
+"""The engine: asks models the planned calls and writes result files. Knows no prompt's wording and no metric.
 
-from attunebench.runner.events import Observer, RunPlan, RunSummary
-from attunebench.runner.pricing import Estimate, KnownPrices, estimate_run, known_prices
-from attunebench.runner.run import run_conversations
-from attunebench.runner.settings import ModelSettings, RunSettings
+The names below are loaded when they are first used: `--help` reads the settings and needs no engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attunebench.runner.events import Observer, RunPlan, RunSummary
+    from attunebench.runner.pricing import Estimate, KnownPrices, estimate_run, known_prices
+    from attunebench.runner.run import run_conversations
+    from attunebench.runner.settings import ModelSettings, RunSettings
 
 __all__ = [
     "Estimate",
@@ -17,3 +25,20 @@ __all__ = [
     "known_prices",
     "run_conversations",
 ]
+
+_HOMES = {"Estimate": "pricing", "KnownPrices": "pricing", "estimate_run": "pricing", "known_prices": "pricing"} | {
+    "Observer": "events",
+    "RunPlan": "events",
+    "RunSummary": "events",
+    "run_conversations": "run",
+    "ModelSettings": "settings",
+    "RunSettings": "settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'attunebench.runner' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"attunebench.runner.{_HOMES[name]}"), name)

@@ -32,7 +32,7 @@ def option(
     `help` and `panel` are what `--help` says of it and among which others; `rare` ones are shown by `--help-all`.
     `shown` describes the default where None says too little.
     """
-    extra = {"panel": panel, "rare": rare, "metavar": metavar, "shown": shown}
+    extra: dict[str, Any] = {"panel": panel, "rare": rare, "metavar": metavar, "shown": shown}
     return Field(default=default, description=help, json_schema_extra=extra, **bounds)
 
 
@@ -67,15 +67,22 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
-    provider: str
-    """openrouter, openai, prime, azure, local or baseline."""
+    provider: str = option(
+        ..., "openrouter, openai, prime, azure, local or baseline.", "Model", metavar="NAME", shown="none"
+    )
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
     base_url: str | None = option(
-        None, "Address of the server, e.g. http://localhost:8000/v1.", "Model", shown="the provider's"
+        None,
+        "Server address, e.g. http://localhost:8000/v1.",
+        "Model",
+        metavar="URL",
     )
     api_key: SecretStr | None = option(
-        None, "The key; wins over the environment, where it is safer.", "Model", shown="the environment's"
+        None,
+        "API key. The environment is the safer place.",
+        "Model",
+        metavar="KEY",
     )
     client: Any = Field(default=None, exclude=True, repr=False)
     """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
@@ -95,9 +102,7 @@ class RunSettings(BaseModel):
     """Folder of the result files."""
     temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0, allow_inf_nan=False)
     """None leaves it to the server."""
-    max_tokens: int = option(
-        4096, "Tokens of one reply; four times that after a cut one.", "Model", gt=0, le=1_000_000_000
-    )
+    max_tokens: int = option(4096, "Tokens of one reply.", "Model", gt=0, le=1_000_000_000)
     structured: Structured = option(
         "auto",
         "How answers are held to their format: schema (strictly), object (any JSON), text (by the prompt alone), or "
@@ -107,7 +112,7 @@ class RunSettings(BaseModel):
     )
     # Larger seeds could not be read back from a result file.
     seed: int | None = option(
-        None, "Passed to the server; few honour it.", "Model", rare=True, shown="none", ge=-(2**63), lt=2**63
+        None, "Passed to the server, which may ignore it.", "Model", rare=True, shown="none", ge=-(2**63), lt=2**63
     )
     judge_scale: JudgeScale | None = option(
         None,
@@ -126,7 +131,7 @@ class RunSettings(BaseModel):
         rare=True,
     )
     limit: int | None = option(
-        None, "Only the first N conversations of the run's order: a fair sample.", "What is asked", metavar="N", gt=0
+        None, "Only the first N conversations: a fair sample.", "What is asked", metavar="N", gt=0
     )
     order_seed: int = option(
         0,
@@ -138,7 +143,7 @@ class RunSettings(BaseModel):
     )
     max_cost: float | None = option(
         None,
-        "What this run may spend at worst, judges included; it stops before that (exit status 3).",
+        "Stop before this run costs more (exit status 3).",
         "Limits and cost",
         metavar="USD",
         gt=0,
@@ -146,18 +151,25 @@ class RunSettings(BaseModel):
     )
     price_in: float | None = option(
         None,
-        "Price of a million prompt tokens; wins over the provider's list.",
+        "Price of 1M prompt tokens.",
         "Limits and cost",
         metavar="USD",
+        shown="listed",
         ge=0,
         allow_inf_nan=False,
     )
     price_out: float | None = option(
-        None, "Price of a million completion tokens.", "Limits and cost", metavar="USD", ge=0, allow_inf_nan=False
+        None,
+        "Price of 1M completion tokens.",
+        "Limits and cost",
+        metavar="USD",
+        shown="listed",
+        ge=0,
+        allow_inf_nan=False,
     )
     judge_price_in: float | None = option(
         None,
-        "The judges' price of a million prompt tokens.",
+        "The judges' price of 1M prompt tokens.",
         "Limits and cost",
         rare=True,
         metavar="USD",
@@ -167,7 +179,7 @@ class RunSettings(BaseModel):
     )
     judge_price_out: float | None = option(
         None,
-        "The judges' price of a million completion tokens.",
+        "The judges' price of 1M completion tokens.",
         "Limits and cost",
         rare=True,
         metavar="USD",
@@ -182,18 +194,14 @@ class RunSettings(BaseModel):
     """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
-    replace: bool = option(False, "Make results anew that were made with other settings.", "Resuming")
+    replace: bool = option(False, "Redo results made with other settings.", "Resuming")
     """Those of the same settings stay."""
-    retry_unanswered: bool = option(False, "Ask again what a model has left unanswered for good.", "Resuming")
-    max_reasks: int = option(2, "How often an unusable reply is asked for again.", "Resuming", rare=True, ge=0)
+    retry_unanswered: bool = option(False, "Ask again what a model left unanswered for good.", "Resuming")
+    max_reasks: int = option(2, "Re-prompts after an unusable reply.", "Resuming", rare=True, ge=0)
     # Over all conversations, and fewer where the server wants it.
-    concurrency: int = option(16, "Calls under way at once to one model, at most.", "Parallel", gt=0, le=10_000)
-    rpm: float | None = option(
-        None, "Requests a minute to one model, if you know its limit.", "Parallel", gt=0, allow_inf_nan=False
-    )
-    tpm: float | None = option(
-        None, "Tokens a minute to one model, prompts and replies.", "Parallel", gt=0, allow_inf_nan=False
-    )
+    concurrency: int = option(16, "Calls in flight to one model.", "Parallel", gt=0, le=10_000)
+    rpm: float | None = option(None, "Requests per minute to one model.", "Parallel", gt=0, allow_inf_nan=False)
+    tpm: float | None = option(None, "Tokens per minute to one model.", "Parallel", gt=0, allow_inf_nan=False)
     shard: Shard | None = option(
         None,
         "Only the I-th of N parts of the run, for job arrays: all parts with the same other options and the same "
@@ -209,6 +217,11 @@ class RunSettings(BaseModel):
         if len({judge.model for judge in judges}) < len(judges):
             raise UsageError("A judge model is given twice; votes are kept by model name, so name each once.")
         return judges
+
+    @field_validator("shard", mode="before")
+    @classmethod
+    def _read_shard(cls, shard: Any) -> Any:
+        return Shard.parse(shard) if isinstance(shard, str) else shard
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def test_this_installation_is_complete() -> None:
 
 def run(*words: str) -> tuple[int, str]:
     app = typer.Typer()
-    command.register(app)
+    app.command()(command.doctor)
     result = CliRunner().invoke(app, list(words))
     return result.exit_code, result.output
 

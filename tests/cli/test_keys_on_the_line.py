@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from attunebench.cli.running import judge_settings, model_settings, run_again
+from attunebench.cli.asking import judge_settings, model_settings
+from attunebench.cli.running import run_again
 
 KEY, OTHER = "mine-0123456789", "other-0123456789"
 HERE, THERE = "http://here.example/v1", "http://there.example/v1"

@@ -80,8 +80,9 @@ OTHERS: dict[str, tuple[Any, str]] = {
 @cache
 def commands() -> list[str]:
     """Every command with an option --scores."""
-    found = get_command(app).commands  # type: ignore[attr-defined]
-    return [n for n, command in found.items() if any("--scores" in option.opts for option in command.params)]
+    group: Any = get_command(app)
+    found = {name: group.get_command(None, name).params for name in group.list_commands(None)}
+    return [name for name, options in found.items() if any("--scores" in option.opts for option in options)]
 
 
 def test_the_commands_that_take_scores_are_found() -> None:

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from attunebench.cli.report import register
+from attunebench.cli.report import report
 from attunebench.errors import AttuneBenchError, DataError, UsageError
 
 MakeScores = Callable[..., dict[str, Any]]
@@ -27,7 +27,7 @@ def scores_file(tmp_path: Path, make_scores: MakeScores) -> Path:
 def _report(*words: str | Path) -> str:
     """The command's stdout; its errors are raised."""
     app = typer.Typer()
-    register(app)
+    app.command()(report)
     result = CliRunner().invoke(app, [str(word) for word in words])
     if isinstance(result.exception, AttuneBenchError):
         raise result.exception
@@ -101,7 +101,7 @@ def test_csv_leaves_its_warnings_to_stderr(tmp_path: Path, make_scores: MakeScor
     path = tmp_path / "scores.json"
     path.write_text(json.dumps(make_scores(n=3, expected=9)), encoding="utf-8")
     app = typer.Typer()
-    register(app)
+    app.command()(report)
     result = CliRunner().invoke(app, [str(path), "--format", "csv"])
     assert "3 of 9" in result.stderr
     assert "! " not in result.stdout

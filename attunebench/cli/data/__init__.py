@@ -1,25 +1,26 @@
-"""`attune-bench data`: the group of commands about sets of conversations. Each module registers its own."""
+"""`attune-bench data`: the group of commands about sets of conversations."""
 
 from __future__ import annotations
 
 import typer
 
-from attunebench.cli.data import checking, getting
+from attunebench.cli.data.checking import describe, verify
+from attunebench.cli.data.getting import cut, get, list_sets
+from attunebench.cli.options import PanelCommand
 
-_app = typer.Typer(
-    help="List, get, check, cut and describe sets of conversations.", no_args_is_help=True, rich_markup_mode=None
-)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command group to the app."""
-    app.add_typer(_app, name="data")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-@_app.callback()
+@app.callback()
 def _group() -> None:
     """List, get, check, cut and describe sets of conversations."""
 
 
-getting.register(_app)
-checking.register(_app)
+for name, command, does in (
+    ("list", list_sets, "Known data sets: size, where found here, complete or not."),
+    ("get", get, "Fetch a published data set, or take it from a folder or archive."),
+    ("cut", cut, "Copy a published subset, or file numbers, out of a larger folder."),
+    ("verify", verify, "Check that a folder is whole, valid and unchanged."),
+    ("describe", describe, "What a paper's data table holds: people, turns, labels, base rates."),
+):
+    app.command(name, cls=PanelCommand, short_help=does)(command)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attunebench.cli.arguments import (
-    AllRowsOption,
+    OUTPUT,
     CodebookOption,
     ConversationsOption,
-    Format,
-    FormatOption,
     SkipInvalidOption,
-    TextOutputOption,
     comma_list,
     one_folder,
 )
 from attunebench.cli.emitting import emit_analyses
+from attunebench.cli.options import with_options
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,12 +26,6 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 """Of errors and duplicates: the first ones tell what is wrong, and hundreds would hide it."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group `data`."""
-    app.command("verify", short_help="Check that a folder is whole, valid and unchanged.")(verify)
-    app.command("describe", short_help="What a paper's data table holds: people, turns, labels, base rates.")(describe)
 
 
 def verify(
@@ -96,6 +88,7 @@ def verify(
         raise typer.Exit(1)
 
 
+@with_options(shown=OUTPUT)
 def describe(
     conversations: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Folder of the conversation files.", show_default=False)
@@ -123,9 +116,8 @@ def describe(
     ] = 0,
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
-    format: FormatOption = Format.terminal,
-    output: TextOutputOption = None,
-    all_rows: AllRowsOption = False,
+    *,
+    shown: dict[str, Any],
 ) -> None:
     """Describe a set of conversations in tables: its size, labels by kind, emotions, the base rates of every question,
     preferred replies, affect before and after, answers, participants and topics. What is missing is counted.
@@ -135,7 +127,7 @@ def describe(
     from attunebench.cli.loading import load
     from attunebench.datasets.describing import describe as described
 
-    place = one_folder(conversations, folder)
+    place, output = one_folder(conversations, folder), shown["output"]
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
     if output is not None and output.exists() and any(output.samefile(c.source_file) for c in loaded):
         raise UsageError(f"{output} is one of the conversations; name another file with -o.")
@@ -150,7 +142,7 @@ def describe(
         sections=comma_list(only),
         left_out=[f"{file.file}: {'; '.join(file.reasons)}" for file in loaded.skipped],
     )
-    emit_analyses(made, format, output, all_rows=all_rows)
+    emit_analyses(made, **shown)
 
 
 def _show(verification: Verification) -> None:

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from attunebench.datasets.known import Listed
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the group `data`."""
-    app.command("list", short_help="Known data sets: size, where found here, complete or not.")(list_sets)
-    app.command("get", short_help="Fetch a published data set, or take it from a folder or archive.")(get)
-    app.command("cut", short_help="Copy a published subset, or file numbers, out of a larger folder.")(cut)
-
-
 def list_sets(
     place: Annotated[
         Path | None,
