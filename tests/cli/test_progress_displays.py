@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console, ConsoleDimensions
 from terminal import Terminal
 
-from attunebench.cli.progress.live import Live, layout
-from attunebench.cli.progress.plain import Plain, Quiet
-from attunebench.cli.progress.screen import Screen
+from attunebench.cli.progress.board import Board
+from attunebench.cli.progress.display import Display
 from attunebench.cli.progress.tally import Tally
-from attunebench.cli.progress.ticker import Ticker
 from attunebench.protocol.calls import Answer, Asked, Call, Record, Usage
 from attunebench.runner import ModelSettings, RunPlan, RunSettings
 from attunebench.runner.budget import Budget
@@ -41,7 +43,7 @@ class Run:
 
     def __init__(self, settings: RunSettings = SETTINGS, **plan: Any) -> None:
         self.clock = Clock()
-        self.tally = Tally(settings, self.clock)
+        self.tally = Tally(settings, self.clock, wake=lambda: None)
         self.spending = Budget()
         facts = {"jobs": 42, "complete": 2, "calls": 1000, "order": "in file order", "spending": self.spending}
         self.tally.started(RunPlan(**{**facts, **plan}))
@@ -55,9 +57,36 @@ class Run:
             self.tally.sample()
 
 
-def shown(run: Run, width: int = 79, height: int = 23) -> list[str]:
+class Screen(io.StringIO):
+    """A terminal's stream."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+    def rows(self, width: int) -> list[str]:
+        """What stands on a terminal of that width."""
+        return Terminal(width).feed(self.getvalue()).rows
+
+
+@contextmanager
+def sized(width: int, height: int) -> Iterator[None]:
+    """Every terminal has this size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TERM", "xterm")
+        patch.setattr(Console, "size", property(lambda _: ConsoleDimensions(width, height)))
+        yield
+
+
+def shown(run: Run, width: int = 80, height: int = 24) -> list[str]:
     """The block as text."""
-    return ["".join(text for text, _ in line) for line in layout(run.tally, width, height)]
+    run.tally.warned("above")
+    out = Screen()
+    with sized(width, height):
+        Display(run.tally, Board(out)).tick()
+    rows = out.rows(width)
+    return rows[rows.index("above") + 1 :]
 
 
 def test_a_block_tells_how_far_the_run_is_what_it_takes_and_what_goes_wrong() -> None:
@@ -69,19 +98,14 @@ def test_a_block_tells_how_far_the_run_is_what_it_takes_and_what_goes_wrong() ->
     run.tally.pacing("m", 5, 9, 16)
     run.tally.retrying(CALL, "503 overloaded.", 2.0)
     run.tally.reasking(CALL, 3)
-    bar, done, taken, money, trouble = shown(run)
-    assert "50 %" in bar
+    bar, done, taken, trouble = shown(run, 200)
+    assert "50 % · 2 min · " in bar
     assert done.startswith("500/1,000 calls · 1/40 results · ")
     assert done.endswith("calls/s · 9 of 16 at once")
-    assert "500.0k tokens in (60% cached) · 50.0k tokens out (20% reasoning)" == taken
-    assert "$5.00 of about $10.00 · model $2.50 · judges $2.50 · wasted $0.0200" == money
+    tokens, money = taken.split(" · $5.00")
+    assert "500.0k tokens in (60% cached) · 50.0k tokens out (20% reasoning)" == tokens
+    assert " of about $10.00 · model $2.50 · judges $2.50 · wasted $0.0200" == money
     assert "1 retry · 1 reask · last: 503 overloaded" == trouble
-
-
-def test_on_a_wide_terminal_the_block_is_shorter() -> None:
-    run = Run()
-    run.answer(250)
-    assert len(shown(run, 199)) < len(shown(run, 39))
 
 
 def test_the_time_left_follows_the_rate_of_late() -> None:
@@ -117,31 +141,30 @@ def test_before_there_are_enough_answers_the_estimate_is_the_projection() -> Non
 def test_unknown_is_not_free(cost: float | None, says: str) -> None:
     run = Run()
     run.answer(50, cost=cost)
-    assert any(says in row for row in shown(run))
+    assert any(says in row for row in shown(run, 120))
 
 
 def test_a_pause_counts_down_and_ends() -> None:
     run = Run()
     run.tally.pausing("m", "the server takes no more requests for now", 30.0)
     run.clock.now += 2
-    assert "waiting 28 s for m: the server takes no more requests for now" == shown(run)[-1]
+    assert "waiting 28 s for m: the server takes no more requests for now" == shown(run)[1]
     run.clock.now += 28
     assert not any("waiting" in row for row in shown(run))
 
 
-def test_an_interruption_says_what_happens_and_counts_what_is_under_way() -> None:
+def test_an_interruption_says_how_many_calls_are_under_way_and_how_long_they_get() -> None:
     run = Run()
     run.tally.interrupted(7, 10.0)
     run.answer(2, every=1.5)
-    expected = "Stopping: sending nothing more; 5 calls under way get 7 s. Ctrl-C again leaves at once."
-    assert expected == " ".join(row.strip() for row in shown(run)[-2:])
+    assert "5 calls under way get 7 s" in shown(run)[1]
     run.tally.interrupted(5, 0.0)
-    assert "Leaving at once; every finished call is kept." == shown(run)[-1]
+    assert "Leaving at once" in shown(run)[1]
 
 
 @given(
-    width=st.integers(1, 220),
-    height=st.integers(1, 60),
+    width=st.integers(4, 220),
+    height=st.integers(2, 60),
     model=st.text(max_size=60),
     calls=st.integers(0, 1000),
     reason=st.text(max_size=300),
@@ -149,55 +172,62 @@ def test_an_interruption_says_what_happens_and_counts_what_is_under_way() -> Non
 def test_a_block_fits_any_terminal_whatever_it_says(
     width: int, height: int, model: str, calls: int, reason: str
 ) -> None:
-    run = Run(RunSettings(em=ModelSettings(provider="p", model=model), concurrency=16))
+    run = Run(RunSettings(em=ModelSettings(provider="p", model=model), concurrency=16), headline="-")
     run.answer(calls)
     run.tally.pausing(model, reason, 30.0)
     run.tally.retrying(CALL, reason, 1.0)
     run.tally.interrupted(7, 10.0)
-    screen = Terminal(width + 1)
-    out = Stream()
-    Screen(out, lambda: (width + 1, height + 1), colour=True).show((), layout(run.tally, width, height))
-    rows = screen.feed(out.getvalue()).rows
-    assert len(rows) <= height
-    assert all(cell_len(row) <= width for row in rows)
-
-
-class Stream(io.StringIO):
-    """A terminal's stream."""
-
-    encoding = "utf-8"
+    out = Screen()
+    with sized(width, height):
+        Display(run.tally, Board(out)).tick()
+    rows = out.rows(width)[1:]
+    assert len(rows) < height
+    assert all(cell_len(row) < width for row in rows)
 
 
 def test_what_scrolls_away_stands_above_the_block_and_the_block_goes_without_a_trace() -> None:
-    run, out = Run(), Stream()
-    live = Live(run.tally, Screen(out, lambda: (80, 24), colour=False))
-    live.tick()
-    run.tally.warned("first")
-    run.answer(100)
-    live.tick()
-    run.tally.warned("second")
-    rows = Terminal(80).feed(out.getvalue()).rows
-    assert ["first"] == [row for row in rows if row in ("first", "second")]
-    assert rows.index("first") < next(index for index, row in enumerate(rows) if "100/1,000" in row)
-    live.close()
+    run, out = Run(), Screen()
+    with sized(80, 24):
+        display = Display(run.tally, board := Board(out))
+        display.tick()
+        run.tally.warned("first")
+        run.answer(100)
+        display.tick()
+        rows = out.rows(80)
+        assert rows.index("first") < next(index for index, row in enumerate(rows) if "100/1,000" in row)
+        run.tally.warned("second")
+        display.finish()
+        board.close()
     terminal = Terminal(80).feed(out.getvalue())
     assert ["first", "second"] == terminal.rows[-2:]
     assert terminal.cursor_shown
 
 
-def test_a_screen_that_shows_the_same_again_writes_nothing() -> None:
-    run, out = Run(), Stream()
-    live = Live(run.tally, Screen(out, lambda: (80, 24), colour=False))
-    live.tick()
-    before = out.getvalue()
-    live.tick()
-    assert before == out.getvalue()
+def test_a_terminal_that_is_made_narrower_keeps_no_row_of_an_earlier_block() -> None:
+    run, out = Run(headline="-"), Screen()
+    run.answer(500, every=0.05)
+    with sized(100, 24):
+        display = Display(run.tally, board := Board(out))
+        display.tick()
+    # A terminal breaks the rows that stand there, and leaves the cursor behind the last one.
+    broken = [row[start : start + 50] for row in out.rows(100) for start in range(0, len(row), 50)]
+    out.seek(0)
+    out.truncate()
+    out.write("\n".join(broken))
+    with sized(50, 24):
+        run.answer(1)
+        display.tick()
+        assert 1 == sum("━" in row for row in out.rows(50))
+        assert 1 == sum("calls" in row and "1,000" in row for row in out.rows(50))
+        display.finish()
+        board.close()
+    assert ["-"] == out.rows(50)
 
 
-def plain(run: Run) -> tuple[Plain, io.StringIO]:
-    """A plain display, and where it writes."""
+def log(run: Run, *, quiet: bool = False) -> tuple[Display, io.StringIO]:
+    """A display in plain lines, and where it writes."""
     out = io.StringIO()
-    return Plain(run.tally, out), out
+    return Display(run.tally, Board(out, quiet=quiet)), out
 
 
 def said(out: io.StringIO) -> list[str]:
@@ -207,58 +237,46 @@ def said(out: io.StringIO) -> list[str]:
 
 def test_a_storm_of_retries_is_one_line_a_period() -> None:
     run = Run()
-    display, out = plain(run)
+    display, out = log(run)
     display.tick()
     for number in range(10_000):
-        run.tally.retrying(CALL, f"slow down, request req_{number}" if number % 4 else "503", 1.0)
+        run.tally.retrying(CALL, f"slow down, request req_{number}", 1.0)
     for _ in range(15):
         run.clock.now += 1
         display.tick()
-    lines = said(out)
-    assert 3 == len(lines)
-    assert "10,000 retries in the last 15 s, mostly: slow down, request req_9999" == lines[-1]
-
-
-def test_retries_are_counted_anew_in_each_period() -> None:
-    run = Run()
-    display, out = plain(run)
-    display.tick()
-    for _ in range(2):
-        run.tally.retrying(CALL, "503", 1.0)
-        run.clock.now += 15
-        display.tick()
-    assert 2 == sum("1 retry in the last 15 s, mostly: 503" == line for line in said(out))
+    _, line = said(out)
+    assert "10,000 retries, last: slow down, request req_9999" in line
 
 
 def test_progress_lines_come_seldomer_in_a_long_run() -> None:
     run = Run()
-    display, out = plain(run)
+    display, out = log(run)
     for _ in range(3 * 3600):
         run.clock.now += 1
         display.tick()
-    assert 150 < sum("of 1,000 calls" in line for line in said(out)) < 250
+    assert 150 < sum("/1,000 calls" in line for line in said(out)) < 250
 
 
 def test_a_progress_line_has_what_the_block_has() -> None:
     run = Run()
-    display, out = plain(run)
+    display, out = log(run)
     display.tick()
     run.answer(500, every=0.05)
     display.tick()
     expected = (
-        "500 of 1,000 calls (50%), 0 of 40 results, 20.0 calls/s, 500.0k tokens in (60% cached), 50.0k tokens out (20% "
-        "reasoning), $5.00 of about $10.00, 16 at once, about 25 s left"
+        "500/1,000 calls, 0/40 results, 20.0 calls/s, 16 at once, 500.0k tokens in (60% cached), 50.0k tokens out (20% "
+        "reasoning), $5.00 of about $10.00, 25 s, about 25 s left"
     )
     assert expected == said(out)[-1]
 
 
 def test_a_thousand_skipped_conversations_are_a_few_lines() -> None:
     run = Run()
-    display, out = plain(run)
+    display, out = log(run)
     for number in range(1000):
         run.tally.skipped(f"c{number}", "default", "draft: 503.")
     display.tick()
-    display.close()
+    display.finish()
     lines = said(out)
     assert 5 == sum(line.startswith("skipped c") for line in lines)
     assert "skipped 995 more, the last one: draft: 503" == lines[-1]
@@ -266,64 +284,59 @@ def test_a_thousand_skipped_conversations_are_a_few_lines() -> None:
 
 def test_a_pause_and_an_interruption_are_told_once_and_at_once() -> None:
     run = Run()
-    display, out = plain(run)
+    display, out = log(run)
     run.tally.pausing("m", "busy", 30.0)
     run.tally.pausing("m", "busy", 31.0)
     run.tally.interrupted(7, 10.0)
     for _ in range(3):
         display.tick()
-    assert [
-        "waiting 31 s for m: busy",
-        "Stopping: sending nothing more; 7 calls under way get 10 s. Ctrl-C again leaves at once.",
-    ] == said(out)[1:]
+    _, stop, pause = said(out)
+    assert "7 calls under way get 10 s" in stop
+    assert "waiting 31 s for m: busy" == pause
 
 
 def test_the_opening_tells_what_it_will_take() -> None:
     run = Run(
         prompt_tokens=1_240_000, price=(3.1, 9.8), price_source="listed by openrouter", journalled=120, notes=["Note."]
     )
-    display, out = plain(run)
+    display, out = log(run)
     display.tick()
-    assert [
-        "m (openrouter), default: 40 results to make (in file order), 2 complete, 1,000 calls, into results",
-        "120 of the calls have an answer in the journal and are not sent again.",
-        "About 1.24M prompt tokens, about $3.10 in all and $9.80 at worst (listed by openrouter).",
-        "Note.",
-    ] == said(out)
+    opening, journalled, price, note = said(out)
+    assert "40 results to make (in file order), 2 complete, 1,000 calls, into results" in opening
+    assert "120 of the calls" in journalled
+    assert "About 1.24M prompt tokens, about $3.10 in all and $9.80 at worst (listed by openrouter)." == price
+    assert "Note." == note
 
 
 def test_quiet_says_warnings_and_interruptions_only() -> None:
-    run, out = Run(), io.StringIO()
-    display = Quiet(run.tally, out)
+    run = Run()
+    display, out = log(run, quiet=True)
     run.tally.warned("A judge is given up.")
     run.tally.skipped("c", "default", "503")
     run.tally.interrupted(1, 10.0)
     display.tick()
-    display.close()
-    assert [
-        "attune-bench: A judge is given up.",
-        "attune-bench: Stopping: sending nothing more; 1 call under way gets 10 s. Ctrl-C again leaves at once.",
-    ] == out.getvalue().splitlines()
+    display.finish()
+    warning, stop = out.getvalue().splitlines()
+    assert "attune-bench: A judge is given up." == warning
+    assert "1 call under way gets 10 s" in stop
 
 
 def test_a_display_whose_stream_is_gone_disturbs_nobody() -> None:
+    ticked = threading.Event()
+
     def gone() -> None:
+        ticked.set()
         raise OSError("the terminal is gone")
 
-    ticker = Ticker(gone, 0.01)
-    ticker.wake()
-    ticker.close()
-    ticker.wake()
+    with Board(io.StringIO()).ticking(gone, lambda: None, 0.01):
+        assert ticked.wait(60)
 
 
-def test_a_ticker_ticks_as_soon_as_it_is_woken() -> None:
-    import threading
-
+def test_a_board_ticks_as_soon_as_it_is_woken() -> None:
     ticked = threading.Event()
-    ticker = Ticker(ticked.set, 3600.0)
-    ticker.wake()
-    assert ticked.wait(60)
-    ticked.clear()
-    ticker.wake()
-    assert ticked.wait(60)
-    ticker.close()
+    board = Board(io.StringIO())
+    with board.ticking(ticked.set, lambda: None, 3600.0):
+        for _ in range(2):
+            board.wake()
+            assert ticked.wait(60)
+            ticked.clear()

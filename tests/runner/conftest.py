@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 import attunebench
 from attunebench.cli.main import main
-from attunebench.cli.progress import plain
+from attunebench.cli.progress import display
 from attunebench.runner import ModelSettings, RunSettings, RunSummary, limits, pacing
 from attunebench.selftest.server import FakeServer
 
@@ -90,9 +90,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FIRST_PAUSE", 0.02)
     monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.05)
     monkeypatch.setattr(limits, "LOADING_PAUSE", 0.05)
-    monkeypatch.setattr(plain, "SOONEST", 0.0)
-    monkeypatch.setattr(plain, "LATEST", 0.0)
-    monkeypatch.setattr(plain, "PAUSE_WORTH_A_LINE", 0.0)
+    monkeypatch.setattr(display, "SOONEST", 0.0)
+    monkeypatch.setattr(display, "LATEST", 0.0)
+    monkeypatch.setattr(display, "PAUSE_WORTH_A_LINE", 0.0)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Shows a run while it goes, on stderr: a live block on a terminal, plain lines elsewhere, next to nothing with `-q`.
 
-The engine's events are counted by `tally`; a thread of our own looks at the counts now and then and draws. So an event
-costs the engine a few additions, and a terminal that is slow or held by Ctrl-S holds up nothing but the picture.
+The engine's events are counted by `tally`, at the cost of a few additions; a thread of the board's looks at the counts.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from attunebench.cli.progress.live import Live
-from attunebench.cli.progress.plain import Plain, Quiet
-from attunebench.cli.progress.screen import Screen
+from attunebench.cli.progress.board import Board
+from attunebench.cli.progress.display import Display
 from attunebench.cli.progress.tally import Tally
-from attunebench.cli.progress.ticker import Ticker
 from attunebench.runner import Observer, RunSettings
 
 __all__ = ["shown"]
@@ -23,19 +20,8 @@ __all__ = ["shown"]
 @contextmanager
 def shown(settings: RunSettings, *, quiet: bool) -> Iterator[Observer]:
     """The display that suits where stderr goes. However the run ends, the terminal is left as it was."""
-    tally = Tally(settings)
-    display = _display(tally, quiet)
-    ticker = Ticker(display.tick, display.interval)
-    tally.wake = ticker.wake
-    try:
+    board = Board(sys.stderr, quiet=quiet)
+    tally = Tally(settings, wake=board.wake)
+    display = Display(tally, board)
+    with board.ticking(display.tick, display.finish, 0.25 if board.live else 1.0):
         yield tally
-    finally:
-        ticker.close()
-        display.close()
-
-
-def _display(tally: Tally, quiet: bool) -> Quiet | Plain | Live:
-    if quiet:
-        return Quiet(tally, sys.stderr)
-    screen = Screen.of(sys.stderr)
-    return Plain(tally, sys.stderr) if screen is None else Live(tally, screen)

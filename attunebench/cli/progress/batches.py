@@ -1,4 +1,4 @@
-"""Shows a run by batches on stderr: what is under way at the service, since when, and when it is looked at next.
+"""What a run by batches says: what is under way at the service, since when, and when it is looked at next.
 
 Hours may pass between two changes: a terminal gets a block that counts down, a log a line for each change and one now
 and then.
@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
+
+from rich.text import Text
 
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import discount_of
 from attunebench.batches.running import Watcher
 from attunebench.cli.progress import words
-from attunebench.cli.progress.screen import Line, Screen
-from attunebench.cli.progress.ticker import Ticker
+from attunebench.cli.progress.board import Board
 from attunebench.runner import RunPlan, RunSettings
 from attunebench.text import counted, printable
 
@@ -32,48 +34,42 @@ _MOST_SHOWN = 8
 
 
 class BatchDisplay(Watcher):
-    """A watcher that writes lines; what is under way is a block at the foot of a terminal. `discount` as it was given;
-    `quiet`: only what must be said."""
+    """A watcher that tells on a board what changes; what is under way is its block. `discount` as it was given."""
 
     def __init__(
         self,
         settings: RunSettings,
-        out: TextIO,
+        board: Board,
         *,
         discount: float | None = None,
-        quiet: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._saved = discount_of(settings.em.provider, discount)
-        self._out = out
-        self._quiet = quiet
+        self._board = board
         self._clock = clock
-        self._screen = None if quiet else Screen.of(out)
-        self._ticker = Ticker(self._draw, 1.0)
-        self._above: list[str] = []
+        self._lines: deque[str] = deque()
         self._batches: Sequence[Submission] = ()
         self._results = 0
         self._next = self._told = -LATEST
-        self._last: tuple[str, ...] = ()
+        self._last: list[str] = []
 
     def started(self, plan: RunPlan) -> None:
-        if not self._quiet:
-            self._say(*words.opening(plan, self._settings))
-            if plan.price is not None and 0.0 < self._saved < 1.0:
-                expected, worst = (usd(price / (1.0 - self._saved)) for price in plan.price)
-                self._say(f"The same calls made live: about {expected} in all and {worst} at worst.")
+        lines = words.opening(plan, self._settings)
+        if plan.price is not None and 0.0 < self._saved < 1.0:
+            expected, worst = (usd(price / (1.0 - self._saved)) for price in plan.price)
+            lines.append(f"The same calls made live: about {expected} in all and {worst} at worst.")
+        self._say(*lines)
 
     def warned(self, message: str) -> None:
-        self._say(printable(message))
+        self._lines.append(printable(message))
+        self._board.wake()
 
     def pausing(self, model: str, reason: str, seconds: float) -> None:
-        if not self._quiet:
-            self._say(f"{words.reason(reason)}; again in {words.duration(seconds)}.")
+        self._say(f"{words.reason(reason)}; again in {words.duration(seconds)}.")
 
     def skipped(self, conversation_id: str, mode: str, reason: str) -> None:
-        if not self._quiet:
-            self._say(f"skipped {printable(conversation_id)} ({mode}): {words.reason(reason)}")
+        self._say(f"skipped {printable(conversation_id)} ({mode}): {words.reason(reason)}")
 
     def written(self, conversation_id: str, mode: str, path: Path) -> None:
         self._results += 1
@@ -82,45 +78,37 @@ class BatchDisplay(Watcher):
         """What is under way, and in how many seconds it is looked at again."""
         now = self._clock()
         self._batches, self._next = batches, now + seconds
-        if self._screen is not None:
-            self._ticker.wake()
-            return
-        state = tuple(map(described, batches))
-        if self._quiet or (state == self._last and now - self._told < LATEST):
-            return
-        self._last, self._told = state, now
-        self._say(*state, self._foot(seconds))
+        state = [described(each) for each in batches]
+        if not self._board.live and (state != self._last or now - self._told >= LATEST):
+            self._last, self._told = state, now
+            self._say(*state, self._foot())
+        self._board.wake()
 
-    def close(self) -> None:
-        """Take the block away."""
-        self._ticker.close()
+    def tick(self) -> None:
+        """Say what is new, and draw the block."""
+        lines = [self._lines.popleft() for _ in range(len(self._lines))]
+        rows = [described(each) for each in self._batches[:_MOST_SHOWN]]
+        if more := len(self._batches) - len(rows):
+            rows.append(f"and {more} more")
+        block = [Text(self._board.text(row)) for row in rows]
+        if rows:
+            foot = f"{self._foot()} · Ctrl-C leaves; batches go on at the provider"
+            block.append(Text(self._board.text(foot), "dim"))
+        self._board.show(lines, block)
+
+    def finish(self) -> None:
+        """Say what is left to say, and take the block away."""
         self._batches = ()
-        self._draw()
+        self.tick()
 
-    def _foot(self, seconds: float) -> str:
+    def _foot(self) -> str:
         results = f"{counted(self._results, 'result')} written so far; " if self._results else ""
-        return f"{results}next look in {words.duration(max(0.0, seconds))}"
+        return f"{results}next look in {words.duration(max(0.0, self._next - self._clock()))}"
 
     def _say(self, *lines: str) -> None:
-        if self._screen is not None:
-            self._above += lines
-            self._ticker.wake()
-            return
-        stamp = "attune-bench:" if self._quiet else time.strftime("%H:%M:%S")
-        for line in lines:
-            print(f"{stamp} {line}", file=self._out, flush=True)
-
-    def _draw(self) -> None:
-        if self._screen is None:
-            return
-        above, self._above = self._above, []
-        block: list[Line] = [((described(each), ""),) for each in self._batches[:_MOST_SHOWN]]
-        if more := len(self._batches) - len(block):
-            block.append(((f"and {more} more", ""),))
-        if block:
-            foot = f"{self._foot(self._next - self._clock())} · Ctrl-C leaves; batches go on at the provider"
-            block.append(((foot, "dim"),))
-        self._screen.show(above, block)
+        if not self._board.quiet:
+            self._lines += lines
+            self._board.wake()
 
 
 def described(sent: Submission) -> str:
@@ -148,8 +136,7 @@ def _since(when: str) -> str:
 @contextmanager
 def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[BatchDisplay]:
     """The display for stderr. However the run ends, the terminal is left as it was."""
-    display = BatchDisplay(settings, sys.stderr, discount=discount, quiet=quiet)
-    try:
+    board = Board(sys.stderr, quiet=quiet)
+    display = BatchDisplay(settings, board, discount=discount)
+    with board.ticking(display.tick, display.finish, 1.0):
         yield display
-    finally:
-        display.close()

@@ -6,7 +6,6 @@ reader needs no lock and at worst sees one event less.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable
@@ -23,10 +22,6 @@ WINDOW = 60.0
 """Seconds over which a rate is taken: long enough for slow answers, short enough to follow a server's moods."""
 ENOUGH_CALLS = 20
 """Calls after which their own mean cost tells more than the estimate before the run."""
-KINDS_OF_TROUBLE = 100
-"""Reasons that are counted apart."""
-_NUMBERED = re.compile(r"\w*\d\w*")
-"""Numbers and names with numbers: servers put times and request ids into messages that are otherwise the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +44,16 @@ class Stop:
 
 
 class Tally(Observer):
-    """The observer that both displays read. `wake` is called for what must be seen at once."""
+    """The observer that a display reads. `wake` is called for what must be seen at once."""
 
-    def __init__(self, settings: RunSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, settings: RunSettings, clock: Callable[[], float] = time.monotonic, *, wake: Callable[[], object]
+    ) -> None:
         self.settings = settings
         self.clock = clock
-        self.wake: Callable[[], None] = _nothing
+        self.wake = wake
         self.plan: RunPlan | None = None
         self.calls = self.results = self.skips = self.reasks = self.retries = 0
-        self.reasons: dict[str, tuple[int, str]] = {}
-        """Kind of trouble → how often it was the reason of a retry, and the words of the last time."""
         self.last_reason = ""
         self.limits: dict[str, tuple[int, int]] = {}
         self.pauses: dict[str, Pause] = {}
@@ -77,11 +72,6 @@ class Tally(Observer):
     def retrying(self, call: Call, reason: str, wait: float) -> None:
         self.retries += 1
         self.last_reason = reason
-        kind = _NUMBERED.sub("#", reason)
-        if kind not in self.reasons and len(self.reasons) >= KINDS_OF_TROUBLE:
-            kind = reason = "other trouble"
-        count = self.reasons[kind][0] if kind in self.reasons else 0
-        self.reasons[kind] = (count + 1, reason)
 
     def reasking(self, call: Call, missing: int) -> None:
         self.reasks += 1
@@ -173,7 +163,3 @@ class Tally(Observer):
 
 def _ratio(count: int, seconds: float) -> float | None:
     return count / seconds if count > 0 and seconds > 0 else None
-
-
-def _nothing() -> None:
-    """What is woken where nobody looks."""

@@ -9,7 +9,7 @@ from attunebench.backends.prices import usd
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
-    from attunebench.cli.progress.tally import Tally
+    from attunebench.cli.progress.tally import Pause, Tally
     from attunebench.protocol.calls import Usage
     from attunebench.runner import RunPlan, RunSettings
     from attunebench.runner.budget import Budget, Cost
@@ -103,9 +103,25 @@ def money(tally: Tally) -> str:
 
 
 def troubles(tally: Tally) -> list[str]:
-    """Retries, reasks and skipped conversations, as far as there are any."""
-    counted = ((tally.retries, "retry", "retries"), (tally.reasks, "reask", "reasks"), (tally.skips, *["skipped"] * 2))
-    return [f"{count:,} {one if count == 1 else many}" for count, one, many in counted if count]
+    """Retries, reasks and skipped conversations, as far as there are any, and the reason of the last retry."""
+    counts = ((tally.retries, "retry", "retries"), (tally.reasks, "reask", "reasks"), (tally.skips, *["skipped"] * 2))
+    last = [f"last: {reason(tally.last_reason)}"] if tally.last_reason else []
+    return [f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count] + last
+
+
+def done(tally: Tally) -> list[str]:
+    """How far the run is, and how fast."""
+    assert tally.plan is not None
+    speed = [rate(tally.rate)] if tally.rate else []
+    results = f"{tally.results:,}/{tally.plan.jobs - tally.plan.complete:,} results"
+    return [f"{tally.calls:,}/{tally.planned:,} calls", results, *speed, *pace(tally)]
+
+
+def taken(tally: Tally) -> list[str]:
+    """Tokens and money, as far as they are known."""
+    assert tally.plan is not None
+    spending, so_far = tally.plan.spending, money(tally)
+    return [*tokens(spending.usage), *([so_far] if so_far else ()), *split(spending)]
 
 
 def pace(tally: Tally) -> list[str]:
@@ -122,13 +138,13 @@ def pace(tally: Tally) -> list[str]:
 
 def states(tally: Tally) -> list[str]:
     """What the run is waiting for or about to do, most pressing first; most of the time there is nothing."""
-    found = [stopping(tally)] if tally.stop else []
     now = tally.clock()
-    found += [
-        f"waiting {duration(math.ceil(pause.until - now))} for {printable(pause.model, 60)}: {reason(pause.reason)}"
-        for pause in tally.pauses_now()
-    ]
-    return found
+    return [*([stopping(tally)] if tally.stop else ()), *(waiting(pause, now) for pause in tally.pauses_now())]
+
+
+def waiting(pause: Pause, now: float) -> str:
+    """For whom nothing is sent, for how long and why."""
+    return f"waiting {duration(math.ceil(pause.until - now))} for {printable(pause.model, 60)}: {reason(pause.reason)}"
 
 
 def stopping(tally: Tally) -> str:
