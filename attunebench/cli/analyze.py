@@ -18,8 +18,8 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, working
-from attunebench.cli.options import with_options
+from attunebench.cli.emitting import emit, emit_analyses, emit_folder, listing, say, working
+from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,19 +34,10 @@ def analyze(
     ] = None,
     scores: ScoresFilesOption = None,
     other_labels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--other-labels", metavar="FILE", help="The same results scored on other labels, for `label-sets`; repeat."
-        ),
+        list[Path] | None, flag("The same results scored on other labels, for `label-sets`; repeat.", metavar="FILE")
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save",
-            metavar="DIR",
-            help="Also write each analysis there as JSON, each table as CSV.",
-            rich_help_panel="Output",
-        ),
+        Path | None, flag("Also write each analysis there as JSON, each table as CSV.", metavar="DIR", panel="Output")
     ] = None,
     *,
     how: dict[str, Any],
@@ -63,7 +54,7 @@ def analyze(
     chosen = _chosen(comma_list(names))
     if not chosen:
         emit(_listing(), shown["output"])
-        typer.echo("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.", err=True)
+        say("Next: attune-bench analyze NAME -s scores.json, or `all` for NAME.")
         return
     sources = scores_files(None, scores)
     settings = analysis_settings(how)

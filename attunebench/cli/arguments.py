@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from attunebench.cli.options import parameter
+from attunebench.cli.options import flag, parameter
 from attunebench.errors import UsageError
 from attunebench.text import printable
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=str)
 _STATISTICS = "Statistics"
+FOLDER = ("--conversations", "--ground-truth", "-d")
+"""The spellings of the option for the conversations folder."""
 
 _MODE_WORDS = frozenset({"all", "default", "verbose", "omniscient", "verbose_omniscient"})
 
@@ -99,11 +101,11 @@ def files_and_models(files: Sequence[Path], models: tuple[str, ...]) -> tuple[li
     return [file for file in files if file not in further], (*models, *map(str, further))
 
 
-def by_participant(cluster: str | None) -> bool:
-    """Whether `--cluster participant` was given; UsageError for another cluster."""
-    if cluster not in (None, "participant"):
-        raise UsageError(f"There is no cluster {cluster}; `participant` is the one there is.")
-    return cluster is not None
+def metric_ids() -> list[str]:
+    """What a shell completes."""
+    from attunebench.metrics.registry import REGISTRY
+
+    return [*REGISTRY]
 
 
 def analysis_settings(options: Mapping[str, Any]) -> Settings:
@@ -113,8 +115,7 @@ def analysis_settings(options: Mapping[str, Any]) -> Settings:
 
     values = dict(options)
     metrics = tuple(metric(metric_id).id for metric_id in comma_list(values.pop("metric", None)))
-    participants = by_participant(values.pop("cluster", None))
-    return Settings(**values, metrics=metrics, by_participant=participants)
+    return Settings(by_participant=values.pop("cluster", None) is not None, metrics=metrics, **values)
 
 
 def analysis_options(*without: str) -> list[inspect.Parameter]:
@@ -122,161 +123,116 @@ def analysis_options(*without: str) -> list[inspect.Parameter]:
     return [parameter(name, *one) for name, one in _ANALYSIS.items() if name not in without]
 
 
+ConversationsArgument = Annotated[
+    Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.", show_default=False)
+]
 ConversationsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--conversations",
-        "--ground-truth",
-        "-d",
-        help="The same folder, as an option.",
-        show_default=False,
-        rich_help_panel="What is asked",
-        hidden=True,
-    ),
+    Path | None, flag("The same folder, as an option.", *FOLDER, panel="What is asked", rare=True)
 ]
-GroundTruthOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--ground-truth",
-        "--conversations",
-        "-d",
-        help="Folder of the conversations with their labels.  [required]",
-        show_default=False,
-    ),
-]
-RanConversationsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--conversations",
-        "--ground-truth",
-        "-d",
-        help="Folder of the conversations that were run.  [required]",
-        show_default=False,
-    ),
-]
-ResultsOption = Annotated[Path, typer.Option("--results", "-r", help="Folder of the result files.")]
+GroundTruthOption = Annotated[Path | None, flag("Folder of the conversations with their labels.  [required]", *FOLDER)]
+RanConversationsOption = Annotated[Path | None, flag("Folder of the conversations that were run.  [required]", *FOLDER)]
+ResultsOption = Annotated[Path, flag("Folder of the result files.", "--results", "-r")]
 ScoresFilesArgument = Annotated[
-    list[Path] | None,
-    typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json"),
+    list[Path] | None, typer.Argument(metavar="FILE…", help="Files that `score` wrote.", show_default="scores.json")
 ]
 ScoresFilesOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    flag(
+        "A file that `score` wrote; repeat it for models in several files.",
         "--scores",
         "-s",
         metavar="FILE",
-        help="A file that `score` wrote; repeat it for models in several files.",
-        show_default="scores.json",
+        shown="scores.json",
     ),
 ]
 ModelsOption = Annotated[
-    list[str] | None,
-    typer.Option("--models", "--model", metavar="MODEL", help="Only these models; repeat or use commas."),
+    list[str] | None, flag("Only these models; repeat or use commas.", "--models", "--model", metavar="MODEL")
 ]
 ClusterOption = Annotated[
-    str | None,
-    typer.Option(
+    Literal["participant"] | None,
+    flag(
+        "What is resampled; `participant` keeps a person's conversations together.",
         "--cluster",
-        metavar="participant",
-        help="What is resampled; `participant` keeps a person's conversations together.",
-        show_default="conversations",
-        rich_help_panel=_STATISTICS,
+        shown="conversations",
+        panel=_STATISTICS,
     ),
 ]
 ResamplesOption = Annotated[
     int,
-    typer.Option(
+    flag(
+        "Resamples of bootstrap intervals. Tests draw as many permutations as they need, whatever this says.",
         "--resamples",
+        panel=_STATISTICS,
         min=100,
-        help="Resamples of bootstrap intervals. Tests draw as many permutations as they need, whatever this says.",
-        rich_help_panel=_STATISTICS,
     ),
 ]
 _ANALYSIS: Mapping[str, tuple[Any, Any]] = {
     "metric": (
         Annotated[
             list[str] | None,
-            typer.Option("--metric", metavar="METRIC", help="Only these metrics; repeat or use commas."),
+            flag("Only these metrics; repeat or use commas.", "--metric", metavar="METRIC", complete=metric_ids),
         ],
         None,
     ),
-    "mode": (Annotated[str | None, typer.Option("--mode", metavar="MODE", help="Only this mode.")], None),
+    "mode": (Annotated[str | None, flag("Only this mode.", "--mode", metavar="MODE")], None),
     "baselines": (
-        Annotated[bool, typer.Option("--with-baselines", help="Also the built-in baselines, as if they were models.")],
+        Annotated[bool, flag("Also the built-in baselines, as if they were models.", "--with-baselines")],
         False,
     ),
     "correction": (
         Annotated[
             Literal["holm", "bh", "maxt"],
-            typer.Option(
-                help="How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same "
+            flag(
+                "How p-values of several comparisons are corrected: holm (for claims), maxt (sharper, same "
                 "guarantee), bh (false discovery rate, to explore).",
-                rich_help_panel=_STATISTICS,
+                panel=_STATISTICS,
             ),
         ],
         "holm",
     ),
     "cluster": (ClusterOption, None),
     "alpha": (
-        Annotated[float, typer.Option(min=1e-6, max=0.5, help="Level of the tests.", rich_help_panel=_STATISTICS)],
+        Annotated[float, flag("Level of the tests.", panel=_STATISTICS, min=1e-6, max=0.5)],
         0.05,
     ),
     "power": (
-        Annotated[
-            float,
-            typer.Option(
-                min=0.5, max=0.999, help="Power that minimum detectable effects are for.", rich_help_panel=_STATISTICS
-            ),
-        ],
+        Annotated[float, flag("Power that minimum detectable effects are for.", panel=_STATISTICS, min=0.5, max=0.999)],
         0.8,
     ),
     "resamples": (ResamplesOption, 10_000),
-    "seed": (Annotated[int, typer.Option(min=0, help="Seed of all chance.", rich_help_panel=_STATISTICS)], 0),
+    "seed": (Annotated[int, flag("Seed of all chance.", panel=_STATISTICS, min=0)], 0),
 }
 ModesOption = Annotated[
     list[str] | None,
-    typer.Option(
+    flag(
+        "default, verbose (reasons first), omniscient (knows the person's profile), verbose_omniscient, or all.",
         "--modes",
         metavar="MODE…",
-        help="default, verbose (reasons first), omniscient (knows the person's profile), verbose_omniscient, or all.",
-        show_default="default",
-        rich_help_panel="What is asked",
+        shown="default",
+        panel="What is asked",
     ),
 ]
 CodebookOption = Annotated[
     Path | None,
-    typer.Option(
+    flag(
+        "An annotation codebook in place of the one beside the data or our own.",
         "--codebook",
-        help="An annotation codebook in place of the one beside the data or our own.",
-        rich_help_panel="What is asked",
-        hidden=True,
+        panel="What is asked",
+        rare=True,
     ),
 ]
 DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Count calls, tokens and cost; ask no model.",
-        rich_help_panel="Limits and cost",
-    ),
+    bool, flag("Count calls, tokens and cost; ask no model.", "--dry-run", panel="Limits and cost")
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Errors and results only.", rich_help_panel="Output")]
+QuietOption = Annotated[bool, flag("Errors and results only.", "--quiet", "-q", panel="Output")]
 SkipInvalidOption = Annotated[
-    bool,
-    typer.Option(
-        "--skip-invalid", help="Leave out conversations that do not validate.", rich_help_panel="What is asked"
-    ),
+    bool, flag("Leave out conversations that do not validate.", "--skip-invalid", panel="What is asked")
 ]
-FormatOption = Annotated[
-    Format, typer.Option("--format", "-f", help="For people or for programs.", rich_help_panel="Output")
-]
+FormatOption = Annotated[Format, flag("For people or for programs.", "--format", "-f", panel="Output")]
 TextOutputOption = Annotated[
-    Path | None,
-    typer.Option("-o", "--output", help="Write to this file, not to the terminal.", rich_help_panel="Output"),
+    Path | None, flag("Write to this file, not to the terminal.", "-o", "--output", panel="Output")
 ]
-AllRowsOption = Annotated[
-    bool, typer.Option("--all-rows", help="Show every row of a table in the terminal.", rich_help_panel="Output")
-]
+AllRowsOption = Annotated[bool, flag("Show every row of a table in the terminal.", "--all-rows", panel="Output")]
 OUTPUT = [
     parameter("format", FormatOption, "terminal"),
     parameter("output", TextOutputOption),

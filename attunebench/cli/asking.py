@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import SecretStr, ValidationError
 
 from attunebench.cli.arguments import comma_list
-from attunebench.cli.options import options_of, parameter
+from attunebench.cli.options import flag, options_of, parameter
 from attunebench.errors import UsageError
 from attunebench.protocol.calls import Mode
 from attunebench.protocol.modes import parse_modes
 from attunebench.runner.settings import ModelSettings, RunSettings
 
 ProviderArgument = Annotated[str, typer.Argument(help="openrouter, openai, prime, azure, local or baseline.")]
-ConversationsArgument = Annotated[
-    Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.", show_default=False)
-]
 
 MODEL = options_of(ModelSettings, without=("provider",))
 """Where the evaluated model is reached."""
@@ -27,12 +23,8 @@ JUDGE_MODEL = parameter(
     "judge_model",
     Annotated[
         list[str] | None,
-        typer.Option(
-            "--judge-model",
-            "-M",
-            metavar="MODEL",
-            help="Model that rates the drafts; repeat for several.",
-            rich_help_panel="Judges",
+        flag(
+            "Model that rates the drafts; repeat for several.", "--judge-model", "-M", metavar="MODEL", panel="Judges"
         ),
     ],
 )

@@ -5,13 +5,13 @@ A summary in, lines out. Unknown is said to be unknown; what there is nothing to
 
 from __future__ import annotations
 
+from attunebench.cli.emitting import first, plural
 from attunebench.cli.progress import words
 from attunebench.metrics.rates import ANSWERED_ENOUGH, percent
 from attunebench.reports.servers import adaptation
 from attunebench.runner import RunSettings, RunSummary
 from attunebench.text import counted, printable
 
-_NAMED_AT_MOST = 5
 _STOPPED = {
     "max-cost": "Stopped by --max-cost: the next calls might have cost more than that.",
     "outage": "Stopped by an outage: the server gave no more answers.",
@@ -29,7 +29,8 @@ _ENDED = {
 
 def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     """The lines in the order in which they matter; `going_on` comes after them."""
-    lines = [*_first(summary), *_made(summary), *_part(summary), *_skipped(summary)]
+    skipped = [f"  skipped {printable(name)}: {words.reason(why)}" for name, why in summary.skipped.items()]
+    lines = [*_first(summary), *_made(summary), *first(skipped, " more, in the _skipped file there.")]
     if settings.em.provider != "baseline":
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
@@ -78,42 +79,25 @@ def _made(summary: RunSummary) -> list[str]:
     ]
     if summary.unreached:
         parts.append(f"{summary.unreached} not reached")
-    return [f"{', '.join(parts)}; {words.duration(summary.seconds)}."]
-
-
-def _part(summary: RunSummary) -> list[str]:
-    """Where the whole stands after a shard of it."""
-    if not summary.shard:
-        return []
-    there, all_of_them = summary.whole
-    return [f"This was shard {summary.shard}; of all shards {there:,} of {counted(all_of_them, 'result')} are there."]
-
-
-def _skipped(summary: RunSummary) -> list[str]:
-    lines = [
-        f"  skipped {printable(name)}: {words.reason(why)}"
-        for name, why in list(summary.skipped.items())[:_NAMED_AT_MOST]
-    ]
-    if len(summary.skipped) > _NAMED_AT_MOST:
-        lines.append(f"  … and {len(summary.skipped) - _NAMED_AT_MOST} more, in the _skipped file there.")
+    lines = [f"{', '.join(parts)}; {words.duration(summary.seconds)}."]
+    if summary.shard:
+        there, whole = summary.whole
+        lines.append(
+            f"This was shard {summary.shard}; of all shards {there:,} of {counted(whole, 'result')} are there."
+        )
     return lines
 
 
 def _taken(summary: RunSummary) -> list[str]:
     """Calls and tokens, and what came out of the journal."""
     spending = summary.spending
-    counted = ((summary.retries, "retry", "retries"), (summary.reasks, "reask", "reasks"))
-    parts = [
-        f"{summary.calls:,} {'call' if summary.calls == 1 else 'calls'} answered",
-        *(f"{count:,} {one if count == 1 else many}" for count, one, many in counted if count),
-        *words.tokens(spending.usage),
-    ]
+    again = ((summary.retries, "retry", "retries"), (summary.reasks, "reask", "reasks"))
+    parts = [plural(summary.calls, "call") + " answered", *(plural(*each) for each in again if each[0])]
+    parts += words.tokens(spending.usage)
     lines = [f"{', '.join(parts)}."] if summary.calls else []
     if replayed := spending.replayed:
-        lines.append(
-            f"{words.replies(replayed)} came from the journal: paid by an earlier run, in no number of tokens or cost "
-            "here."
-        )
+        count = plural(replayed, "reply", "replies")
+        lines.append(f"{count} came from the journal: paid by an earlier run, not counted in tokens or cost here.")
     return lines
 
 
@@ -129,8 +113,8 @@ def _cost(summary: RunSummary) -> list[str]:
     if so_far:
         lines.append(f"Cost: {so_far}" + (f", of it {', '.join(parts)}" if parts else "") + ".")
     if spending.lost:
-        were = "request was" if spending.lost == 1 else "requests were"
-        lines.append(f"{spending.lost:,} {were} left without a usable reply; the provider may bill them all the same.")
+        lost = plural(spending.lost, "request was", "requests were")
+        lines.append(f"{lost} left without a usable reply; the provider may bill them all the same.")
     return lines
 
 

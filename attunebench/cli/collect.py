@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attunebench.cli.arguments import CodebookOption, ResultsOption
+from attunebench.cli.arguments import FOLDER, CodebookOption, ResultsOption
+from attunebench.cli.emitting import plural, say, working
+from attunebench.cli.options import flag
 from attunebench.text import printable
 
 if TYPE_CHECKING:
@@ -27,14 +29,7 @@ def collect(
     ],
     results: ResultsOption = Path("results"),
     conversations: Annotated[
-        Path | None,
-        typer.Option(
-            "--conversations",
-            "--ground-truth",
-            "-d",
-            help="Folder of the conversations.",
-            show_default="where the plan found them",
-        ),
+        Path | None, flag("Folder of the conversations.", *FOLDER, shown="where the plan found them")
     ] = None,
     codebook: CodebookOption = None,
 ) -> None:
@@ -45,12 +40,11 @@ def collect(
     ask and 1 while something is.
     """
     from attunebench import api
-    from attunebench.cli.emitting import working
 
     with working("Taking answers …"):
         summary = api.collect(responses, results, conversations=conversations, codebook=codebook)
     for line in _lines(summary, printable(str(results))):
-        typer.echo(line, err=True)
+        say(line)
     if summary.problems or not summary.collected.tags:
         raise typer.Exit(2)
     if not summary.done:
@@ -59,28 +53,27 @@ def collect(
 
 def _lines(summary: CollectSummary, results: str) -> Iterator[str]:
     collected = summary.collected
+    attention = [f"Attention: {printable(problem, 2000)}" for problem in summary.problems]
     for path, counted in summary.files.items():
         yield from _oddities(printable(str(path)), counted)
     yield from _replies(summary)
     yield from _errors(collected)
     if not collected.tags:
-        yield from _attention(summary)
+        yield from attention
         if not summary.problems and collected.asking < collected.lines:
             yield f"No line answers a request that was planned into {results}; is it the right folder?"
         return
     yield f"{plural(summary.written, 'result')} written to {results}, {summary.complete} complete before."
-    yield from _strays("are not among the conversations any more", summary.gone)
-    yield from _attention(summary)
+    if gone := sorted(summary.gone):
+        named = ", ".join(printable(each, 80) for each in gone[:_NAMED_AT_MOST]) + ", …" * (len(gone) > _NAMED_AT_MOST)
+        what = "that are not among the conversations any more"
+        yield f"Answers are kept and not used: {plural(len(gone), 'conversation')} {what}: {named}."
+    yield from attention
     for left in summary.left:
         yield from _left(left)
     if summary.done and summary.conversations is not None:
         words = ["attune-bench", "score", "--results", results, "--ground-truth", str(summary.conversations)]
         yield f"Nothing is left to ask. Next: {printable(shlex.join(words), 2000)}"
-
-
-def _attention(summary: CollectSummary) -> Iterator[str]:
-    for problem in summary.problems:
-        yield f"Attention: {printable(problem, 2000)}"
 
 
 def _oddities(path: str, counted: Collected) -> Iterator[str]:
@@ -134,13 +127,6 @@ def _reasons(what: str, reasons: Counter[str]) -> Iterator[str]:
         yield f"  {sum(count for _, count in rest):,} × {plural(len(rest), 'other reason')}"
 
 
-def _strays(what: str, conversations: set[str]) -> Iterator[str]:
-    if conversations:
-        named = ", ".join(printable(each, 80) for each in sorted(conversations)[:_NAMED_AT_MOST])
-        more = ", …" if len(conversations) > _NAMED_AT_MOST else ""
-        yield f"Answers are kept and not used: {plural(len(conversations), 'conversation')} that {what}: {named}{more}."
-
-
 def _left(left: Left) -> Iterator[str]:
     parts = [f"{plural(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
     again = f" ({left.again:,} of them once more)" if left.again else ""
@@ -148,8 +134,3 @@ def _left(left: Left) -> Iterator[str]:
     yield f"Left to ask: {', '.join([*parts, *waiting])}{again}."
     if left.requests and left.command:
         yield f"Plan them with: {left.command if left.command.isprintable() else printable(left.command, 2000)}"
-
-
-def plural(count: int, noun: str) -> str:
-    """ "1 line", "1,100 lines"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from attunebench.cli.arguments import (
     OUTPUT,
     ModelsOption,
@@ -22,7 +20,7 @@ from attunebench.cli.arguments import (
     scores_files,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
-from attunebench.cli.options import with_options
+from attunebench.cli.options import flag, with_options
 
 if TYPE_CHECKING:
     from attunebench.analyses.table import Analysis
@@ -38,7 +36,7 @@ def compare(
     scores: ScoresFilesOption = None,
     models: ModelsOption = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Compare what is not comparable (other labels, other judges), and say so.")
+        bool, flag("Compare what is not comparable (other labels, other judges), and say so.", "--force")
     ] = False,
     *,
     how: dict[str, Any],

@@ -7,19 +7,15 @@ from typing import Annotated
 
 import typer
 
+from attunebench.cli.options import flag
+
 _MARKS = {"ok": "ok  ", "note": "-   ", "fail": "FAIL"}
 
 
 def doctor(
-    base_url: Annotated[
-        str | None, typer.Option("--base-url", help="Ask this server for its models, e.g. http://localhost:8000/v1.")
-    ] = None,
-    api_key: Annotated[
-        str | None, typer.Option("--api-key", help="The key for that server; no other key is ever sent to it.")
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder that a run would write into.")] = Path(
-        "results"
-    ),
+    base_url: Annotated[str | None, flag("Ask this server for its models, e.g. http://localhost:8000/v1.")] = None,
+    api_key: Annotated[str | None, flag("The key for that server; no other key is ever sent to it.")] = None,
+    output: Annotated[Path, flag("The folder that a run would write into.", "--output", "-o")] = Path("results"),
 ) -> None:
     """Say what is installed, which keys a run would find (never the keys), and whether a server answers.
 

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from attunebench.analyses.table import Analysis
 
 _FILE_WIDTH = 120
-_VTE_WITH_LINKS = 5000
-_PROGRAMS_WITH_LINKS = frozenset(("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"))
-_SIGNS_OF_LINKS = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
-"""What terminals that open OSC 8 links set; others may show the address as noise."""
 
 
 def say(text: str) -> None:
@@ -40,6 +36,22 @@ def folded(line: str) -> str:
         return line
     width = shutil.get_terminal_size((80, 24)).columns
     return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
+def warn(text: str) -> None:
+    """A warning on stderr, where the format that was written has no place for it."""
+    say(f"! {clean(text)}")
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """ "1 line", "1,100 lines"."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def first(lines: Sequence[str], more: str = " more.", *, most: int = 5) -> list[str]:
+    """The first lines, and how many more there are: hundreds would hide what they say."""
+    rest = len(lines) - most
+    return [*lines[:most], *([f"  … and {rest}{more}"] if rest > 0 else ())]
 
 
 def terminal_width(output: Path | None) -> int:
@@ -70,20 +82,6 @@ def working(what: str) -> AbstractContextManager[Any]:
 def coloured(output: Path | None) -> bool:
     """Whether the text goes to a terminal that knows escape codes."""
     return output is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def hyperlinked(output: Path | None) -> bool:
-    """Whether the text goes to a terminal that is known to open links; FORCE_HYPERLINK=0 or 1 decides it."""
-    if not coloured(output):
-        return False
-    if (forced := os.environ.get("FORCE_HYPERLINK")) is not None:
-        return forced not in ("", "0")
-    vte = os.environ.get("VTE_VERSION", "")
-    return (
-        (vte.isdigit() and int(vte) >= _VTE_WITH_LINKS)
-        or os.environ.get("TERM_PROGRAM") in _PROGRAMS_WITH_LINKS
-        or any(os.environ.get(name) for name in _SIGNS_OF_LINKS)
-    )
 
 
 def is_brief(format: Format, output: Path | None, all_rows: bool) -> bool:
@@ -117,7 +115,7 @@ def emit_analyses(
     emit(text, output, protect=protect)
     if format == "csv":
         for warning in dict.fromkeys(warning for analysis in analyses for warning in analysis.warnings):
-            typer.echo(f"! {clean(warning)}", err=True)
+            warn(warning)
 
 
 def emit(text: str, output: Path | None, *, protect: Sequence[Path] = ()) -> None:

@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 import typer
 
 from attunebench.cli.arguments import ScoresFilesArgument, ScoresFilesOption, scores_files
+from attunebench.cli.options import flag
 
 
 def export(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path("export"),
-    format: Annotated[Literal["parquet", "csv", "jsonl"], typer.Option("--format", help="File format.")] = "parquet",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files.")] = False,
+    output: Annotated[Path, flag("Output folder.", "--output", "-o", metavar="DIR")] = Path("export"),
+    format: Annotated[Literal["parquet", "csv", "jsonl"], flag("File format.")] = "parquet",
+    overwrite: Annotated[bool, flag("Replace existing files.", "--overwrite")] = False,
 ) -> None:
     """Write scores as four tidy tables: models, conversations, turns and answers.
 

@@ -19,9 +19,10 @@ from attunebench.cli.arguments import (
     comma_list,
     scores_files,
 )
-from attunebench.cli.emitting import listing, working
-from attunebench.cli.options import with_options
+from attunebench.cli.emitting import listing, say, warn, working
+from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
+from attunebench.text import clean
 
 
 class _Format(str, Enum):
@@ -34,25 +35,20 @@ class _Format(str, Enum):
 def figures(
     files: ScoresFilesArgument = None,
     scores: ScoresFilesOption = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the figures and captions.md.")
-    ] = Path("figures"),
+    output: Annotated[Path, flag("Folder for the figures and captions.md.", "-o", "--output", metavar="DIR")] = Path(
+        "figures"
+    ),
     format: Annotated[
-        list[_Format] | None,
-        typer.Option("--format", "-f", help="File format; repeat it for several.", show_default="svg"),
+        list[_Format] | None, flag("File format; repeat it for several.", "--format", "-f", shown="svg")
     ] = None,
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="NAME", help="Only this figure; repeat or use commas. `list` names them."),
+        list[str] | None, flag("Only this figure; repeat or use commas. `list` names them.", metavar="NAME")
     ] = None,
     width: Annotated[
-        Literal["single", "double"],
-        typer.Option("--width", help="One column of a journal's page (89 mm) or two (183 mm)."),
+        Literal["single", "double"], flag("One column of a journal's page (89 mm) or two (183 mm).")
     ] = "double",
-    dpi: Annotated[int, typer.Option("--dpi", min=50, max=1200, help="Dots per inch of png.")] = 300,
-    force: Annotated[
-        bool, typer.Option("--force", help="Draw together what is not comparable (other labels), and say so.")
-    ] = False,
+    dpi: Annotated[int, flag("Dots per inch of png.", min=50, max=1200)] = 300,
+    force: Annotated[bool, flag("Draw together what is not comparable (other labels), and say so.", "--force")] = False,
     *,
     how: dict[str, Any],
 ) -> None:
@@ -65,7 +61,6 @@ def figures(
     from attunebench import figures as drawing
     from attunebench.scores.compatibility import warnings_or_refusal
     from attunebench.scores.loading import load_scores
-    from attunebench.text import clean
 
     names = comma_list(only)
     if "list" in names:
@@ -95,9 +90,9 @@ def figures(
     for path in written:
         typer.echo(str(path))
     for warning in warnings:
-        typer.echo(f"! {clean(warning)}", err=True)
+        warn(warning)
     for one in skipped:
-        typer.echo(f"{one.name} is not drawn: {clean(one.reason)}", err=True)
+        say(f"{one.name} is not drawn: {clean(one.reason)}")
     if not pictures:
         raise UsageError("These scores give none of the figures asked for; the reasons stand above.")
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attunebench.cli.emitting import say
+from attunebench.cli.options import flag
 from attunebench.errors import DataError
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.harness.importing import Importing, Source
@@ -17,14 +19,13 @@ if TYPE_CHECKING:
 
 def import_inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Logs (.eval or .json), or folders of them.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
+    output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:
     """Make result files of the samples in logs of `inspect eval attunebench/attunebench`. Asks no model.
 
     A result that is there already stays. What a log could not finish is listed as skipped; then the exit status is 1.
     """
     from attunebench.harness.importing import ForeignLogError, Importing, log_files, read_inspect_log
-    from attunebench.text import printable
 
     importing = None
     passed_over = 0
@@ -52,8 +53,6 @@ def import_inspect(
 def taken(importing: Importing, source: Source, *, alone: bool) -> bool:
     """Whether a log was taken. What it is refused for is said, or raised where it is the only one: what other logs hold
     is no worse for it."""
-    from attunebench.text import printable
-
     try:
         importing.take(source)
     except DataError as error:
@@ -66,8 +65,6 @@ def taken(importing: Importing, source: Source, *, alone: bool) -> bool:
 
 def tell(done: Importing, output: Path) -> None:
     """Say what became of the logs, and what to do next."""
-    from attunebench.text import counted, printable
-
     for note in done.notes:
         say(printable(note))
     for name, reason in done.failed.items():

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from attunebench.cli.import_inspect import taken, tell
+from attunebench.cli.options import flag
 
 
 def import_lm_eval(
     samples: Annotated[
         list[Path], typer.Argument(metavar="SAMPLES…", help="Logs (samples_attunebench….jsonl), or folders of them.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the result files.")] = Path("results"),
+    output: Annotated[Path, flag("Folder of the result files.", "-o", "--output")] = Path("results"),
 ) -> None:
     """Make result files of the samples that `lm_eval --log_samples` wrote. Asks no model.
 

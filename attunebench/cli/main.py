@@ -11,7 +11,7 @@ import inspect
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,7 +98,6 @@ app = typer.Typer(
     help="Measure how well a language model reads and serves a real person's feelings over a conversation.\n\n"
     "`demo` shows it offline. A model is evaluated by `run`, then `score`, then `report`.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     cls=LazyGroup,
@@ -130,7 +129,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
     try:
-        status = _parser()(args=gather_modes(words), standalone_mode=False)
+        parser = typer.main.get_command(app)
+        status = parser(args=gather_modes(words), prog_name="attune-bench", standalone_mode=False)
     except AttuneBenchError as error:
         unread = isinstance(error.__context__, BrokenPipeError)  # `-o /dev/stdout | head`
         status = 0 if unread else _fail(str(error), error.exit_status, debug)
@@ -161,12 +161,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         status = _fail(text, 2, debug)
     sys.exit(status or 0)
-
-
-@cache
-def _parser() -> Callable[..., Any]:
-    """Made from the signatures of all commands, which takes longer than many a command: once for a process."""
-    return typer.main.get_command(app)
 
 
 def _open_closed_streams() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Command = Callable[..., None]
 
 _ASKING = ("Model", "Judges", "What is asked", "Limits and cost", "Resuming", "Parallel", "Batch")
-_PANELS = (*_ASKING, "Statistics", "Output")
+_PANELS = (*_ASKING, "Statistics", "Output", "HTML page")
 _FIRST_COLUMN = 24
 _SHOW_ALL = f"{__name__}.all"
 
@@ -27,6 +27,31 @@ _SHOW_ALL = f"{__name__}.all"
 def parameter(name: str, kind: Any, default: Any = None) -> inspect.Parameter:
     """An option of a command: the name of its value, its type (`Annotated` with a typer.Option) and its default."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def flag(
+    help: str,
+    *spellings: str,
+    panel: str | None = None,
+    rare: bool = False,
+    metavar: str | None = None,
+    shown: str | None = None,
+    min: float | None = None,
+    max: float | None = None,
+    complete: Callable[[], list[str]] | None = None,
+) -> Any:
+    """An option in `Annotated`: its meaning, its spellings (`--name` by default), and how `--help` shows it."""
+    return typer.Option(
+        *spellings,
+        help=help,
+        metavar=metavar,
+        min=min,
+        max=max,
+        autocompletion=complete,
+        show_default=shown or True,
+        hidden=rare,
+        rich_help_panel=panel,
+    )
 
 
 def options_of(
@@ -52,14 +77,14 @@ def options_of(
         types = (field.annotation, *get_args(field.annotation))
         kind: Any = next((kind for kind in (bool, int, float) if kind in types), str)
         default = None if field.is_required() else field.default
-        option = typer.Option(
+        option = flag(
+            help.get(name, field.description or ""),
             f"--{prefix}{name}".replace("_", "-"),
             *([f"--{name}".replace("_", "-")] if name in also_bare else ()),
-            help=help.get(name, field.description),
             metavar=about["metavar"],
-            show_default=shown or about["shown"] or True,
-            hidden=about["rare"],
-            rich_help_panel=panel or about["panel"],
+            shown=shown or about["shown"],
+            rare=about["rare"],
+            panel=panel or about["panel"],
         )
         optional: Any = kind if default is not None else kind | None
         made.append(parameter(f"{prefix}{name}".replace("-", "_"), Annotated[optional, option], default))

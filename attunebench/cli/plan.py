@@ -12,6 +12,7 @@ import typer
 
 from attunebench.cli.arguments import (
     CodebookOption,
+    ConversationsArgument,
     ConversationsOption,
     DryRunOption,
     ModesOption,
@@ -19,16 +20,14 @@ from attunebench.cli.arguments import (
     SkipInvalidOption,
     one_folder,
 )
-from attunebench.cli.asking import JUDGES, MODEL, ConversationsArgument, model_settings, modes_of, run_settings
-from attunebench.cli.collect import plural
-from attunebench.cli.emitting import say
-from attunebench.cli.options import options_of, with_options
+from attunebench.cli.asking import JUDGES, MODEL, model_settings, modes_of, run_settings
+from attunebench.cli.emitting import plural, say
+from attunebench.cli.options import flag, options_of, with_options
 from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.batches.files import PlanSummary
-    from attunebench.batches.requests import Limits
 
 _KEYS = ("api_key", "judge_api_key")
 _OF_A_SERVER = ("concurrency", "rpm", "tpm", "max_cost", "call_timeout", "shard")
@@ -54,33 +53,16 @@ def plan(
     dry_run: DryRunOption = False,
     new_only: Annotated[
         bool,
-        typer.Option(
-            "--new-only",
-            help="Leave out requests that an earlier plan holds and nobody has answered.",
-            rich_help_panel="Resuming",
-        ),
+        flag("Leave out requests that an earlier plan holds and nobody has answered.", "--new-only", panel="Resuming"),
     ] = False,
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", help="The file of requests; further ones get a number.", rich_help_panel="Output"
-        ),
+        Path, flag("The file of requests; further ones get a number.", "-o", "--output", panel="Output")
     ] = Path("requests.jsonl"),
     results: Annotated[
-        Path,
-        typer.Option(
-            "--results",
-            "-r",
-            help="Folder of the result files and the journal; `run`'s -o.",
-            rich_help_panel="Output",
-        ),
+        Path, flag("Folder of the result files and the journal; `run`'s -o.", "--results", "-r", panel="Output")
     ] = Path("results"),
-    max_lines: Annotated[
-        int, typer.Option("--max-lines", min=1, help="Requests in one file.", rich_help_panel="Output")
-    ] = 50_000,
-    max_bytes: Annotated[
-        int, typer.Option("--max-bytes", min=1, help="Bytes of one file.", rich_help_panel="Output")
-    ] = 200_000_000,
+    max_lines: Annotated[int, flag("Requests in one file.", panel="Output", min=1)] = 50_000,
+    max_bytes: Annotated[int, flag("Bytes of one file.", panel="Output", min=1)] = 200_000_000,
     quiet: QuietOption = False,
     *,
     em: dict[str, Any],
@@ -92,58 +74,33 @@ def plan(
 
     Judges and reasks come in later rounds: plan again when answers are collected.
     """
-    from attunebench.batches.requests import Limits
-
-    asked = model_settings(provider, model, em["base_url"], em.get("api_key"))
-    settings = run_settings(asked, judges, modes=modes_of(context, modes), output=results, **values)
-    where, limits = one_folder(conversations, folder), Limits(lines=max_lines, bytes=max_bytes)
-    if dry_run:
-        _count(settings, where, codebook, skip_invalid)
-    else:
-        _write(settings, where, codebook, output, limits, new_only, skip_invalid, quiet)
-
-
-def _write(
-    settings: RunSettings,
-    folder: Path,
-    codebook: Path | None,
-    output: Path,
-    limits: Limits,
-    new_only: bool,
-    skip_invalid: bool,
-    quiet: bool,
-) -> None:
-    from attunebench import api
-    from attunebench.batches.requests import Origin
-    from attunebench.cli.loading import load
-    from attunebench.cli.running import run_again
-
-    loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
-    # What is missing when the command is repeated was asked before.
-    command = run_again([word for word in sys.argv if word != "--new-only"])
-    origin = Origin(folder, codebook, skip_invalid, command)
-    summary = api.plan(loaded, settings, output, codebook=book, limits=limits, new_only=new_only, origin=origin)
-    if not quiet:
-        for line in _lines(summary, settings, new_only):
-            say(line)
-    if loaded.skipped:
-        raise typer.Exit(1)
-
-
-def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_invalid: bool) -> None:
-    """`--dry-run`: nobody is asked, for a price neither."""
-    from attunebench import eventloop
+    from attunebench import api, eventloop
     from attunebench.backends.providers import unsent
-    from attunebench.cli.loading import load
-    from attunebench.cli.running import show_estimate
+    from attunebench.batches.requests import Limits, Origin
+    from attunebench.cli import running
     from attunebench.runner import estimate_run
     from attunebench.runner.pricing import prices_of
 
-    for model in (settings.em, *settings.judges):
-        unsent(model)
-    loaded, book = load(folder, codebook, skip_invalid=skip_invalid)
-    known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
-    show_estimate(estimate_run(loaded.conversations, settings, book), settings, known)
+    asked = model_settings(provider, model, em["base_url"], None)
+    settings = run_settings(asked, judges, modes=modes_of(context, modes), output=results, **values)
+    where, limits = one_folder(conversations, folder), Limits(lines=max_lines, bytes=max_bytes)
+    if dry_run:
+        for each in (settings.em, *settings.judges):
+            unsent(each)
+    loaded, book = running.load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
+    if dry_run:
+        # Nobody is asked, for a price neither.
+        known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
+        running.show_estimate(estimate_run(loaded.conversations, settings, book), settings, known)
+        return
+    # What is missing when the command is repeated was asked before.
+    command = running.run_again([word for word in sys.argv if word != "--new-only"])
+    origin = Origin(where, codebook, skip_invalid, command)
+    summary = api.plan(loaded, settings, output, codebook=book, limits=limits, new_only=new_only, origin=origin)
+    for line in () if quiet else _lines(summary, settings, new_only):
+        say(line)
+    if loaded.skipped:
+        raise typer.Exit(1)
 
 
 def _lines(summary: PlanSummary, settings: RunSettings, new_only: bool) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attunebench.cli.arguments import (
+    ConversationsArgument,
     ConversationsOption,
     DryRunOption,
     Format,
@@ -20,8 +21,8 @@ from attunebench.cli.arguments import (
     SkipInvalidOption,
     one_folder,
 )
-from attunebench.cli.asking import MODEL, ConversationsArgument, ProviderArgument, model_settings, run_settings
-from attunebench.cli.options import options_of, with_options
+from attunebench.cli.asking import MODEL, ProviderArgument, model_settings, run_settings
+from attunebench.cli.options import flag, options_of, with_options
 from attunebench.runner.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -46,21 +47,13 @@ def predict_profile(
     skip_invalid: SkipInvalidOption = False,
     dry_run: DryRunOption = False,
     score_only: Annotated[
-        bool, typer.Option("--score-only", help="Ask nobody; score the predictions that are in the folder.")
+        bool, flag("Ask nobody; score the predictions that are in the folder.", "--score-only")
     ] = False,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the predictions.", rich_help_panel="Output")
-    ] = Path("profiles"),
+    output: Annotated[Path, flag("Folder of the predictions.", "-o", "--output", panel="Output")] = Path("profiles"),
     quiet: QuietOption = False,
     format: FormatOption = "terminal",
     output_scores: Annotated[
-        Path | None,
-        typer.Option(
-            "--output-scores",
-            metavar="FILE",
-            help="Write the scores to this file, not to the terminal.",
-            rich_help_panel="Output",
-        ),
+        Path | None, flag("Write the scores to this file, not to the terminal.", metavar="FILE", panel="Output")
     ] = None,
     resamples: ResamplesOption = 10_000,
     *,

@@ -9,8 +9,9 @@ from typing import Annotated, get_args
 import typer
 
 from attunebench.cli.arguments import CodebookOption, one_of
-from attunebench.cli.options import PanelCommand
+from attunebench.cli.options import PanelCommand, flag
 from attunebench.errors import UsageError
+from attunebench.text import visible
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -22,21 +23,14 @@ def _group() -> None:
 
 @app.command("show", cls=PanelCommand, short_help="Print one call, to the letter.")
 def show(
-    conversation: Annotated[Path, typer.Option("--conversation", help="A conversation file.", show_default=False)],
-    turn: Annotated[
-        int | None, typer.Option("--turn", help="The turn's number, from 1; `post` and `profile` have none.")
-    ] = None,
+    conversation: Annotated[Path, flag("A conversation file.")],
+    turn: Annotated[int | None, flag("The turn's number, from 1; `post` and `profile` have none.")] = None,
     call: Annotated[
-        str,
-        typer.Option("--call", help="draft, judge, review, binary_hp, pairwise, post, or profile (predict-profile's)."),
+        str, flag("draft, judge, review, binary_hp, pairwise, post, or profile (predict-profile's).")
     ] = "review",
-    mode: Annotated[
-        str, typer.Option("--mode", help="default, verbose, omniscient or verbose_omniscient.")
-    ] = "default",
-    panas_strategy: Annotated[
-        str, typer.Option(help="absolute, blind, delta or blind_delta, as for `run`.")
-    ] = "absolute",
-    judge_scale: Annotated[str, typer.Option(help="quality or relative, as for `run`.")] = "quality",
+    mode: Annotated[str, flag("default, verbose, omniscient or verbose_omniscient.")] = "default",
+    panas_strategy: Annotated[str, flag("absolute, blind, delta or blind_delta, as for `run`.")] = "absolute",
+    judge_scale: Annotated[str, flag("quality or relative, as for `run`.")] = "quality",
     codebook: CodebookOption = None,
 ) -> None:
     """Print the messages of one call, under a line that names each message's role.
@@ -49,7 +43,6 @@ def show(
     from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
-    from attunebench.text import visible
 
     kind = one_of(call, ALL_KINDS, "call")
     strategy: PanasStrategy = one_of(panas_strategy, get_args(PanasStrategy), "PANAS strategy")

@@ -20,13 +20,12 @@ from attunebench.cli.arguments import (
     ResamplesOption,
     ResultsOption,
     SkipInvalidOption,
-    by_participant,
     comma_list,
     ran_folders,
 )
 from attunebench.cli.asking import JUDGE_MODEL, checked, model_settings
-from attunebench.cli.emitting import emit_analyses, folded, say, working
-from attunebench.cli.options import options_of, with_options
+from attunebench.cli.emitting import emit_analyses, first, folded, say, working
+from attunebench.cli.options import flag, options_of, with_options
 from attunebench.errors import UsageError
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.text import counted, printable
@@ -39,11 +38,7 @@ if TYPE_CHECKING:
     from attunebench.results.schema import Result
     from attunebench.runner.rejudge import RejudgeSummary
 
-_NAMED_AT_MOST = 5
-_JUDGES = [
-    JUDGE_MODEL,
-    *options_of(ModelSettings, prefix="judge-", panel="Judges", also_bare=("base_url", "api_key")),
-]
+_JUDGES = [JUDGE_MODEL, *options_of(ModelSettings, prefix="judge-", panel="Judges", also_bare=("base_url", "api_key"))]
 _VALUES = options_of(
     RunSettings,
     without=("price_in", "price_out", "panas_strategy", "shard"),
@@ -58,27 +53,20 @@ _VALUES = options_of(
 def rejudge(
     results: ResultsOption = Path("results"),
     conversations: RanConversationsOption = None,
-    report_only: Annotated[
-        bool, typer.Option("--report-only", help="Ask nobody; show what the existing votes say.")
-    ] = False,
+    report_only: Annotated[bool, flag("Ask nobody; show what the existing votes say.", "--report-only")] = False,
     models: Annotated[
         list[str] | None,
-        typer.Option(
-            "--models",
+        flag(
+            "Only results of these models, by name or as provider/model; repeat or use commas.",
             metavar="MODEL",
-            help="Only results of these models, by name or as provider/model; repeat or use commas.",
-            show_default="all",
-            rich_help_panel="What is asked",
+            shown="all",
+            panel="What is asked",
         ),
     ] = None,
     modes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--modes",
-            metavar="MODE…",
-            help="Only results in these modes; words or a comma list.",
-            show_default="all",
-            rich_help_panel="What is asked",
+        flag(
+            "Only results in these modes; words or a comma list.", metavar="MODE…", shown="all", panel="What is asked"
         ),
     ] = None,
     codebook: CodebookOption = None,
@@ -104,7 +92,7 @@ def rejudge(
 
     folder, names = ran_folders(results, conversations), comma_list(judges["judge_model"])
     narrow: dict[str, Any] = {"models": comma_list(models), "modes": parse_modes(modes) if modes else ()}
-    how = Settings(resamples=resamples, by_participant=by_participant(cluster))
+    how = Settings(resamples=resamples, by_participant=cluster is not None)
     settings = None if report_only else _settings(results, names, judges, values)
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid, quiet=quiet)
     ballots = partial(_ballots, results, loaded, **narrow)
@@ -218,25 +206,21 @@ def _votes(summary: RejudgeSummary) -> list[str]:
 
 def _left(summary: RejudgeSummary) -> list[str]:
     """What was not judged, and why: named as far as a screen holds it, and counted."""
-    lines = _some(
-        [f"Left as it is: {printable(name)}: {printable(why)}." for name, why in summary.left.items()], "results left"
+    lines = first(
+        [f"Left as it is: {printable(name)}: {printable(why)}." for name, why in summary.left.items()],
+        " more results left.",
     )
     if summary.without_draft:
         turns = sum(map(len, summary.without_draft.values()))
         named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.without_draft.items()]
         lines += [f"{counted(turns, 'turn')} without a draft in {counted(len(named), 'result')}, not judged:"]
-        lines += _some(named, "results")
+        lines += first(named, " more results.")
     if summary.other_turns:
         named = [f"  {printable(name)}: {_turns(numbers)}" for name, numbers in summary.other_turns.items()]
         lines += [f"{counted(len(named), 'result')} with turns that the conversation does not have, not judged:"]
-        lines += _some(named, "results")
+        lines += first(named, " more results.")
     return lines
 
 
 def _turns(numbers: Sequence[int]) -> str:
     return f"turn{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
-
-
-def _some(lines: list[str], what: str) -> list[str]:
-    more = len(lines) - _NAMED_AT_MOST
-    return lines if more <= 0 else [*lines[:_NAMED_AT_MOST], f"  … and {more} more {what}."]

@@ -15,6 +15,7 @@ from attunebench.cli.arguments import (
     ran_folders,
 )
 from attunebench.cli.emitting import say
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.runner.reparse import ReparseSummary
@@ -43,8 +44,6 @@ def reparse(
 
 
 def _tell(summary: ReparseSummary) -> None:
-    from attunebench.text import counted, printable
-
     for name, reason in summary.left.items():
         say(f"Left as it is: {printable(name)}: {printable(reason)}.")
     for model, results in sorted(summary.changed.items()):

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from attunebench.cli.arguments import ScoresFilesOption, comma_list, scores_files
-from attunebench.cli.emitting import coloured, emit, terminal_width, working
+from attunebench.cli.emitting import coloured, emit, say, terminal_width, warn, working
+from attunebench.cli.options import flag
 from attunebench.errors import UsageError
+from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from attunebench.reports import Report
     from attunebench.scores import Scores
 
 _DEFAULT_PAGE = Path("report.html")
@@ -38,63 +39,56 @@ def report(
     ] = None,
     scores: ScoresFilesOption = None,
     format: Annotated[
-        Literal["terminal", "markdown", "csv", "json", "html"],
-        typer.Option("--format", "-f", help="For people or for programs."),
+        Literal["terminal", "markdown", "csv", "json", "html"], flag("For people or for programs.", "--format", "-f")
     ] = "terminal",
     output: Annotated[
         Path | None,
-        typer.Option(
+        flag(
+            "Write to this file, not to the terminal; for html `-` is the terminal.",
             "-o",
             "--output",
-            help="Write to this file, not to the terminal; for html `-` is the terminal.",
-            show_default="report.html for html",
+            shown="report.html for html",
         ),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(
+        flag(
+            "The results folder, for the models' own texts.",
             "--results",
             "-r",
             metavar="DIR",
-            help="html: the results folder, for the models' own texts.",
-            show_default="the one that was scored",
+            shown="the one that was scored",
+            panel="HTML page",
         ),
     ] = None,
     conversations: Annotated[
         Path | None,
-        typer.Option(
+        flag(
+            "The conversations folder, for their words.",
             "--conversations",
             "-d",
             metavar="DIR",
-            help="html: the conversations folder, for the words of the talks.",
-            show_default="the one that was scored",
+            shown="the one that was scored",
+            panel="HTML page",
         ),
     ] = None,
     no_texts: Annotated[
-        bool, typer.Option("--no-texts", help="html: labels and answers alone, without anybody's words.")
+        bool, flag("Labels and answers alone, without anybody's words.", "--no-texts", panel="HTML page")
     ] = False,
-    by: Annotated[
-        Literal["branch"] | None, typer.Option("--by", help="Group by the four branches of emotional intelligence.")
-    ] = None,
-    show_all: Annotated[
-        bool, typer.Option("--all", help="Also scores of the drafted replies, and diagnostics.")
-    ] = False,
-    explain: Annotated[
-        str | None, typer.Option("--explain", metavar="METRIC", help="Say what a metric means (or `all`), and stop.")
-    ] = None,
+    by: Annotated[Literal["branch"] | None, flag("Group by the four branches of emotional intelligence.")] = None,
+    show_all: Annotated[bool, flag("Also scores of the drafted replies, and diagnostics.", "--all")] = False,
+    explain: Annotated[str | None, flag("Say what a metric means (or `all`), and stop.", metavar="METRIC")] = None,
     metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", metavar="METRIC", help="Only this metric, by its id; repeat or use commas."),
+        list[str] | None, flag("Only this metric, by its id; repeat or use commas.", metavar="METRIC")
     ] = None,
     skill_against: Annotated[
         str | None,
-        typer.Option(
-            "--skill-against",
+        flag(
+            "Also skill: 0 is this baseline, 1 the ceiling; `base-rate` or a built-in baseline in the scores.",
             metavar="BASELINE",
-            help="Also skill: 0 is this baseline, 1 the ceiling; `base-rate` or a built-in baseline in the scores.",
         ),
     ] = None,
-    width: Annotated[int | None, typer.Option("--width", min=60, help="Columns of the terminal tables.")] = None,
+    width: Annotated[int | None, flag("Columns of the terminal tables.", min=60)] = None,
 ) -> None:
     """Show scores: Composite and pillars, turn by turn, conversation-wide; with n, intervals and coverage."""
     from attunebench import reports
@@ -130,7 +124,8 @@ def report(
     text = reports.draw(built, format, width=width or terminal_width(output), colour=colour, no_color=no_color)
     emit(text, output, protect=sources)
     if format == "csv":
-        _say_warnings(built)
+        for warning in built.warnings:
+            warn(warning)
 
 
 def _read(sources: Sequence[Path]) -> Scores:
@@ -145,7 +140,6 @@ def _page(
 ) -> None:
     """Write the HTML report, with the texts of the folders that are given or that the scores name."""
     from attunebench.reports.html import render_html
-    from attunebench.text import printable
     from attunebench.transcripts.folders import FolderTranscripts, folders_of
 
     _refuse_foreign(output)
@@ -166,9 +160,9 @@ def _page(
             page = render_html(scores)
     emit(page, None if output == _STDOUT else output, protect=sources)
     for remark in remarks:
-        typer.echo(f"! {printable(remark, 1000)}", err=True)
+        warn(printable(remark, 1000))
     if output != _STDOUT:
-        typer.echo(f"Report written to {output}; open it in a browser.", err=True)
+        say(f"Report written to {output}; open it in a browser.")
 
 
 def _refuse_foreign(output: Path) -> None:
@@ -181,11 +175,3 @@ def _refuse_foreign(output: Path) -> None:
         head = file.read(_HEAD_BYTES)
     if head and _OURS not in head:
         raise UsageError(f"{output} is there and is no report of ours, so it is left as it is; name another with -o.")
-
-
-def _say_warnings(built: Report) -> None:
-    """A CSV has no room for them, and whoever reads its numbers should have met them."""
-    from attunebench.text import clean
-
-    for warning in built.warnings:
-        typer.echo(f"! {clean(warning)}", err=True)

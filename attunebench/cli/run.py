@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from attunebench.cli.arguments import (
     CodebookOption,
+    ConversationsArgument,
     ConversationsOption,
     DryRunOption,
     ModesOption,
@@ -22,18 +23,21 @@ from attunebench.cli.arguments import (
 from attunebench.cli.asking import (
     JUDGES,
     MODEL,
-    ConversationsArgument,
     ProviderArgument,
     checked,
     model_settings,
     modes_of,
     run_settings,
 )
-from attunebench.cli.options import options_of, with_options
+from attunebench.cli.options import flag, options_of, with_options
 from attunebench.errors import UsageError
 from attunebench.runner.settings import RunSettings, option
+from attunebench.text import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from attunebench.batches.requests import Origin
     from attunebench.batches.running import BatchRun
     from attunebench.codebook import Codebook
     from attunebench.conversations import ConversationSet
@@ -94,8 +98,7 @@ def run(
     context: typer.Context,
     provider: ProviderArgument,
     model: Annotated[
-        str,
-        typer.Argument(help="Its name there; baselines: random, majority, no-change, lexicon, oracle."),
+        str, typer.Argument(help="Its name there; baselines: random, majority, no-change, lexicon, oracle.")
     ],
     conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
@@ -103,9 +106,7 @@ def run(
     codebook: CodebookOption = None,
     skip_invalid: SkipInvalidOption = False,
     dry_run: DryRunOption = False,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the result files.", rich_help_panel="Output")
-    ] = Path("results"),
+    output: Annotated[Path, flag("Folder of the result files.", "-o", "--output", panel="Output")] = Path("results"),
     quiet: QuietOption = False,
     *,
     em: dict[str, Any],
@@ -138,7 +139,10 @@ def run(
             _show_batch_price(estimate, settings, known, by.batch_discount)
         return
     if by.batch:
-        summary = _by_batches(by, settings, loaded, book, where, codebook, skip_invalid, quiet)
+        from attunebench.batches.requests import Origin
+
+        origin = partial(Origin, where, codebook, skip_invalid)
+        summary = _by_batches(by, settings, loaded, book, origin, quiet)
     else:
         _refuse_beside_batches(settings)
         summary = running.ask(_live(by), loaded, settings, book, quiet=quiet)
@@ -162,7 +166,6 @@ def _live(by: Means) -> Any:
 def _refuse_beside_batches(settings: RunSettings) -> None:
     """Raises UsageError where batches are under way that may hold the same requests: they would be paid twice."""
     from attunebench.batches.ledger import Ledger
-    from attunebench.text import printable
 
     em = settings.em
     if sent := Ledger(settings.output).open_for(em.provider, em.model, settings.modes):
@@ -178,21 +181,19 @@ def _by_batches(
     settings: RunSettings,
     loaded: ConversationSet,
     book: Codebook,
-    folder: Path,
-    codebook: Path | None,
-    skip_invalid: bool,
+    origin: Callable[[str], Origin],
     quiet: bool,
 ) -> RunSummary:
     """Hand the run to the batch service, and say how that ended and how to come back."""
-    from attunebench.batches.requests import Origin
     from attunebench.batches.running import BatchOptions, run_batches
     from attunebench.cli import running
     from attunebench.cli.progress.batches import batches_shown
 
     # Who has cancelled does not want to do so for ever.
     again = running.run_again([word for word in sys.argv if word != "--cancel"])
-    origin = Origin(folder, codebook, skip_invalid, again)
-    options = BatchOptions(interval=by.poll_interval, discount=by.batch_discount, cancel=by.cancel, origin=origin)
+    options = BatchOptions(
+        interval=by.poll_interval, discount=by.batch_discount, cancel=by.cancel, origin=origin(again)
+    )
     with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
         run = run_batches(
             loaded.conversations, settings, book, options, watcher=watcher, run_again=again, interruptible=True
@@ -208,7 +209,6 @@ def _by_batches(
 def _say_what_goes_on(run: BatchRun, again: str) -> None:
     from attunebench.cli.emitting import folded, say
     from attunebench.cli.progress.batches import described
-    from attunebench.text import printable
 
     for batch in run.under_way:
         say(folded(f"It goes on at the provider: {described(batch)}."))

@@ -6,19 +6,20 @@ import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from attunebench.cli.arguments import (
+    ClusterOption,
     GroundTruthOption,
     ResultsOption,
     SkipInvalidOption,
-    by_participant,
-    one_of,
 )
 from attunebench.cli.emitting import say, working
+from attunebench.cli.options import flag
 from attunebench.errors import UsageError
+from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.scorer.closeness import Progress
@@ -29,64 +30,47 @@ if TYPE_CHECKING:
 def score(
     results: ResultsOption = Path("results"),
     ground_truth: GroundTruthOption = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The scores file to write.")] = Path("scores.json"),
-    resamples: Annotated[
-        int, typer.Option(min=1, max=10**6, help="Bootstrap resamples behind each interval.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the bootstrap.")] = 0,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="participant",
-            help="What the bootstrap resamples; `participant` keeps a person's conversations together.",
-            show_default="conversations",
-        ),
-    ] = None,
+    output: Annotated[Path, flag("The scores file to write.", "--output", "-o")] = Path("scores.json"),
+    resamples: Annotated[int, flag("Bootstrap resamples behind each interval.", min=1, max=10**6)] = 10_000,
+    seed: Annotated[int, flag("Seed of the bootstrap.", min=0, max=2**63 - 1)] = 0,
+    cluster: ClusterOption = None,
     ci: Annotated[
-        str,
-        typer.Option(
-            metavar="percentile|bca",
-            help="Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness.",
-        ),
+        Literal["percentile", "bca"],
+        flag("Bootstrap interval: `percentile`, or `bca`, which is corrected for bias and skewness."),
     ] = "percentile",
     rules: Annotated[
-        str,
-        typer.Option(
-            metavar="attunebench|released",
-            help="Score by our rules or by those of the released scorer (only for comparison with published numbers).",
-        ),
+        Literal["attunebench", "released"],
+        flag("Score by our rules or by those of the released scorer (only for comparison with published numbers)."),
     ] = "attunebench",
     skip_invalid: SkipInvalidOption = False,
     judge_scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="quality|relative",
-            help="Count only judges' votes on this scale; ratings on two scales are never averaged.",
-            show_default="the scale of a model's votes; quality where its results hold both",
+        Literal["quality", "relative"] | None,
+        flag(
+            "Count only judges' votes on this scale; ratings on two scales are never averaged.",
+            shown="the scale of a model's votes; quality where its results hold both",
         ),
     ] = None,
     bertscore: Annotated[
-        bool, typer.Option("--bertscore", help="Also compare drafts by BERTScore; needs the extra `bertscore`.")
+        bool, flag("Also compare drafts by BERTScore; needs the extra `bertscore`.", "--bertscore")
     ] = False,
     bertscore_model: Annotated[
         str | None,
-        typer.Option(
+        flag(
+            "Its language model: a name on the Hugging Face hub, fetched once, or a folder. Implies --bertscore.",
             metavar="NAME|FOLDER",
-            help="Its language model: a name on the Hugging Face hub, fetched once, or a folder. Implies --bertscore.",
-            show_default="roberta-large",
+            shown="roberta-large",
         ),
     ] = None,
     bertscore_layer: Annotated[
         int | None,
-        typer.Option(
+        flag(
+            "The layer to compare at, for a model of which none is published. Implies --bertscore.",
+            shown="the published one",
             min=1,
-            help="The layer to compare at, for a model of which none is published. Implies --bertscore.",
-            show_default="the published one",
         ),
     ] = None,
     bertscore_device: Annotated[
-        str | None,
-        typer.Option(metavar="cpu|cuda", help="Where it runs. Implies --bertscore.", show_default="cpu"),
+        Literal["cpu", "cuda"] | None, flag("Where it runs. Implies --bertscore.", shown="cpu")
     ] = None,
 ) -> None:
     """Score results against the participants' labels. Asks no model, and needs no network but to fetch BERTScore's.
@@ -94,19 +78,11 @@ def score(
     `attune-bench report` shows what it writes.
     """
     from attunebench import api
-    from attunebench.judging import JUDGE_SCALES
-    from attunebench.text import counted, printable
 
     if ground_truth is None:
         raise UsageError("The conversations folder is missing; give it with --ground-truth.")
-    participants = by_participant(cluster)
-    if ci not in ("percentile", "bca"):
-        raise UsageError(f"There is no interval {ci}; there are `percentile` and `bca`.")
-    if rules not in ("attunebench", "released"):
-        raise UsageError(f"Unknown rules {printable(rules)}; choose attunebench or released.")
-    scale = None if judge_scale is None else one_of(judge_scale, JUDGE_SCALES, "judge scale")
     wanted = bertscore or any(option is not None for option in (bertscore_model, bertscore_layer, bertscore_device))
-    comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device) if wanted else None
+    comparing = _comparing(bertscore_model, bertscore_layer, bertscore_device or "cpu") if wanted else None
     with _told() as progress:
         scores = api.score_to_file(
             results,
@@ -114,14 +90,13 @@ def score(
             output,
             seed=seed,
             resamples=resamples,
-            cluster="participant" if participants else None,
-            ci="bca" if ci == "bca" else "percentile",
-            rules="released" if rules == "released" else "attunebench",
+            cluster=cluster,
+            ci=ci,
+            rules=rules,
             skip_invalid=skip_invalid,
-            processes=None,
             bertscore=comparing,
             progress=progress,
-            judge_scale=scale,
+            judge_scale=judge_scale,
         )
     left_out = _tell(scores)
     say(f"Scores of {counted(scores['metadata']['n_results'], 'result')} written to {output}.")
@@ -130,15 +105,12 @@ def score(
         raise typer.Exit(1)
 
 
-def _comparing(model: str | None, layer: int | None, device: str | None) -> BertScoreSettings:
+def _comparing(model: str | None, layer: int | None, device: Literal["cpu", "cuda"]) -> BertScoreSettings:
     """How drafts are compared, once it is clear that they can be."""
     from attunebench.scorer.encoder import DEFAULT_MODEL, BertScoreSettings, require_libraries
-    from attunebench.text import printable
 
-    if device not in (None, "cpu", "cuda"):
-        raise UsageError(f"There is no device {printable(str(device))} for BERTScore; there are cpu and cuda.")
     require_libraries()
-    settings = BertScoreSettings(model or DEFAULT_MODEL, layer, "cuda" if device == "cuda" else "cpu")
+    settings = BertScoreSettings(model or DEFAULT_MODEL, layer, device)
     fetched = "" if Path(settings.model).is_dir() else "; if it is not on this machine, it is fetched once"
     say(f"Loading {printable(settings.model)} for BERTScore{fetched}.")
     return settings
@@ -162,7 +134,6 @@ def _told() -> Iterator[Progress]:
 def _tell(scores: Scores) -> int:
     """Name on stderr what was not scored; how many results that are."""
     from attunebench.reports.notes import votes_left_out
-    from attunebench.text import printable
 
     left_out = scores["left_out"]
     if cut := scores["metadata"].get("bertscore", {}).get("texts_cut"):

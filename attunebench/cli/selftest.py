@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attunebench.cli.arguments import comma_list
+from attunebench.cli.emitting import first
+from attunebench.cli.options import flag
 from attunebench.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import Console
+    from collections.abc import Iterator
 
     from attunebench.selftest.scenarios import Trial
 
-_SHOWN = 5
-_WIDEST, _UNSEEN = 160, 120
-"""Columns of the table: at most, and where there is no terminal."""
-
 
 def selftest(
-    seed: Annotated[int, typer.Option(min=0, help="Decides which call meets which fault; the same faults again.")] = 0,
+    seed: Annotated[int, flag("Decides which call meets which fault; the same faults again.", min=0)] = 0,
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="SCENARIO", help="Only these scenarios; several by commas or repeated."),
+        list[str] | None, flag("Only these scenarios; several by commas or repeated.", metavar="SCENARIO")
     ] = None,
 ) -> None:
     """Take real runs through rate limits, cut bodies, nonsense, an empty account and kill -9, and prove that nothing
@@ -43,59 +36,28 @@ def selftest(
     names = comma_list(only) or list(SCENARIOS)
     if unknown := [name for name in names if name not in SCENARIOS]:
         raise UsageError(f"There is no scenario {unknown[0]!r}; there are {', '.join(SCENARIOS)}.")
-    console = _console()
     with begun() as (proof, place):
-        console.print(
+        typer.echo(
             f"Each time {proof.size} (and a judge's votes), seed {seed}, against a server on this machine. Compared "
             f"with an undisturbed run: {', '.join(COMPARED)}, and every number of `score` to 1e-12.\n"
         )
-        row = _rows(console)
         proven = 0
         for each in proof.run([(SCENARIOS[name], seed) for name in names]):
-            row(each)
+            typer.echo("\n".join(_lines(each)))
             proven += not each.problems
-    console.print(f"\n{proven} of {len(names)} proven.")
+    typer.echo(f"\n{proven} of {len(names)} proven.")
     if proof.failed:
-        console.print(f"The results, journals and scores of what failed are kept in {place}.")
+        typer.echo(f"The results, journals and scores of what failed are kept in {place}.")
         raise typer.Exit(1)
 
 
-def _console() -> Console:
-    from rich.console import Console
-
-    seen = sys.stdout.isatty()
-    width = min(_WIDEST, shutil.get_terminal_size((_UNSEEN, 24)).columns) if seen else _UNSEEN
-    return Console(width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
-
-
-def _rows(console: Console) -> Callable[[Trial], None]:
-    """Prints the table's head, and gives what prints a row: one after the other, for the whole takes a minute."""
-    from rich.table import Table
-
-    def line(*cells: str, style: str = "") -> None:
-        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        table.add_column(width=11)
-        table.add_column(ratio=4)
-        for width in (8, 6, 5):
-            table.add_column(width=width, justify="right")
-        table.add_column(ratio=5)
-        table.add_column(width=6, justify="right")
-        table.add_row(*cells, style=style)
-        console.print(table)
-
-    def row(proven: Trial) -> None:
-        scenario = proven.scenario
-        requests = f"{proven.requests}" if scenario.counted else f"{proven.calls}+"
-        holds = f"{len(proven.unanswered)} calls: {scenario.proves}" if proven.unanswered else scenario.proves
-        cells = (scenario.name, scenario.done, requests, str(proven.faults), str(scenario.kills))
-        if proven.problems:
-            line(*cells, "NOT PROVEN", f"{proven.seconds:.1f} s", style="bold red")
-            for problem in proven.problems[:_SHOWN]:
-                console.print(f"  {problem}")
-            if (more := len(proven.problems) - _SHOWN) > 0:
-                console.print(f"  … and {more} more")
-        else:
-            line(*cells, holds, f"{proven.seconds:.1f} s")
-
-    line("scenario", "what is done to it", "requests", "faults", "kills", "proven", "took", style="bold")
-    return row
+def _lines(trial: Trial) -> Iterator[str]:
+    """What was done in a scenario, and what it proves; shown when it is over, for all of them take a minute."""
+    scenario = trial.scenario
+    requests = f"{trial.requests}" if scenario.counted else f"{trial.calls}+"
+    counts = f"{requests} requests, {trial.faults} faults, {scenario.kills} kills, {trial.seconds:.1f} s"
+    yield f"{'NOT PROVEN' if trial.problems else 'proven':<11}{scenario.name}: {scenario.done} ({counts})"
+    if trial.problems:
+        yield from (f"  {problem}" for problem in first(trial.problems))
+    else:
+        yield f"{'':11}{f'{len(trial.unanswered)} calls: ' if trial.unanswered else ''}{scenario.proves}"

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from attunebench.cli.arguments import (
     OUTPUT,
     ModelsOption,
@@ -23,9 +21,10 @@ from attunebench.cli.arguments import (
     files_and_models,
     scores_files,
 )
-from attunebench.cli.emitting import emit_analyses, hyperlinked, is_brief, terminal_width, working
-from attunebench.cli.options import with_options
+from attunebench.cli.emitting import emit_analyses, is_brief, terminal_width, warn, working
+from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.analyses.stats import Files
@@ -47,12 +46,8 @@ def stats(
     models: ModelsOption = None,
     results: Annotated[
         Path | None,
-        typer.Option(
-            "--results",
-            "-r",
-            metavar="DIR",
-            help="The results folder, where it has moved.",
-            show_default="the one that was scored",
+        flag(
+            "The results folder, where it has moved.", "--results", "-r", metavar="DIR", shown="the one that was scored"
         ),
     ] = None,
     *,
@@ -75,11 +70,11 @@ def stats(
     settings, output = analysis_settings(how), shown["output"]
     with working("reading"):
         study = load_scores(sources)
-        places = _Places(study, results, links=shown["format"] == "terminal" and hyperlinked(output))
+        places = _Places(study, results)
         analyses = model_stats(study, settings, names, places)
     brief = is_brief(**shown)
     if brief:
-        analyses = _first_screen(analyses, terminal_width(output), links=places.links, asked=bool(names))
+        analyses = _first_screen(analyses, terminal_width(output), asked=bool(names))
     emit_analyses(analyses, **shown, rules=study.rules, protect=sources)
     places.tell()
 
@@ -87,21 +82,19 @@ def stats(
 class _Places:
     """Where result files are: in the folder that is given, else in those that the scores were made from."""
 
-    def __init__(self, study: ScoreTable, results: Path | None, *, links: bool) -> None:
+    def __init__(self, study: ScoreTable, results: Path | None) -> None:
         from attunebench.transcripts.folders import folders_of
 
         named = [
             folders_of(metadata, Path(file), results=results, conversations=None)[0]
             for metadata, file in zip(study.metadata, study.files, strict=True)
         ]
-        self.links = links
         self._folders = [folder.parent if folder is not None and folder.is_file() else folder for folder in named]
         self._gone: dict[Path, set[str]] = {}
 
     def __call__(self, source: int, name: str) -> Files:
         """The place of a result file; a name that leads out of its folder is shown as it is."""
         from attunebench.analyses.stats import Files, as_named
-        from attunebench.text import printable
 
         folder = self._folders[source]
         if folder is None:
@@ -113,30 +106,24 @@ class _Places:
                 return as_named(source, name)
             if not target.is_file():
                 self._gone.setdefault(folder, set()).add(name)
-                return Files(printable(str(path)))
-            return Files(printable(str(path)), target.as_uri() if self.links else "")
+            return Files(printable(str(path)))
         except (OSError, ValueError):
             return as_named(source, name)
 
     def tell(self) -> None:
         """Say which folders lack result files that were named."""
-        from attunebench.text import clean
 
         for folder, names in self._gone.items():
-            typer.echo(
-                f"! {len(names)} of the result files named are not in {clean(str(folder))}; --results DIR says where "
-                "they are now.",
-                err=True,
-            )
+            warn(f"{len(names)} of the result files named are not in {folder}; --results DIR says where they are now.")
 
 
-def _first_screen(analyses: Sequence[Analysis], width: int, *, links: bool, asked: bool) -> tuple[Analysis, ...]:
+def _first_screen(analyses: Sequence[Analysis], width: int, *, asked: bool) -> tuple[Analysis, ...]:
     """What a terminal shows: the overview where there are several models, else the model without the finest detail."""
     overview, *each = analyses
     if len(each) > 1 and not asked:
         return (replace(overview, notes=(*overview.notes, _BEFORE_MODELS)),)
     narrow = width < _ROOM_FOR_QUARTILES
-    hidden = {"id", *(("file",) if links else ()), *(_QUARTILES if narrow else ())}
+    hidden = {"id", *(_QUARTILES if narrow else ())}
     shown = [_brief(analysis, hidden, (_BEFORE_QUARTILES,) if narrow else ()) for analysis in each]
     return (overview, *shown) if len(each) > 1 else tuple(shown)
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from attunebench.cli.arguments import (
+    FOLDER,
     OUTPUT,
     ModelsOption,
     ScoresFilesArgument,
@@ -26,7 +25,7 @@ from attunebench.cli.arguments import (
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
 from attunebench.cli.filtering import FILTER_OPTIONS, FilterCommand, condition_of, flag_of
-from attunebench.cli.options import with_options
+from attunebench.cli.options import flag, with_options
 from attunebench.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -52,28 +51,21 @@ def subset_report(
     models: ModelsOption = None,
     conversations: Annotated[
         Path | None,
-        typer.Option(
-            "--conversations",
-            "--ground-truth",
-            "-d",
-            help="Folder of the conversations, for what is known of them.",
-            show_default="what the scores hold",
-        ),
+        flag("Folder of the conversations, for what is known of them.", *FOLDER, shown="what the scores hold"),
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="EXPR",
-            help='Conversations of which this holds: "who_5 < 13 and not diagnosis contains adhd". Repeat it for '
+        flag(
+            'Conversations of which this holds: "who_5 < 13 and not diagnosis contains adhd". Repeat it for '
             "several that all hold.",
+            metavar="EXPR",
         ),
     ] = None,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Beside the conversations that do not match, with differences.")
+        bool, flag("Beside the conversations that do not match, with differences.", "--compare")
     ] = False,
     list_fields: Annotated[
-        bool, typer.Option("--list-fields", help="Show what the data has to choose by, with counts, and end.")
+        bool, flag("Show what the data has to choose by, with counts, and end.", "--list-fields")
     ] = False,
     skip_invalid: SkipInvalidOption = False,
     *,

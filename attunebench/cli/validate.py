@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attunebench.cli.arguments import ConversationsOption, one_folder
+from attunebench.cli.arguments import ConversationsArgument, ConversationsOption, one_folder
+from attunebench.cli.options import flag
+from attunebench.text import printable
 
 
 def validate(
-    conversations: Annotated[
-        Path | None, typer.Argument(help="Folder of the conversation files, here or by -d.")
-    ] = None,
+    conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Errors only, without the warnings.")] = False,
+    quiet: Annotated[bool, flag("Errors only, without the warnings.", "--quiet", "-q")] = False,
 ) -> None:
     """Check conversation files: file, place in the JSON and what was expected, for every error. Changes nothing.
 
     Exit status 1 where there is an error.
     """
     from attunebench.conversations import validate_folder
-    from attunebench.text import printable
 
     report = validate_folder(one_folder(conversations, folder))
     for issue in report.errors:

@@ -24,7 +24,3 @@ def refusal(tmp_path: Path, *options: str) -> str:
 @pytest.mark.parametrize("options", [("--bertscore",), ("--bertscore-model", "x"), ("--bertscore-layer", "3")])
 def test_without_the_extra_it_is_said_what_to_install(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert 'pip install ".[bertscore]" in the checkout' in refusal(tmp_path, *options)
-
-
-def test_a_device_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    assert "no device tpu for BERTScore; there are cpu and cuda" in refusal(tmp_path, "--bertscore-device", "tpu")

@@ -105,7 +105,7 @@ def test_the_scores_are_never_written_over(cli: Callable[..., Any], scores: Path
         (("--mode", "nothing"), "Nothing was scored in mode 'nothing'; there is default."),
         (("--models", "goood"), "Did you mean good"),
         (("--models", "good"), "takes two"),
-        (("--cluster", "town"), "There is no cluster town"),
+        (("--cluster", "town"), "--cluster"),
         (("missing.json",), "missing.json cannot be read"),
         (("--alpha", "0"), "--alpha"),
     ],

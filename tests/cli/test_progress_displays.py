@@ -99,13 +99,13 @@ def test_a_block_tells_how_far_the_run_is_what_it_takes_and_what_goes_wrong() ->
     run.tally.retrying(CALL, "503 overloaded.", 2.0)
     run.tally.reasking(CALL, 3)
     bar, done, taken, trouble = shown(run, 200)
-    assert "50 % · 2 min · " in bar
-    assert done.startswith("500/1,000 calls · 1/40 results · ")
-    assert done.endswith("calls/s · 9 of 16 at once")
-    tokens, money = taken.split(" · $5.00")
-    assert "500.0k tokens in (60% cached) · 50.0k tokens out (20% reasoning)" == tokens
-    assert " of about $10.00 · model $2.50 · judges $2.50 · wasted $0.0200" == money
-    assert "1 retry · 1 reask · last: 503 overloaded" == trouble
+    assert "50 % | 2 min | " in bar
+    assert done.startswith("500/1,000 calls | 1/40 results | ")
+    assert done.endswith("calls/s | 9 of 16 at once")
+    tokens, money = taken.split(" | $5.00")
+    assert "500.0k tokens in (60% cached) | 50.0k tokens out (20% reasoning)" == tokens
+    assert " of about $10.00 | model $2.50 | judges $2.50 | wasted $0.0200" == money
+    assert "1 retry | 1 reask | last: 503 overloaded" == trouble
 
 
 def test_the_time_left_follows_the_rate_of_late() -> None:

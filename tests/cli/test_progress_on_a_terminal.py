@@ -63,8 +63,8 @@ def test_an_error_in_a_run_stands_on_a_line_of_its_own_and_the_cursor_is_back(da
 @pytest.mark.slow
 def test_the_block_is_gone_when_the_run_is_over(data: Path, tmp_path: Path) -> None:
     shown = on_terminal("run", "baseline", "majority", data, cwd=tmp_path)
-    assert "calls ·" in shown
-    assert [] == [row for row in Terminal(100).feed(shown).rows if "━" in row or "calls ·" in row]
+    assert "calls |" in shown
+    assert [] == [row for row in Terminal(100).feed(shown).rows if "━" in row or "calls |" in row]
 
 
 @pytest.mark.slow

@@ -118,35 +118,16 @@ def test_a_folder_that_has_moved_is_said_and_can_be_named(cli: Any, scored: dict
 
 
 @pytest.mark.parametrize("name", ["../secret.json", "/etc/passwd", "a\x00b.json", "x\x1b]8;;http://evil\x07.json"])
-def test_a_name_that_leads_out_of_the_folder_is_no_link_and_steers_nothing(
-    cli: Any, scored: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
+def test_a_name_that_leads_out_of_the_folder_is_shown_and_steers_nothing(
+    cli: Any, scored: dict[str, Any], name: str
 ) -> None:
     Path("secret.json").write_text("{}")
     for entry in scored["conversations"]:
         entry["source_file"] = name
     write(scored)
-    monkeypatch.setattr("attunebench.cli.emitting.coloured", lambda output: output is None)
-    monkeypatch.setenv("FORCE_HYPERLINK", "1")
     out = cli("stats", "--model", "m1").out
     assert "\x1b]8;" not in out
     assert "secret.json" not in out.replace("../secret.json", "")
-
-
-def test_a_terminal_that_opens_links_gets_them_and_all_else_gets_paths(
-    cli: Any, scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = cli("stats", "--model", "m1").out
-    assert ("\x1b" in plain, "result file" in plain) == (False, True)
-    monkeypatch.setattr("attunebench.cli.emitting.coloured", lambda output: output is None)
-    monkeypatch.setenv("FORCE_HYPERLINK", "0")
-    assert "\x1b]8;" not in cli("stats", "--model", "m1").out
-    monkeypatch.setenv("FORCE_HYPERLINK", "1")
-    linked = cli("stats", "--model", "m1").out
-    urls = re.findall("\x1b]8;;(file://[^\x1b]+)\x1b", linked)
-    assert {path.resolve().as_uri() for path in Path("results").glob("*_m1_*")} >= set(urls) != set()
-    assert linked == cli("stats", "--model", "m1").out
-    assert 0 == cli("stats", "--model", "m1", "-o", "file.txt").status
-    assert "\x1b" not in Path("file.txt").read_text(encoding="utf-8")
 
 
 def test_a_long_path_is_broken_and_never_cut(cli: Any, scored: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

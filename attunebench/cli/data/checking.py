@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +10,16 @@ import typer
 from attunebench.cli.arguments import (
     OUTPUT,
     CodebookOption,
+    ConversationsArgument,
     ConversationsOption,
     SkipInvalidOption,
     comma_list,
     one_folder,
 )
-from attunebench.cli.emitting import emit_analyses
-from attunebench.cli.options import with_options
+from attunebench.cli.emitting import emit_analyses, first
+from attunebench.cli.options import flag, with_options
 from attunebench.errors import UsageError
+from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.datasets.verifying import Verification
@@ -29,24 +30,18 @@ _MOST_LINES = 20
 
 
 def verify(
-    conversations: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Folder of the conversation files.", show_default=False)
-    ] = None,
+    conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     subset: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="It has to be this published subset: Sample200, Subsample50 …"),
+        str | None, flag("It has to be this published subset: Sample200, Subsample50 …", "--as", metavar="NAME")
     ] = None,
     manifest: Annotated[
-        Path | None,
-        typer.Option(
-            "--manifest", metavar="FILE", help="The manifest.", show_default="attunebench-manifest.json in DIR"
-        ),
+        Path | None, flag("The manifest.", metavar="FILE", shown="attunebench-manifest.json in DIR")
     ] = None,
     write_manifest: Annotated[
-        bool, typer.Option("--write-manifest", help="Write down name, size and digest of every file, for later looks.")
+        bool, flag("Write down name, size and digest of every file, for later looks.", "--write-manifest")
     ] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Write it over one that says otherwise.")] = False,
+    replace: Annotated[bool, flag("Write it over one that says otherwise.", "--replace")] = False,
 ) -> None:
     """Check a folder of conversations: how many, which published subset, every error, duplicates, and what has changed
     since its manifest was written. Changes nothing; only --write-manifest writes.
@@ -90,28 +85,24 @@ def verify(
 
 @with_options(shown=OUTPUT)
 def describe(
-    conversations: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Folder of the conversation files.", show_default=False)
-    ] = None,
+    conversations: ConversationsArgument = None,
     folder: ConversationsOption = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
+        flag(
+            "size, emotions, binary, pairwise, affect, answers, people or topics; repeat or use commas.",
             metavar="SECTION",
-            help="size, emotions, binary, pairwise, affect, answers, people or topics; repeat or use commas.",
-            show_default="all of them",
+            shown="all of them",
         ),
     ] = None,
     mask_below: Annotated[
         int,
-        typer.Option(
-            "--mask-below",
-            metavar="N",
-            min=0,
-            help="Mask what fewer than N participants told, and what would give it away, for tables that are "
+        flag(
+            "Mask what fewer than N participants told, and what would give it away, for tables that are "
             "published: a rare answer can tell who somebody is.",
-            show_default="masks nothing",
+            metavar="N",
+            shown="masks nothing",
+            min=0,
         ),
     ] = 0,
     codebook: CodebookOption = None,
@@ -129,8 +120,6 @@ def describe(
 
     place, output = one_folder(conversations, folder), shown["output"]
     loaded, book = load(place, codebook, skip_invalid=skip_invalid, quiet=True)
-    if output is not None and output.exists() and any(output.samefile(c.source_file) for c in loaded):
-        raise UsageError(f"{output} is one of the conversations; name another file with -o.")
     if output is not None and output.name.endswith(".json") and place.resolve() in output.resolve().parents:
         raise UsageError(
             f"{output} would lie among conversations and be read as one of them; name a file in another folder with -o."
@@ -155,27 +144,19 @@ def _show(verification: Verification) -> None:
     _print("holds", f"{len(report.files)} conversation files, {len(people)} participants, {turns:,} turns.")
     _print("digest", f"{verification.digest} (scores call it ground_truth_sha256)")
     _print("subset", subset_text(verification))
-    _print_some("error", [str(issue) for issue in report.errors])
+    for line in first([str(issue) for issue in report.errors], most=_MOST_LINES):
+        _print("error", line)
     counts = ", ".join(f"{kind} {count}" for kind, count in sorted(report.warning_counts.items()))
     _print(
         "schema",
         f"errors: {len(report.errors)}; warnings: {len(report.warnings)}"
         + (f" ({counts}); `attune-bench validate` lists them." if counts else "."),
     )
-    _print_some("duplicate", [f"{sentence}." for sentence in verification.duplicates])
+    for line in first([f"{sentence}." for sentence in verification.duplicates], most=_MOST_LINES):
+        _print("duplicate", line)
     if not verification.duplicates:
         _print("duplicates", "no number and no conversation twice.")
 
 
-def _print_some(what: str, lines: Sequence[str]) -> None:
-    """The first lines, and how many more there are."""
-    for line in lines[:_MOST_LINES]:
-        _print(what, line)
-    if len(lines) > _MOST_LINES:
-        _print(what, f"… and {len(lines) - _MOST_LINES} more.")
-
-
 def _print(what: str, text: str) -> None:
-    from attunebench.text import printable
-
     typer.echo(f"{what:<11} {printable(text, 20_000)}")

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from attunebench.cli.arguments import FOLDER
+from attunebench.cli.emitting import say
+from attunebench.cli.options import flag
 from attunebench.errors import UsageError
 from attunebench.text import clean, printable
 
@@ -22,10 +25,7 @@ if TYPE_CHECKING:
 
 
 def list_sets(
-    place: Annotated[
-        Path | None,
-        typer.Option("--in", metavar="DIR", help="Look in this folder too.", show_default=False),
-    ] = None,
+    place: Annotated[Path | None, flag("Look in this folder too.", "--in", metavar="DIR")] = None,
 ) -> None:
     """List the known data sets: how many conversations each has, in which folder it was found, whether it is complete
     there or which numbers are missing, and how to get it.
@@ -53,34 +53,26 @@ def get(
     ] = None,
     source: Annotated[
         str | None,
-        typer.Option(
+        flag(
+            "A folder, a zip, a .tar or .tar.gz, or an http(s) address of one. Files are found by their names "
+            "(conversation_<number>.json) wherever they lie in it.",
             "--from",
             metavar="PLACE",
-            help="A folder, a zip, a .tar or .tar.gz, or an http(s) address of one. Files are found by their names "
-            "(conversation_<number>.json) wherever they lie in it.",
-            show_default="the published repository, Thoughtful-Lab/attunebench on GitHub",
+            shown="the published repository, Thoughtful-Lab/attunebench on GitHub",
         ),
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option(
-            "--to",
-            metavar="DIR",
-            help="The folder that is made; with `all`, the one that theirs are made in.",
-            show_default="data/NAME",
-        ),
+        flag("The folder that is made; with `all`, the one that theirs are made in.", metavar="DIR", shown="data/NAME"),
     ] = None,
-    sha256: Annotated[
-        str | None,
-        typer.Option("--sha256", metavar="HEX", help="What the archive's SHA-256 has to be.", show_default=False),
-    ] = None,
+    sha256: Annotated[str | None, flag("What the archive's SHA-256 has to be.", metavar="HEX")] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Put it in the place of a folder that is there, once it is whole.")
+        bool, flag("Put it in the place of a folder that is there, once it is whole.", "--replace")
     ] = False,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Take what there is: leave out what is missing or invalid, and name it.")
+        bool, flag("Take what there is: leave out what is missing or invalid, and name it.", "--partial")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only what came.")] = False,
+    quiet: Annotated[bool, flag("No progress; only what came.", "--quiet", "-q")] = False,
 ) -> None:
     """Bring a published data set into a folder of its own, with the codebook, licence and readme where its source has
     them. Every conversation is checked, and a manifest is written for `data verify`.
@@ -100,7 +92,7 @@ def get(
         _show(built)
     if not quiet:
         folder = shlex.quote(str(all_built[0].folder))
-        typer.echo(f"Next: attune-bench run PROVIDER MODEL {folder}, or attune-bench data describe {folder}.", err=True)
+        say(f"Next: attune-bench run PROVIDER MODEL {folder}, or attune-bench data describe {folder}.")
 
 
 def cut(
@@ -110,24 +102,17 @@ def cut(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option(
+        flag(
+            "Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
             "--from",
-            "--conversations",
-            "--ground-truth",
-            "-d",
+            *FOLDER,
             metavar="DIR",
-            help="Folder to cut from, or the name of a set that lies in ./data: Sample200.  [required]",
-            show_default=False,
         ),
     ] = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="The new folder.", show_default="NAME beside --from")
-    ] = None,
-    numbers: Annotated[
-        str | None, typer.Option("--numbers", metavar="LIST", help="These file numbers instead of NAME: 1-20,33.")
-    ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="Also where some of the files are not there.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="In place of a data folder that is there.")] = False,
+    to: Annotated[Path | None, flag("The new folder.", metavar="DIR", shown="NAME beside --from")] = None,
+    numbers: Annotated[str | None, flag("These file numbers instead of NAME: 1-20,33.", metavar="LIST")] = None,
+    partial: Annotated[bool, flag("Also where some of the files are not there.", "--partial")] = False,
+    replace: Annotated[bool, flag("In place of a data folder that is there.", "--replace")] = False,
 ) -> None:
     """Copy the files of a subset out of a larger folder, to the byte, with the codebook and a manifest.
 
@@ -152,7 +137,7 @@ def cut(
     else:
         wanted = parse_spans(numbers or "")
     _show(cut_out(source, to, wanted, replace=replace, partial=partial))
-    typer.echo(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(to))}", err=True)
+    say(f"Next: attune-bench run PROVIDER MODEL {shlex.quote(str(to))}")
 
 
 @contextmanager

@@ -7,22 +7,23 @@ and then.
 from __future__ import annotations
 
 import sys
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import discount_of
 from attunebench.batches.running import Watcher
+from attunebench.cli.emitting import first
 from attunebench.cli.progress import words
 from attunebench.cli.progress.board import Board
-from attunebench.runner import RunPlan, RunSettings
+from attunebench.cli.progress.display import Display
+from attunebench.cli.progress.tally import Tally
+from attunebench.runner import RunSettings
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
@@ -33,82 +34,55 @@ LATEST = 600.0
 _MOST_SHOWN = 8
 
 
-class BatchDisplay(Watcher):
-    """A watcher that tells on a board what changes; what is under way is its block. `discount` as it was given."""
+class BatchTally(Tally, Watcher):
+    """Also keeps what is under way at the service."""
 
-    def __init__(
-        self,
-        settings: RunSettings,
-        board: Board,
-        *,
-        discount: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._settings = settings
-        self._saved = discount_of(settings.em.provider, discount)
-        self._board = board
-        self._clock = clock
-        self._lines: deque[str] = deque()
-        self._batches: Sequence[Submission] = ()
-        self._results = 0
-        self._next = self._told = -LATEST
-        self._last: list[str] = []
-
-    def started(self, plan: RunPlan) -> None:
-        lines = words.opening(plan, self._settings)
-        if plan.price is not None and 0.0 < self._saved < 1.0:
-            expected, worst = (usd(price / (1.0 - self._saved)) for price in plan.price)
-            lines.append(f"The same calls made live: about {expected} in all and {worst} at worst.")
-        self._say(*lines)
-
-    def warned(self, message: str) -> None:
-        self._lines.append(printable(message))
-        self._board.wake()
-
-    def pausing(self, model: str, reason: str, seconds: float) -> None:
-        self._say(f"{words.reason(reason)}; again in {words.duration(seconds)}.")
-
-    def skipped(self, conversation_id: str, mode: str, reason: str) -> None:
-        self._say(f"skipped {printable(conversation_id)} ({mode}): {words.reason(reason)}")
-
-    def written(self, conversation_id: str, mode: str, path: Path) -> None:
-        self._results += 1
+    batches: Sequence[Submission] = ()
+    next_look = 0.0
 
     def looked(self, batches: Sequence[Submission], seconds: float) -> None:
-        """What is under way, and in how many seconds it is looked at again."""
-        now = self._clock()
-        self._batches, self._next = batches, now + seconds
-        state = [described(each) for each in batches]
-        if not self._board.live and (state != self._last or now - self._told >= LATEST):
-            self._last, self._told = state, now
-            self._say(*state, self._foot())
-        self._board.wake()
+        self.batches, self.next_look = batches, self.clock() + seconds
+        self.wake()
 
-    def tick(self) -> None:
-        """Say what is new, and draw the block."""
-        lines = [self._lines.popleft() for _ in range(len(self._lines))]
-        rows = [described(each) for each in self._batches[:_MOST_SHOWN]]
-        if more := len(self._batches) - len(rows):
-            rows.append(f"and {more} more")
-        block = [Text(self._board.text(row)) for row in rows]
-        if rows:
-            foot = f"{self._foot()} · Ctrl-C leaves; batches go on at the provider"
-            block.append(Text(self._board.text(foot), "dim"))
-        self._board.show(lines, block)
+
+class BatchDisplay(Display):
+    """Tells of batches what a display tells of calls. `discount` as it was given."""
+
+    def __init__(self, tally: BatchTally, board: Board, discount: float | None) -> None:
+        super().__init__(tally, board)
+        self._batches = tally
+        self._saved = discount_of(tally.settings.em.provider, discount)
+        self._told = -LATEST
+        self._last: list[str] = []
 
     def finish(self) -> None:
-        """Say what is left to say, and take the block away."""
-        self._batches = ()
-        self.tick()
+        self._batches.batches = ()
+        super().finish()
+
+    def _opening(self) -> Iterator[str]:
+        new = not self._opened
+        yield from super()._opening()
+        price = self._tally.plan.price if new and self._tally.plan else None
+        if price is not None and 0.0 < self._saved < 1.0:
+            expected, worst = (usd(each / (1.0 - self._saved)) for each in price)
+            yield f"The same calls made live: about {expected} in all and {worst} at worst."
+
+    def _log(self, over: bool) -> Iterator[str]:
+        yield from self._pauses(over)
+        state, now = [described(each) for each in self._batches.batches], self._tally.clock()
+        if state and (state != self._last or now - self._told >= LATEST):
+            self._last, self._told = state, now
+            yield from (*state, self._foot())
+
+    def _block(self) -> list[RenderableType]:
+        batches = self._batches.batches
+        rows = first([described(each) for each in batches], most=_MOST_SHOWN)
+        foot = [Text(f"{self._foot()} | Ctrl-C leaves; batches go on at the provider", "dim")] if rows else []
+        return [*(Text(row) for row in rows), *(Text(state, "yellow") for state in words.states(self._tally)), *foot]
 
     def _foot(self) -> str:
-        results = f"{counted(self._results, 'result')} written so far; " if self._results else ""
-        return f"{results}next look in {words.duration(max(0.0, self._next - self._clock()))}"
-
-    def _say(self, *lines: str) -> None:
-        if not self._board.quiet:
-            self._lines += lines
-            self._board.wake()
+        results = f"{counted(self._tally.results, 'result')} written so far; " if self._tally.results else ""
+        return f"{results}next look in {words.duration(max(0.0, self._batches.next_look - self._tally.clock()))}"
 
 
 def described(sent: Submission) -> str:
@@ -134,9 +108,10 @@ def _since(when: str) -> str:
 
 
 @contextmanager
-def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[BatchDisplay]:
+def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[Watcher]:
     """The display for stderr. However the run ends, the terminal is left as it was."""
     board = Board(sys.stderr, quiet=quiet)
-    display = BatchDisplay(settings, board, discount=discount)
+    tally = BatchTally(settings, wake=board.wake)
+    display = BatchDisplay(tally, board, discount)
     with board.ticking(display.tick, display.finish, 1.0):
-        yield display
+        yield tally

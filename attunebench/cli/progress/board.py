@@ -21,7 +21,6 @@ from attunebench.cli.emitting import folded
 
 PATIENCE = 2.0
 """Seconds to wait at the end for a thread that is stuck in writing; it ends with the process then."""
-_PLAIN = str.maketrans({"·": "-", "…": "...", "–": "-"})
 _WIPE_ROW = (ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
 
 
@@ -52,7 +51,6 @@ class Board:
         self._console = Console(file=out, markup=False, highlight=False, emoji=False)
         able = not (self._console.is_dumb_terminal or self._console.legacy_windows or self._console.is_jupyter)
         self.live = out.isatty() and able and not quiet
-        self._utf = self._console.encoding.lower().startswith("utf")
         self._rows = _Rows()
         self._block: Live | None = None
         self._woken = threading.Event()
@@ -77,13 +75,9 @@ class Board:
             self._block.start()
         self._rows.parts = block
         if lines:
-            self._console.print(Text("\n".join(self.text(folded(line)) for line in lines)), soft_wrap=True)
+            self._console.print(Text("\n".join(folded(line) for line in lines)), soft_wrap=True)
         if self._block is not None:
             self._block.refresh()
-
-    def text(self, text: str) -> str:
-        """The text in characters that the stream takes."""
-        return text if self._utf else text.translate(_PLAIN)
 
     def close(self) -> None:
         """Take the block away and leave the terminal as it was."""

@@ -39,11 +39,20 @@ class Display:
 
     def tick(self) -> None:
         """Say what is new, and draw the block."""
-        self._tally.sample()
-        lines = [*self._warnings()] if self._board.quiet else [*self._opening(), *self._warnings(), *self._skips()]
-        if not self._board.live:
-            lines += self._log()
-        self._board.show(lines, block(self._tally, self._board) if self._board.live else ())
+        tally, board = self._tally, self._board
+        tally.sample()
+        lines = [*self._warnings()] if board.quiet else [*self._opening(), *self._warnings()]
+        over = self._opened and tally.clock() >= self._due
+        if not board.quiet:
+            lines += self._skips(over)
+        if not board.live and tally.stop is not self._stop:
+            self._stop = tally.stop
+            lines.append(words.stopping(tally))
+        if not (board.live or board.quiet) and self._opened:
+            lines += self._log(over)
+        if over:
+            self._due = tally.clock() + min(LATEST, max(SOONEST, tally.elapsed / GROWTH))
+        board.show(lines, self._block() if board.live else ())
 
     def finish(self) -> None:
         """Say what is left to say, and take the block away: the closing lines tell how it ended."""
@@ -63,63 +72,55 @@ class Display:
                 self._warned.add(warning)
                 yield warning
 
-    def _skips(self) -> Iterator[str]:
+    def _skips(self, over: bool) -> Iterator[str]:
         """Skipped conversations, the first ones of a period by name."""
         news = self._tally.skipped_news
         while news and self._named < DOSE:
             self._named += 1
             name, mode, why = news.popleft()
             yield f"skipped {printable(name)} ({mode}): {words.reason(why)}"
-        if self._opened and self._tally.clock() >= self._due:
+        if over:
             self._named = 0
             yield from self._unnamed()
-            if self._board.live:
-                self._next_period()
 
     def _unnamed(self) -> Iterator[str]:
         if news := self._tally.skipped_news:
             yield f"skipped {len(news):,} more, the last one: {words.reason(news[-1][2])}"
             news.clear()
 
-    def _log(self) -> Iterator[str]:
-        """What a block would show: an interruption, long pauses once a period, and how far the run is."""
-        tally = self._tally
-        if tally.stop is not self._stop:
-            self._stop = tally.stop
-            yield words.stopping(tally)
-        if self._board.quiet or not self._opened:
-            return
-        now, pauses = tally.clock(), tally.pauses_now()
+    def _pauses(self, over: bool) -> Iterator[str]:
+        """Long pauses, once a period."""
+        now, pauses = self._tally.clock(), self._tally.pauses_now()
         for pause in pauses:
             if pause.model not in self._paused and pause.until - now >= PAUSE_WORTH_A_LINE:
                 self._paused.add(pause.model)
                 yield words.waiting(pause, now)
-        if now >= self._due and tally.planned:
-            left = tally.left
-            parts = [*words.done(tally), *words.taken(tally), *words.troubles(tally), words.duration(tally.elapsed)]
-            yield ", ".join([*parts, *([f"about {words.duration(left)} left"] if left is not None else ())])
+        if over:
             self._paused &= {pause.model for pause in pauses}
-            self._next_period()
 
-    def _next_period(self) -> None:
-        period = min(LATEST, max(SOONEST, self._tally.elapsed / GROWTH))
-        self._due = self._tally.clock() + period
+    def _log(self, over: bool) -> Iterator[str]:
+        """What a block would show: long pauses, and at the end of a period how far the run is."""
+        tally = self._tally
+        yield from self._pauses(over)
+        if over and tally.planned:
+            left = [f"about {words.duration(tally.left)} left"] if tally.left is not None else []
+            facts = (*words.done(tally), *words.taken(tally), *words.troubles(tally))
+            yield ", ".join([*facts, words.duration(tally.elapsed), *left])
 
-
-def block(tally: Tally, board: Board) -> list[RenderableType]:
-    """The block of a run, the most pressing first: a low terminal shows its beginning. Empty without calls."""
-    if not tally.planned:
-        return []
-    left = f" · {words.duration(tally.left)} left" if tally.left is not None else ""
-    # Rounded down: 100 % means all of it.
-    says = f" {100 * tally.calls // tally.planned:3} % · {words.duration(tally.elapsed)}{left}"
-    bar = Table.grid(expand=True)
-    bar.add_column(ratio=1)
-    bar.add_column(no_wrap=True)
-    bar.add_row(
-        ProgressBar(tally.planned, tally.calls, style="dim", complete_style="green", finished_style="green"),
-        board.text(says),
-    )
-    rows = (words.done(tally), words.taken(tally), words.troubles(tally))
-    states = [Text(board.text(state), "yellow") for state in words.states(tally)[:3]]
-    return [bar, *states, *(Text(board.text(" · ".join(row))) for row in rows if row)]
+    def _block(self) -> list[RenderableType]:
+        """The most pressing first: a low terminal shows its beginning. Empty without calls."""
+        tally = self._tally
+        if not tally.planned:
+            return []
+        left = f" | {words.duration(tally.left)} left" if tally.left is not None else ""
+        bar = Table.grid(expand=True)
+        bar.add_column(ratio=1)
+        bar.add_column(no_wrap=True)
+        bar.add_row(
+            ProgressBar(tally.planned, tally.calls, style="dim", complete_style="green", finished_style="green"),
+            # Rounded down: 100 % means all of it.
+            f" {100 * tally.calls // tally.planned:3} % | {words.duration(tally.elapsed)}{left}",
+        )
+        states = [Text(state, "yellow") for state in words.states(tally)[:3]]
+        rows = (words.done(tally), words.taken(tally), words.troubles(tally))
+        return [bar, *states, *(Text(" | ".join(row)) for row in rows if row)]

@@ -6,13 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from attunebench.backends.prices import usd
+from attunebench.cli.emitting import plural
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
     from attunebench.cli.progress.tally import Pause, Tally
     from attunebench.protocol.calls import Usage
     from attunebench.runner import RunPlan, RunSettings
-    from attunebench.runner.budget import Budget, Cost
+    from attunebench.runner.budget import Budget
 
 LONGEST_REASON = 160
 """Characters of a server's words that are shown."""
@@ -63,7 +64,7 @@ def cost(spending: Budget) -> str:
         return usd(spending.cost)
     if not unpriced:
         return ""
-    return f"at least {usd(known)} ({replies(unpriced)} of unknown cost)" if known else UNKNOWN
+    return f"at least {usd(known)} ({plural(unpriced, 'reply', 'replies')} of unknown cost)" if known else UNKNOWN
 
 
 def split(spending: Budget) -> list[str]:
@@ -71,15 +72,10 @@ def split(spending: Budget) -> list[str]:
     shares = (("model", spending.model), ("judges", spending.judges))
     parts = []
     if all(share.replies for _, share in shares) and any(share.total is not None for _, share in shares):
-        parts = [f"{who} {_paid(share)}" for who, share in shares]
+        parts = [f"{who} {'unknown' if share.total is None else usd(share.total)}" for who, share in shares]
     if wasted := waste(spending):
         parts.append(f"wasted {wasted}")
     return parts
-
-
-def _paid(share: Cost) -> str:
-    """What one share of the spending cost, or "unknown"."""
-    return "unknown" if share.total is None else usd(share.total)
 
 
 def waste(spending: Budget) -> str:
@@ -104,9 +100,10 @@ def money(tally: Tally) -> str:
 
 def troubles(tally: Tally) -> list[str]:
     """Retries, reasks and skipped conversations, as far as there are any, and the reason of the last retry."""
-    counts = ((tally.retries, "retry", "retries"), (tally.reasks, "reask", "reasks"), (tally.skips, *["skipped"] * 2))
+    words = (("retry", "retries"), ("reask", "reasks"), ("skipped", "skipped"))
+    counts = (tally.retries, tally.reasks, tally.skips)
     last = [f"last: {reason(tally.last_reason)}"] if tally.last_reason else []
-    return [f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count] + last
+    return [plural(count, *word) for count, word in zip(counts, words, strict=True) if count] + last
 
 
 def done(tally: Tally) -> list[str]:
@@ -183,7 +180,7 @@ def _of_a_run(plan: RunPlan, settings: RunSettings) -> str:
     return (
         f"{printable(em.model)} ({em.provider}), {', '.join(settings.modes)}: "
         f"{counted(plan.jobs - plan.complete, 'result')} to make ({plan.order}), {plan.complete} complete, "
-        f"{plan.calls:,} {'call' if plan.calls == 1 else 'calls'}"
+        f"{plural(plan.calls, 'call')}"
         + (f", judged by {judges}" if judges else "")
         + f", into {printable(str(settings.output))}"
     )
@@ -198,8 +195,3 @@ def _expected(plan: RunPlan) -> str:
     likely, worst = plan.price
     source = f" ({printable(plan.price_source)})" if plan.price_source else ""
     return f"{about}, about {usd(likely)} in all and {usd(worst)} at worst{source}."
-
-
-def replies(count: int) -> str:
-    """ "1 reply", "1,200 replies"."""
-    return f"{count:,} {'reply' if count == 1 else 'replies'}"
