@@ -25,81 +25,43 @@ def conversation_file(folder: Path, name: str = "conversation_1.json", **changes
     return path
 
 
-def test_an_empty_folder(cli, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    refused(cli("run", "baseline", "majority", "empty"), "empty", "*.json")
-
-
-def test_a_folder_that_is_not_there(cli) -> None:
-    refused(cli("run", "baseline", "majority", "nowhere"), "nowhere")
-
-
-def test_a_file_that_is_no_json(cli, data: Path) -> None:
-    (data / "conversation_99.json").write_text("{oops")
-    refused(cli("run", "baseline", "majority", data), "conversation_99.json", "--skip-invalid")
-    assert not Path("results").exists()
-
-
-def test_a_conversation_without_turns(cli, tmp_path: Path) -> None:
-    conversation_file(tmp_path / "d", turns=[])
-    refused(cli("run", "baseline", "majority", "d"), "turns")
-
-
-def test_a_duplicate_id_names_both_files(cli, tmp_path: Path) -> None:
-    conversation_file(tmp_path / "d", "conversation_1.json")
-    conversation_file(tmp_path / "d", "conversation_2.json")
-    refused(cli("run", "baseline", "majority", "d"), "conversation_1.json", "conversation_2.json")
-
-
-def test_an_unknown_provider(cli, data: Path) -> None:
-    refused(cli("run", "opnai", "gpt", data), "opnai", "openrouter")
-
-
-def test_an_unknown_baseline(cli, data: Path) -> None:
-    refused(cli("run", "baseline", "magic", data), "magic", "majority")
-
-
-def test_a_missing_key_names_its_variable(cli, data: Path) -> None:
-    refused(cli("run", "openrouter", "some/model", data), "OPENROUTER_API_KEY", "--api-key")
-    assert not Path("results").exists()
-
-
-def test_a_local_server_without_an_address(cli, data: Path) -> None:
-    refused(cli("run", "local", "m", data), "--base-url")
-
-
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("--call-timeout", "inf"), ("--max-tokens", "9" * 20), ("--seed", "9" * 40), ("--order-seed", "9" * 40)],
+    ("words", "said"),
+    [
+        ("run baseline majority empty", "empty *.json"),
+        ("run baseline majority nowhere", "nowhere"),
+        ("run baseline majority", "--conversations"),
+        ("run baseline majority broken", "conversation_99.json --skip-invalid"),
+        ("run baseline majority turnless", "turns"),
+        ("run baseline majority twice", "conversation_1.json conversation_2.json"),
+        ("run opnai gpt data", "opnai openrouter"),
+        ("run baseline magic data", "magic majority"),
+        ("run openrouter some/model data", "OPENROUTER_API_KEY --api-key"),
+        ("run local m data", "--base-url"),
+        ("run baseline majority data --structured xml", "--structured xml"),
+        ("run baseline majority data --modes omniscient --panas-strategy blind_delta", "blind_delta"),
+        ("run baseline majority data --call-timeout inf", "--call-timeout"),
+        (f"run baseline majority data --max-tokens {'9' * 20}", "--max-tokens"),
+        (f"run baseline majority data --seed {'9' * 40}", "--seed"),
+        (f"run baseline majority data --order-seed {'9' * 40}", "--order-seed"),
+        ("report --explain emotion_vaa", "emotion_va"),
+        ("report", "scores.json attune-bench score"),
+        ("score --ground-truth data", "results"),
+    ],
 )
-def test_a_number_that_no_server_and_no_file_can_take(cli, data: Path, option: str, value: str) -> None:
-    refused(cli("run", "local", "m", data, "--base-url", "http://127.0.0.1:9/v1", option, value), option)
-    assert not Path("results").exists()
-
-
-def test_an_unknown_metric(cli, data: Path) -> None:
-    refused(cli("report", "--explain", "emotion_vaa"), "emotion_va")
+def test_what_cannot_be_is_refused_before_anything_is_written(cli, data: Path, words: str, said: str) -> None:
+    Path("empty").mkdir()
+    conversation_file(Path("broken")).with_name("conversation_99.json").write_text("{oops")
+    conversation_file(Path("turnless"), turns=[])
+    conversation_file(conversation_file(Path("twice")).parent, "conversation_2.json")
+    refused(cli(*words.split()), *said.split())
+    assert [] == [*Path("results").glob("*.json")]
 
 
 def test_an_output_folder_that_cannot_be_written(cli, data: Path) -> None:
     Path("taken").write_text("a file of mine")
     refused(cli("run", "baseline", "majority", data, "-o", "taken"), "taken", "use another one")
     assert "a file of mine" == Path("taken").read_text()
-
-
-def test_no_conversations_at_all(cli) -> None:
-    refused(cli("run", "baseline", "majority"), "--conversations")
-
-
-def test_a_structured_level_that_does_not_exist(cli, data: Path) -> None:
-    refused(cli("run", "baseline", "majority", data, "--structured", "xml"), "--structured", "xml")
-
-
-def test_blind_delta_does_not_go_with_omniscient_modes(cli, data: Path) -> None:
-    refused(
-        cli("run", "baseline", "majority", data, "--modes", "omniscient", "--panas-strategy", "blind_delta"),
-        "blind_delta",
-    )
 
 
 def test_a_results_folder_of_another_dataset(cli, data: Path, tmp_path: Path) -> None:
@@ -124,10 +86,6 @@ def test_scores_are_not_written_over_a_file_that_is_none(cli, data: Path) -> Non
     assert '{"chapter": 1}' == Path("thesis.json").read_text()
 
 
-def test_a_scores_file_that_is_not_there(cli) -> None:
-    refused(cli("report"), "scores.json", "attune-bench score")
-
-
 def test_any_seed_that_fits_64_bits_goes_into_a_scores_file(cli, data: Path) -> None:
     assert cli("run", "baseline", "majority", data).status == 0
     ended = cli("score", "-d", data, "--resamples", "5", "--seed", str(2**63 - 1))
@@ -141,11 +99,6 @@ def test_what_a_scores_file_cannot_hold_is_refused_before_scoring(cli, data: Pat
     assert ended.status == 2
     assert option in ended.err
     assert "bug" not in ended.err
-
-
-def test_nothing_to_score(cli, data: Path) -> None:
-    Path("results").mkdir()
-    refused(cli("score", "--ground-truth", data), "results")
 
 
 def test_other_settings_are_named_and_nothing_is_overwritten(cli, data: Path) -> None:

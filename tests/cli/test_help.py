@@ -1,4 +1,4 @@
-"""`--help` fits on a screen or two, and every option is declared once, by a settings model, and shown by `--help-all`."""
+"""`--help` fits on a screen or two; each option is declared once, by a settings model, and shown by `--help-all`."""
 
 from __future__ import annotations
 
