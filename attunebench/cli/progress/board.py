@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -19,8 +19,6 @@ from rich.text import Text
 
 from attunebench.cli.emitting import folded
 
-PATIENCE = 2.0
-"""Seconds to wait at the end for a thread that is stuck in writing; it ends with the process then."""
 _WIPE_ROW = (ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1))
 
 
@@ -69,9 +67,13 @@ class Board:
         self._wipe_broken_rows()
         if block and self._block is None:
             self._block = Live(
-                self._rows, console=self._console, auto_refresh=False, transient=True, redirect_stdout=False,
+                self._rows,
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
                 redirect_stderr=False,
-            )  # fmt: skip
+            )
             self._block.start()
         self._rows.parts = block
         if lines:
@@ -110,8 +112,8 @@ class Board:
         finally:
             closed.set()
             self._woken.set()
-            thread.join(PATIENCE)
-            if not thread.is_alive():
+            thread.join()
+            with suppress(OSError, ValueError):
                 finish()
                 self.close()
 
