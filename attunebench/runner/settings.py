@@ -67,9 +67,7 @@ class ModelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
-    provider: str = option(
-        ..., "openrouter, openai, prime, azure, local or baseline.", "Model", metavar="NAME", shown="none"
-    )
+    provider: str = option(..., "openrouter, openai, prime, azure, local or baseline.", "Model", metavar="NAME")
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
     base_url: str | None = option(
