@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from attunebench.cli.options import flag, parameter
 from attunebench.errors import UsageError
-from attunebench.text import printable
 
 if TYPE_CHECKING:
     import inspect
 
     from attunebench.analyses.base import Settings
 
-T = TypeVar("T", bound=str)
 _STATISTICS = "Statistics"
 FOLDER = ("--conversations", "--ground-truth", "-d")
 """The spellings of the option for the conversations folder."""
@@ -52,13 +50,13 @@ def _names_modes(word: str) -> bool:
     return bool(parts) and all(part.lower() in _MODE_WORDS for part in parts)
 
 
-def one_folder(positional: Path | None, option: Path | None, what: str = "conversations folder") -> Path:
-    """A folder that may be given by position or by option. Raises UsageError where it is missing or given twice."""
+def one_folder(positional: Path | None, option: Path | None) -> Path:
+    """The conversations folder, by position or by option. Raises UsageError where it is missing or given twice."""
     if positional is not None and option is not None and positional != option:
-        raise UsageError(f"The {what} is given twice ({positional} and {option}); give it once.")
+        raise UsageError(f"The conversations folder is given twice ({positional} and {option}); give it once.")
     folder = positional or option
     if folder is None:
-        raise UsageError(f"The {what} is missing; give it as an argument or with --conversations.")
+        raise UsageError("The conversations folder is missing; give it as an argument or with --conversations.")
     return folder
 
 
@@ -77,14 +75,6 @@ def comma_list(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word))
 
 
-def one_of(word: str, choices: Sequence[T], what: str) -> T:
-    """The choice of that name. Raises UsageError where there is none; `what` says of what."""
-    chosen = next((choice for choice in choices if choice == word), None)
-    if chosen is None:
-        raise UsageError(f"Unknown {what} {printable(word)}; choose one of {', '.join(choices)}.")
-    return chosen
-
-
 Format = Literal["terminal", "markdown", "csv", "json"]
 
 
@@ -93,12 +83,14 @@ def scores_files(positional: Sequence[Path] | None, option: Sequence[Path] | Non
     return list(dict.fromkeys([*(positional or ()), *(option or ())])) or [Path("scores.json")]
 
 
-def files_and_models(files: Sequence[Path], models: tuple[str, ...]) -> tuple[list[Path], tuple[str, ...]]:
-    """Words behind `--models A` that are no files are further models: `--models A B`."""
-    if not models:
-        return list(files), models
-    further = [file for file in files if file.suffix != ".json" and not file.exists()]
-    return [file for file in files if file not in further], (*models, *map(str, further))
+def scores_and_models(
+    files: Sequence[Path] | None, option: Sequence[Path] | None, models: Sequence[str] | None
+) -> tuple[list[Path], tuple[str, ...]]:
+    """The scores files, and the models that are named: of `--models A B` the B, which is no file, is one too."""
+    names = comma_list(models)
+    further = [file for file in files or () if names and file.suffix != ".json" and not file.exists()]
+    given = [file for file in files or () if file not in further]
+    return scores_files(given, option), (*names, *map(str, further))
 
 
 def metric_ids() -> list[str]:

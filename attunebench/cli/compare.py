@@ -15,9 +15,7 @@ from attunebench.cli.arguments import (
     ScoresFilesOption,
     analysis_options,
     analysis_settings,
-    comma_list,
-    files_and_models,
-    scores_files,
+    scores_and_models,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
 from attunebench.cli.options import flag, with_options
@@ -52,8 +50,7 @@ def compare(
     from attunebench.comparison import compare as compared
     from attunebench.scores.loading import load_scores
 
-    files, names = files_and_models(files or [], comma_list(models))
-    sources = scores_files(files, scores)
+    sources, names = scores_and_models(files, scores, models)
     settings = analysis_settings(how)
     with working("comparing"):
         study = load_scores(sources)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
-from attunebench.cli.arguments import CodebookOption, one_of
+from attunebench.cli.arguments import CodebookOption
 from attunebench.cli.options import PanelCommand, flag
 from attunebench.errors import UsageError
+from attunebench.judging import JudgeScale
+from attunebench.protocol.calls import Kind, PanasStrategy
 from attunebench.text import visible
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -25,12 +27,10 @@ def _group() -> None:
 def show(
     conversation: Annotated[Path, flag("A conversation file.")],
     turn: Annotated[int | None, flag("The turn's number, from 1; `post` and `profile` have none.")] = None,
-    call: Annotated[
-        str, flag("draft, judge, review, binary_hp, pairwise, post, or profile (predict-profile's).")
-    ] = "review",
+    call: Annotated[Kind, flag("Which call; `profile` is that of predict-profile.")] = "review",
     mode: Annotated[str, flag("default, verbose, omniscient or verbose_omniscient.")] = "default",
-    panas_strategy: Annotated[str, flag("absolute, blind, delta or blind_delta, as for `run`.")] = "absolute",
-    judge_scale: Annotated[str, flag("quality or relative, as for `run`.")] = "quality",
+    panas_strategy: Annotated[PanasStrategy, flag("As for `run`.")] = "absolute",
+    judge_scale: Annotated[JudgeScale, flag("As for `run`.")] = "quality",
     codebook: CodebookOption = None,
 ) -> None:
     """Print the messages of one call, under a line that names each message's role.
@@ -39,14 +39,9 @@ def show(
     """
     from attunebench.cli.loading import choose_codebook
     from attunebench.conversations import load_conversations
-    from attunebench.judging import JUDGE_SCALES
-    from attunebench.protocol.calls import ALL_KINDS, PanasStrategy
     from attunebench.protocol.modes import parse_modes
     from attunebench.protocol.show import show_prompt
 
-    kind = one_of(call, ALL_KINDS, "call")
-    strategy: PanasStrategy = one_of(panas_strategy, get_args(PanasStrategy), "PANAS strategy")
-    scale = one_of(judge_scale, JUDGE_SCALES, "judge scale")
     modes = parse_modes(mode)
     if len(modes) != 1:
         raise UsageError("One mode at a time can be shown.")
@@ -54,6 +49,6 @@ def show(
         raise UsageError(f"{conversation} is no conversation file; give one file, such as DIR/conversation_7.json.")
     (loaded,) = load_conversations(conversation)
     book = choose_codebook(conversation.parent, codebook)
-    text = show_prompt(loaded, turn, kind, modes[0], book, panas_strategy=strategy, judge_scale=scale)
+    text = show_prompt(loaded, turn, call, modes[0], book, panas_strategy=panas_strategy, judge_scale=judge_scale)
     # What a conversation holds must not steer a terminal; a file or a program gets it to the letter, by `color` too.
     typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False, color=True)

@@ -17,9 +17,7 @@ from attunebench.cli.arguments import (
     ScoresFilesOption,
     analysis_options,
     analysis_settings,
-    comma_list,
-    files_and_models,
-    scores_files,
+    scores_and_models,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, terminal_width, warn, working
 from attunebench.cli.options import flag, with_options
@@ -65,8 +63,7 @@ def stats(
 
     if results is not None and not results.exists():
         raise UsageError(f"There is no folder {results}; name the one that holds the result files.")
-    given, names = files_and_models(files or [], comma_list(models))
-    sources = scores_files(given, scores)
+    sources, names = scores_and_models(files, scores, models)
     settings, output = analysis_settings(how), shown["output"]
     with working("reading"):
         study = load_scores(sources)

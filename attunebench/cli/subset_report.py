@@ -19,9 +19,7 @@ from attunebench.cli.arguments import (
     SkipInvalidOption,
     analysis_options,
     analysis_settings,
-    comma_list,
-    files_and_models,
-    scores_files,
+    scores_and_models,
 )
 from attunebench.cli.emitting import emit_analyses, is_brief, working
 from attunebench.cli.filtering import FILTER_OPTIONS, FilterCommand, condition_of, flag_of
@@ -81,8 +79,7 @@ def subset_report(
     from attunebench.comparison.choosing import chosen_groups
     from attunebench.scores.loading import load_scores
 
-    given, names = files_and_models(files or [], comma_list(models))
-    sources = scores_files(given, scores)
+    sources, names = scores_and_models(files, scores, models)
     settings = analysis_settings(how)
     chosen = {flag_of(name): values for name, values in filters.items() if values}
     study = chosen_groups(load_scores(sources), settings, names)
