@@ -184,7 +184,7 @@ def _count(settings: RunSettings, folder: Path, codebook: Path | None, skip_inva
     for model in (settings.em, *settings.judges):
         unsent(model)
     loaded, book = load(folder, codebook, skip_invalid=skip_invalid)
-    known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
+    known = eventloop.run(prices_of(settings, {}))
     show_estimate(estimate_run(loaded.conversations, settings, book), settings, known=known)
 
 

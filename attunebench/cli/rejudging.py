@@ -102,7 +102,7 @@ def main(wanted: Wanted, settings: RunSettings, shown: Shown, *, dry_run: bool) 
     narrow: Mapping[str, Any] = {"models": wanted.models, "modes": wanted.modes}
     if dry_run:
         estimate = estimate_rejudge(loaded.conversations, settings, book, **narrow)
-        show_estimate(estimate, settings, judges_only=True, jobs="results")
+        show_estimate(estimate, settings, jobs="results")
         return
     before = wanted.ballots(loaded) if settings.replace else None
     with progress(settings, quiet=shown.quiet) as observer:
@@ -110,7 +110,7 @@ def main(wanted: Wanted, settings: RunSettings, shown: Shown, *, dry_run: bool) 
             loaded.conversations, settings, codebook=book, observer=observer, interruptible=True, **narrow
         )
     _close(summary, settings, wanted.conversations)
-    if summary.run.interrupted:
+    if summary.run.stopped == "interrupted":
         raise typer.Exit(130)
     _report(wanted.ballots(loaded), before, wanted, shown)
     if summary.run.stopped == "max-cost":

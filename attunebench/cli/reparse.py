@@ -59,12 +59,12 @@ def _tell(summary: ReparseSummary) -> None:
         _say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
         _say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
-    read = summary.unchanged + summary.rewritten
+    read = summary.unchanged + summary.changed.total()
     _say(
-        f"{counted(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
+        f"{counted(read, 'result')} read again: {summary.changed.total()} rewritten, {summary.unchanged} as before; "
         f"{len(summary.left)} left."
     )
-    if summary.rewritten:
+    if summary.changed.total():
         _say("Next: attune-bench score, which takes the answers from the results.")
 
 

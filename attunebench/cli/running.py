@@ -104,7 +104,7 @@ def main(
     _refuse_beside_batches(settings)
     summary = ask(run, loaded, settings, book, quiet=quiet)
     whole = summary.whole[0] == summary.whole[1]
-    if whole and not (quiet or summary.interrupted or summary.stopped or summary.skipped):
+    if whole and not (quiet or summary.stopped or summary.skipped):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
     leave(summary, loaded)
@@ -144,7 +144,7 @@ def ask(
 
 def leave(summary: RunSummary, loaded: ConversationSet) -> None:
     """End the command by typer.Exit where its status is not 0 (spec 5.1)."""
-    if summary.interrupted:
+    if summary.stopped == "interrupted":
         raise typer.Exit(130)
     if summary.stopped == "max-cost":
         raise typer.Exit(3)
@@ -170,13 +170,12 @@ def show_estimate(
     estimate: Estimate,
     settings: RunSettings,
     *,
-    judges_only: bool = False,
     jobs: str = "conversations x modes",
     known: KnownPrices | None = None,
 ) -> None:
     """Counts on stdout: a table that is also easy to cut. Prices are asked for unless they are given as `known`. `jobs`
     says what is counted."""
-    known = known or known_prices(settings, judges_only=judges_only)
+    known = known or known_prices(settings)
     for note in estimate.notes:
         _say(printable(note))
     typer.echo(f"{estimate.jobs} to do, {estimate.complete} complete ({jobs}), {estimate.calls} calls, nothing asked.")
@@ -191,8 +190,7 @@ def show_estimate(
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
     cost = estimate.price(known.prices, settings.max_tokens)
-    free = all(model.provider == "baseline" for model in (*(() if judges_only else (settings.em,)), *settings.judges))
-    if free or not estimate.calls:
+    if settings.free or not estimate.calls:
         return
     if cost is None:
         for reason in known.unasked:

@@ -104,12 +104,12 @@ def entry_of(
 @dataclass(frozen=True, slots=True)
 class Rules:
     """By which replies are read and a call is done. `max_tokens`: the limit of a first ask. `max_reasks`: how often a
-    call is asked again for what is missing; None: never, and all that is known of it is read. `again`: how many further
-    asks a call gets whose known answer is incomplete (`--retry-unanswered`)."""
+    call is asked again for what is missing. `again`: how many further asks a call gets whose known answer is incomplete
+    (`--retry-unanswered`)."""
 
     codebook: Codebook
     max_tokens: int
-    max_reasks: int | None
+    max_reasks: int
     again: int = 0
 
 
@@ -131,7 +131,7 @@ class Exchange:
         return self._answer is not None and not self._answer.missing
 
     def next(self) -> Ask | None:
-        over = self._ended or self._most is None or len(self._entries) > self._most
+        over = self._ended or len(self._entries) > self._most
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
@@ -273,7 +273,7 @@ class Job:
 
     def _go_on(self, exchange: Exchange) -> None:
         call, ask = exchange.call, exchange.next()
-        while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
+        while self._known is not None and not exchange.complete:
             entry = self._known(ask or exchange.once_more())
             if entry is None:
                 break
