@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -30,9 +31,8 @@ from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.job import Ask
 from attunebench.runner.pricing import KnownPrices, prices_for
-from attunebench.runner.run import Run, assembled
+from attunebench.runner.run import Run, run_by
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.work import BENCHMARK, ConversationWork
 
 
 @dataclass(slots=True)
@@ -46,12 +46,12 @@ class PlanSummary:
     """
 
     planned: requests.Plan
-    complete: int = 0
-    written: int = 0
-    waiting: int = 0
-    asked_before: Counter[tuple[str, str]] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-    notes: Sequence[str] = ()
+    complete: int
+    written: int
+    waiting: int
+    asked_before: Counter[tuple[str, str]]
+    problems: list[str]
+    notes: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -101,9 +101,7 @@ class RequestFiles:
         self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
-        work = ConversationWork(conversations, self.settings, codebook, BENCHMARK, assembled)
-        run = Run(work, self.settings, codebook, Observer(), run_again=self.left.command)
-        return eventloop.run(run.by(self))
+        return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.left.command)[0]
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
         self.left.requests[self.settings.asked(asked.who).model] += 1
@@ -126,28 +124,20 @@ class RequestFiles:
 
 
 class Planner(RequestFiles):
-    """Writes open asks into request files. `summary` is there once the run has begun."""
+    """Writes open asks into request files, those of `planned`; counts what was `asked_before` and has no answer."""
 
     again = 1
+    planned: requests.Plan
 
-    def __init__(
-        self,
-        settings: RunSettings,
-        target: Path,
-        origin: requests.Origin,
-        limits: requests.Limits = requests.SERVICE,
-        *,
-        new_only: bool = False,
-    ) -> None:
+    def __init__(self, settings: RunSettings, origin: requests.Origin, *, new_only: bool, **where: Any) -> None:
         super().__init__(settings, origin.command)
-        self._where = (target, origin, limits)
+        self._writing_plan = partial(requests.writing_plan, settings=self.settings, origin=origin, **where)
         self._new_only = new_only
+        self.asked_before, self.problems = Counter[tuple[str, str]](), list[str]()
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         assert journal is not None, "what is planned is kept"
-        target, origin, limits = self._where
-        planned = stack.enter_context(requests.writing_plan(target, self.settings, journal, origin, limits))
-        self.summary = PlanSummary(planned)
+        self.planned = stack.enter_context(self._writing_plan(journal=journal))
         self._before: dict[str, tuple[str, str]] = {}
         """Requests of earlier plans without an outcome: hash → the plan and its time."""
         for tag, table in requests.open_tables(self.settings.output).items():
@@ -155,13 +145,13 @@ class Planner(RequestFiles):
                 hashes = (row.entry.request_hash for row in table.rows())
                 self._before |= {key: (tag, table.head.created) for key in hashes if journal.state(key) is None}
             except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
-                self.summary.problems.append(str(error))
+                self.problems.append(str(error))
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
         plan = next((self._before[each] for each in hashed.all if each in self._before), None)
-        self.summary.asked_before.update([plan] if plan is not None else ())
+        self.asked_before.update([plan] if plan is not None else ())
         if plan is None or not self._new_only:
-            self.summary.planned.add(asked, self._hashers[asked.who])
+            self.planned.add(asked, self._hashers[asked.who])
 
 
 def plan_requests(
@@ -182,11 +172,10 @@ def plan_requests(
         raise UsageError("-o must name a file for the requests in an existing folder, such as requests.jsonl.")
     notes: list[str] = []
     settings = settled(settings, notes.append)
-    planner = Planner(settings, target, origin, limits, new_only=new_only)
-    ended, summary = planner.run(conversations, codebook), planner.summary
-    summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, planner.left.waiting
-    summary.notes = notes
-    return summary
+    planner = Planner(settings, origin, new_only=new_only, target=target, limits=limits)
+    ended = planner.run(conversations, codebook)
+    counts = ended.complete_before, ended.written, planner.left.waiting
+    return PlanSummary(planner.planned, *counts, planner.asked_before, planner.problems, notes)
 
 
 def collect_responses(

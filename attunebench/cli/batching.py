@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from attunebench.backends.prices import usd
+from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.pending import batch_prices
 from attunebench.batches.requests import Origin
-from attunebench.batches.running import BatchOptions, BatchRun, refuse_what_does_not_fit, run_batches
+from attunebench.batches.service import refuse_what_does_not_fit
 from attunebench.cli.closing import closing_lines, folded, going_on
 from attunebench.cli.loading import load
 from attunebench.cli.progress.batches import batches_shown, described
 from attunebench.cli.running import leave, run_again, show_estimate
 from attunebench.codebook import Codebook
-from attunebench.runner import RunSettings, estimate_run, known_prices
+from attunebench.runner import RunSettings, RunSummary, estimate_run, known_prices
+from attunebench.runner.run import run_by
 from attunebench.text import printable
 
 if TYPE_CHECKING:
+    from attunebench.batches.ledger import Submission
     from attunebench.conversations import ConversationSet
 
 
@@ -48,19 +53,13 @@ def main(
         return
     again = _without_cancel(run_again(sys.argv))
     origin = Origin(folder, codebook, skip_invalid, again)
-    options = BatchOptions(interval=interval, discount=discount, cancel=cancel, origin=origin)
     with batches_shown(settings, discount=discount, quiet=quiet) as watcher:
-        run = run_batches(
-            loaded.conversations,
-            settings,
-            book,
-            options,
-            watcher=watcher,
-            run_again=again,
-            interruptible=True,
+        opened = partial(
+            BatchExecutor, interval=interval, discount=discount, cancel=cancel, origin=origin, interruptible=True
         )
-    _say_how_it_ended(run, settings, again)
-    summary = run.summary
+        talks = loaded.conversations
+        summary, executor = run_by(opened, talks, settings, book, observer=watcher, run_again=again)
+    _say_how_it_ended(summary, executor.under_way, settings, again)
     if not (quiet or summary.stopped or summary.skipped or summary.unreached):
         results, truth = shlex.quote(printable(str(summary.output))), shlex.quote(printable(str(folder)))
         _say(f"Next: attune-bench score --results {results} --ground-truth {truth}")
@@ -76,17 +75,17 @@ def _show_both_prices(loaded: ConversationSet, settings: RunSettings, book: Code
         typer.echo(f"By batch: about {usd(cost[0])}, {usd(cost[1])} with every reply at its limit ({known.source}).")
 
 
-def _say_how_it_ended(run: BatchRun, settings: RunSettings, again: str) -> None:
+def _say_how_it_ended(summary: RunSummary, under_way: Sequence[Submission], settings: RunSettings, again: str) -> None:
     # On stderr: stdout is for results.
-    for line in closing_lines(run.summary, settings):
+    for line in closing_lines(summary, settings):
         _say(folded(line))
-    if run.under_way:
-        for batch in run.under_way:
+    if under_way:
+        for batch in under_way:
             _say(folded(f"It goes on at the provider: {described(batch)}."))
         shown = again if again.isprintable() else printable(again, 2000)
         _say(f"Come back with: {shown}")
         _say(f"Cancel with: {shown} --cancel")
-    elif command := going_on(run.summary, again):
+    elif command := going_on(summary, again):
         _say(command)
 
 

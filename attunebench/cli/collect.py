@@ -111,10 +111,11 @@ def _replies(summary: CollectSummary) -> Iterator[str]:
     if collected.known:
         parts.append(f"{collected.known:,} known before")
     yield f"{plural(collected.lines, 'line')} in {plural(len(summary.files), 'file')}; answers: {', '.join(parts)}."
-    usage, known = collected.usage, collected.kept - collected.unpriced
+    spent, usage = collected.spent, collected.spent.usage
+    known = spent.replies - spent.unpriced
     counts = ((usage.prompt_tokens, "prompt"), (usage.completion_tokens, "completion"))
     told = [f"{count:,} {what} tokens" for count, what in counts if count is not None]
-    told += [f"${collected.cost:,.4f}" + (f" for {known:,} of them" if collected.unpriced else "")] if known else []
+    told += [f"${spent.cost:,.4f}" + (f" for {known:,} of them" if spent.unpriced else "")] if known else []
     if collected.kept and told:
         yield f"The new ones took {', '.join(told)}."
 

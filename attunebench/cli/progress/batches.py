@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import discount_of
-from attunebench.batches.running import Watcher
 from attunebench.cli.progress import words
 from attunebench.cli.progress.screen import Line, Screen
 from attunebench.cli.progress.ticker import Ticker
-from attunebench.runner import RunPlan, RunSettings
+from attunebench.runner import Observer, RunPlan, RunSettings
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ LATEST = 600.0
 _MOST_SHOWN = 8
 
 
-class BatchDisplay(Watcher):
+class BatchDisplay(Observer):
     """A watcher that writes lines; what is under way is a block at the foot of a terminal. `discount` as it was given;
     `quiet`: only what must be said."""
 
