@@ -55,16 +55,6 @@ class PlanSummary:
 
 
 @dataclass(slots=True)
-class Left:
-    """What is left of one plan, as in `PlanSummary`: `requests` by model, `again` of them re-prompts."""
-
-    command: str
-    requests: Counter[str] = field(default_factory=Counter)
-    again: int = 0
-    waiting: int = 0
-
-
-@dataclass(slots=True)
 class CollectSummary:
     """The outcome of response files, together (`collected`) and one by one. `written` and `complete` count results as
     in `PlanSummary`; `gone` are conversations whose answers were kept although they are missing now. `problems` say
@@ -74,7 +64,7 @@ class CollectSummary:
     collected: Collected = field(default_factory=Collected)
     written: int = 0
     complete: int = 0
-    left: list[Left] = field(default_factory=list)
+    left: list[RequestFiles] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     conversations: Path | None = None
@@ -87,25 +77,26 @@ class CollectSummary:
 
 class RequestFiles:
     """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that needs no key and no price. `left` is what is open after it; `command` asks it. Raises UsageError and
-    ConfigurationError for what has no address.
+    that needs no key and no price. What is open after it: `requests` by model, `again` of them re-prompts, and judges'
+    calls that are `waiting` for a draft; `command` asks it. Raises UsageError and ConfigurationError for what has no
+    address.
     """
 
     notes: Sequence[str] = ()
-    again = 0  # how many further asks incomplete calls get on demand
+    further = 0  # how many further asks incomplete calls get on demand
 
     def __init__(self, settings: RunSettings, command: str = "") -> None:
-        self.left = Left(command)
+        self.command, self.requests, self.again, self.waiting = command, Counter[str](), 0, 0
         self.settings = settings.model_copy(update={"max_cost": None})
         places = map(unsent, (settings.em, *settings.judges))
         self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
-        return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.left.command)[0]
+        return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.command)[0]
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
-        self.left.requests[self.settings.asked(asked.who).model] += 1
-        self.left.again += asked.number > 0
+        self.requests[self.settings.asked(asked.who).model] += 1
+        self.again += asked.number > 0
 
     def hashers(self) -> Mapping[int, Hasher]:
         return self._hashers
@@ -116,8 +107,8 @@ class RequestFiles:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.again):
-            self.left.waiting += waiting
+        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.further):
+            self.waiting += waiting
             for asked, hashed in asks:
                 self.ask(asked, hashed)
         return ""
@@ -126,7 +117,7 @@ class RequestFiles:
 class Planner(RequestFiles):
     """Writes open asks into request files, those of `planned`; counts what was `asked_before` and has no answer."""
 
-    again = 1
+    further = 1
     planned: requests.Plan
 
     def __init__(self, settings: RunSettings, origin: requests.Origin, *, new_only: bool, **where: Any) -> None:
@@ -174,7 +165,7 @@ def plan_requests(
     settings = settled(settings, notes.append)
     planner = Planner(settings, origin, new_only=new_only, target=target, limits=limits)
     ended = planner.run(conversations, codebook)
-    counts = ended.complete_before, ended.written, planner.left.waiting
+    counts = ended.complete_before, ended.written, planner.waiting
     return PlanSummary(planner.planned, *counts, planner.asked_before, planner.problems, notes)
 
 
@@ -256,8 +247,8 @@ def _write_results(
     ended = executor.run(talks, book)
     summary.written += ended.written
     summary.complete += ended.complete_before
-    if executor.left.requests or executor.left.waiting:
-        summary.left.append(executor.left)
+    if executor.requests or executor.waiting:
+        summary.left.append(executor)
     if collected.replaced or collected.known:
         # Rewrite results that lacked an answer which a line has brought, now or before a kill.
         again = RequestFiles(settings.model_copy(update={"retry_unanswered": True}), head.again)

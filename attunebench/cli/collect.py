@@ -15,7 +15,7 @@ from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.batches.collecting import Collected
-    from attunebench.batches.files import CollectSummary, Left
+    from attunebench.batches.files import CollectSummary, RequestFiles
 
 _NAMED_AT_MOST = 5
 
@@ -147,7 +147,7 @@ def _strays(what: str, conversations: set[str]) -> Iterator[str]:
         yield f"Answers are kept and not used: {plural(len(conversations), 'conversation')} that {what}: {named}{more}."
 
 
-def _left(left: Left) -> Iterator[str]:
+def _left(left: RequestFiles) -> Iterator[str]:
     parts = [f"{plural(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
     again = f" ({left.again:,} of them once more)" if left.again else ""
     waiting = [f"{plural(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []
