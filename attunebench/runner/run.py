@@ -81,7 +81,7 @@ def run_by(
     observer: Observer | None = None,
     run_again: str = "",
 ) -> tuple[RunSummary, E]:
-    """As `run_conversations`, by another executor; how it ended, and the executor."""
+    """As `run_conversations`, by another executor; how it ended, and the executor that `opened` made."""
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
     executor = opened(settings, observer)  # raises for missing keys
@@ -228,20 +228,18 @@ def assembled(
     *,
     task: Task = BENCHMARK,
     before: Mapping[str, Any] | None = None,
-    epoch: int | None = None,
-    when: str | None = None,
 ) -> dict[str, Any]:
     """The content of the result file of a job, whoever made its calls. `place`: of the conversation in the run's order,
-    and out of how many. `before`: the result that is replaced, whose votes are kept. `epoch`: which repetition of the
-    run this is. Raises ValueError where a call to the evaluated model has no record."""
+    and out of how many. `before`: the result that is replaced, whose votes are kept. Raises ValueError where
+    a call to the evaluated model has no record."""
     facts = {
         "provider": settings.em.provider,
         "em_model": settings.em.model,
-        "run_timestamp": when or now(),
+        "run_timestamp": now(),
         "attunebench_version": __version__,
         "parameters": settings.parameters,
         "judge_models": [judge.model for judge in settings.judges],
-        "epoch": epoch,
+        "epoch": None,
         "run_order": {"seed": settings.order_seed, "position": place[0], "of": place[1]},
         **stamp.as_keys,
     }

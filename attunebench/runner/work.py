@@ -21,7 +21,7 @@ from attunebench.protocol.calls import Call, Mode, Record
 from attunebench.protocol.plan import plan_conversation, plan_warnings
 from attunebench.results.assemble import assemble
 from attunebench.results.schema import Stamp, now
-from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.results.votes import View, drafts_of, view_of, with_votes
 from attunebench.runner import files
 from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
@@ -300,10 +300,9 @@ class ConversationWork(Work):
 
     def _missing(self, calls: Sequence[Call], there: View) -> list[Call]:
         """The judges' calls whose votes on the settings' scale are missing, where there is a draft."""
-        judging = {call.turn for call in calls if call.kind == "judge"}
-        missing = missing_votes(there, self._judges, judging, self._settings.scale)
-        wanted = [missing.get(judge, ()) for judge in self._judges]
-        return [call for call in calls if call.judge is not None and call.turn in wanted[call.judge]]
+        voted = [there.voted.get(judge, {}) for judge in self._judges]
+        judging = (call for call in calls if call.judge is not None and call.turn in there.drafted)
+        return [call for call in judging if voted[call.judge or 0].get(call.turn) != self._settings.scale]
 
     def _plan(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         return self._task.plan(conversation, mode, self._codebook, self._settings)
