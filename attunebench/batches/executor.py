@@ -214,7 +214,7 @@ class BatchExecutor(Clients):
             file=await service.upload(file.path, f"attunebench-{file.tag}.{number}.jsonl"),
             at=now(),
         )
-        self._ledger.submitting(sent)  # on disk before it is sent
+        self._ledger.note("submitting", sent)  # on disk before it is sent
         self.under_way.append(sent)
         try:
             self._identify(sent, await service.create(sent.file, sent.mark))
@@ -258,11 +258,11 @@ class BatchExecutor(Clients):
     def _identify(self, sent: Submission, batch: Batch) -> None:
         """Record the batch's id on disk before anything else is done."""
         sent.id, sent.batch = batch.id, batch
-        self._ledger.submitted(sent)
+        self._ledger.note("submitted", sent, batch=sent.id)
 
     async def _forget(self, sent: Submission, how: str) -> None:
         """It has ended, or there never was a batch: record that, and delete the uploaded file."""
-        self._ledger.ended(sent, how)
+        self._ledger.note("ended", sent, how=how)
         self.under_way.remove(sent)
         with suppress(TransientError, ConfigurationError):  # the file costs nothing, and the service deletes it in time
             await self._service(sent).delete(sent.file)

@@ -31,7 +31,6 @@ from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK, with_scores
 
-_TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in schema.KEYS_OF_CALL[kind]]
 Chain = list[Entry]  # the replies to one call, in the order of its asks
 
 
@@ -113,7 +112,7 @@ def _read_again(
     by_number = {turn["turnNumber"]: turn for turn in fresh["turns"]}
     turns, dropped = [], 0
     for old in result["turns"]:
-        turn = {**old, **{name: by_number[old["turnNumber"]][name] for name in _TURN_KEYS}}
+        turn = {**old, **{name: by_number[old["turnNumber"]][name] for name in schema.TURN_FIELDS}}
         if turn[schema.DRAFT] != old.get(schema.DRAFT):
             dropped += len(old.get(schema.SCORES_BY_JUDGE) or {})
             turn |= {name: {} for name in schema.VOTE_KEYS}
