@@ -5,7 +5,7 @@ the wire: that is what makes resuming a run a matter of reading.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -183,6 +183,14 @@ class Exchange:
             structured=next((reply.structured for reply in reversed(replies) if reply.structured), None),
             adapted={name: how for reply in replies for name, how in reply.notes.items()},
         )
+
+
+def record_of(call: Call, entries: Iterable[Entry], rules: Rules) -> Record:
+    """The call with what these replies to it come to, of which there is one at least."""
+    exchange = Exchange(call, rules)
+    for entry in entries:
+        exchange.add(entry)
+    return exchange.record()
 
 
 class Job:

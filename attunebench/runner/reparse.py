@@ -26,7 +26,7 @@ from attunebench.results import schema
 from attunebench.results.votes import View, view_of
 from attunebench.runner.files import Identity, identity_of, read_object, same_answers, write_json
 from attunebench.runner.fingerprint import Stamping, differences
-from attunebench.runner.job import Exchange, Job, Rules
+from attunebench.runner.job import Job, Rules, record_of
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK, with_scores
@@ -103,11 +103,8 @@ def _read_again(
     rules = Rules(codebook, settings.max_tokens, settings.max_reasks)
     job = Job((identity[0], identity[3]), (), rules)
     chains = _chains_of(journal, calls, settings)
-    for call in calls:
-        exchange = Exchange(call, rules)
-        for entry in chains[call.id]:  # by the number of the ask alone: a re-prompt may read otherwise today
-            exchange.add(entry)
-        job.records[call.id] = exchange.record()
+    # All replies to a call, by the number of the ask alone: a re-prompt may read otherwise today.
+    job.records |= {call.id: record_of(call, chains[call.id], rules) for call in calls}
     fresh = assembled(job, conversation, settings, today, (0, 0))
     by_number = {turn["turnNumber"]: turn for turn in fresh["turns"]}
     turns, dropped = [], 0
