@@ -14,7 +14,6 @@ from typing import Any
 
 from attunebench import constants
 from attunebench.backends.base import Backend, Reply, Request
-from attunebench.backends.prices import Prices
 from attunebench.constants import BRANCHES, PANAS_ITEMS, PANAS_NEGATIVE, PANAS_POSITIVE
 from attunebench.conversations import traits
 from attunebench.conversations.groups import NONE
@@ -291,6 +290,3 @@ class BaselineBackend(Backend):
         """The baseline's answer as a model would send it. Never fails."""
         text = json.dumps(BASELINES[self.model](request).answer(), ensure_ascii=False)
         return Reply(text, "stop", cost=0.0, model=self.model, provider=self.provider, structured="text")
-
-    async def prices(self) -> Prices:
-        return Prices(prompt=0.0, completion=0.0)

@@ -28,7 +28,8 @@ from attunebench.batches.records import records
 from attunebench.batches.requests import Row, Table, tag_of
 from attunebench.errors import AttuneBenchError, ConfigurationError, DataError, ItemError, RejectedError, TransientError
 from attunebench.journal import Entry, Journal
-from attunebench.protocol.calls import Asked, Call, Message, Usage
+from attunebench.protocol.calls import Asked, Call, Message
+from attunebench.runner.budget import Cost
 from attunebench.runner.clients import Place
 
 NEVER_TAKEN = frozenset(("batch_expired", "batch_cancelled", "batch_cancelling", "batch_failed"))  # reached no model
@@ -126,8 +127,8 @@ def _request(kind: Any, max_tokens: int, ask: int, parameters: str) -> Request:
 
 @dataclass(slots=True)
 class Collected:
-    """Counts of collected lines. Replies: `kept` are new (`replaced` of them in place of an error), `known` were there
-    before or came twice; `cost` is USD as far as it is known, `unpriced` counts the others.
+    """Counts of collected lines. Replies: `kept` are new (`replaced` of them in place of an error) and took what is
+    `spent`; `known` were there before or came twice.
 
     Requests without a reply, by reason: `final` errors, `later` ones may be sent again unchanged, `stopped` ones need a
     repair first; `adapted` counts those that are sent again without what the server does not accept. Lines:
@@ -149,9 +150,7 @@ class Collected:
     stopped: Counter[str] = field(default_factory=Counter)
     damaged: Counter[str] = field(default_factory=Counter)
     talks: set[tuple[str, str]] = field(default_factory=set)
-    usage: Usage = field(default_factory=Usage)
-    cost: float = 0.0
-    unpriced: int = 0
+    spent: Cost = field(default_factory=Cost)
 
     @property
     def tags(self) -> set[str]:
@@ -269,9 +268,7 @@ class Collector:
             cost = self._cost_of(row, outcome)
             counted.kept += 1
             counted.replaced += state == "error"
-            counted.usage += outcome.usage
-            counted.cost += cost or 0.0
-            counted.unpriced += cost is None
+            counted.spent.add(outcome.usage, cost)
             self._entries[key] = replace(row.entry, reply=replace(outcome, cost=cost))
 
     async def _flush(self) -> None:

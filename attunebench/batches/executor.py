@@ -15,28 +15,31 @@ from dataclasses import replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attunebench.backends.providers import resolve
 from attunebench.batches.collecting import Collector
 from attunebench.batches.ledger import Ledger, Submission
 from attunebench.batches.pending import Pending, batch_prices, open_asks
 from attunebench.batches.records import lines_of
-from attunebench.batches.requests import RequestFile, Table, table_path, writing_plan
-from attunebench.batches.service import Batch, NoSuchBatchError, RefusedError, Service, TooMuchError
+from attunebench.batches.requests import Origin, RequestFile, Table, table_path, writing_plan
+from attunebench.batches.service import (
+    Batch,
+    NoSuchBatchError,
+    RefusedError,
+    Service,
+    TooMuchError,
+    refuse_what_does_not_fit,
+)
 from attunebench.errors import UNBILLED, ConfigurationError, DataError, TransientError, UsageError
 from attunebench.eventloop import on_interruption
 from attunebench.journal import Journal
 from attunebench.results.schema import now
 from attunebench.runner.clients import Clients
-from attunebench.runner.events import Stop
+from attunebench.runner.events import Observer, Stop
 from attunebench.runner.pricing import KnownPrices
 from attunebench.runner.run import Run
 from attunebench.runner.settings import RunSettings
 from attunebench.text import printable
-
-if TYPE_CHECKING:
-    from attunebench.batches.running import BatchOptions, Watcher
 
 PATIENCE = 10  # checks of a batch that has ended but does not show all of its lines yet
 LOOKS = 3  # times that a submission is looked for before it counts as never made: lists may lag behind
@@ -46,24 +49,40 @@ SMALLEST = 10  # requests: batches are not made smaller than that, since each ma
 
 class BatchExecutor(Clients):
     """Runs a run's jobs on a batch service: a `runner.run.Executor`. `under_way` is what continues at the service after
-    the run, in the order in which it was sent. Raises for missing keys.
+    the run, in the order in which it was sent; batches of an earlier process are waited for and never sent twice.
+    Raises for missing keys, and UsageError for settings that no batch service supports.
+
+    `interval`: seconds between two checks of what is under way. `discount` is the share of a live call's price that a
+    batch saves, None for what is known of the provider. `cancel`: cancel what is under way, collect what is done of it,
+    and send nothing new. `origin` is noted for whoever plans again. `interruptible` handles Ctrl-C: batches continue,
+    and the same command resumes.
     """
 
     def __init__(
-        self, settings: RunSettings, options: BatchOptions, watcher: Watcher, *, interruptible: bool = False
+        self,
+        settings: RunSettings,
+        observer: Observer,
+        *,
+        interval: float = 60.0,
+        discount: float | None = None,
+        cancel: bool = False,
+        origin: Origin | None = None,
+        interruptible: bool = False,
     ) -> None:
-        super().__init__(settings, watcher)
-        self._options, self._watcher, self._interruptible = options, watcher, interruptible
-        pausing = partial(watcher.pausing, settings.em.model)
+        refuse_what_does_not_fit(settings)
+        super().__init__(settings, observer)
+        self._interval, self._discount, self._cancel = interval, discount, cancel
+        self._origin, self._interruptible = origin or Origin(), interruptible
+        pausing = partial(observer.pausing, settings.em.model)
         places = map(resolve, (*settings.judges, settings.em))
-        self._services = {place.model: Service(place, options.interval, pausing) for place in places}
+        self._services = {place.model: Service(place, interval, pausing) for place in places}
         self._ledger = Ledger(settings.output)
         self.under_way: list[Submission] = []
         self._queue: list[RequestFile] = []  # planned and not submitted yet
         # Of models that get one batch at a time, once one was too much: how many requests, None for all.
         self._most: dict[str, int | None] = {}
         self._numbers, self._lost = count(1), 0
-        self._sends = not options.cancel  # whether anything more may be sent
+        self._sends = not cancel  # whether anything more may be sent
         self._changed = True  # whether there may be more to ask than is planned
         self._stop: Stop = ""
         self._problem = ""  # why nothing more is sent, raised when the rest is collected
@@ -89,7 +108,7 @@ class BatchExecutor(Clients):
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         live = await super().prices(to_show=to_show)
-        return batch_prices(live, self.settings.em.provider, self._options.discount)
+        return batch_prices(live, self.settings.em.provider, self._discount)
 
     async def execute(self, run: Run) -> Stop:
         """Run all jobs. Raises ConfigurationError for what no retry can fix."""
@@ -125,7 +144,7 @@ class BatchExecutor(Clients):
                 self._pending.add(self._hashes(each))
             await self._rounds()
         except TransientError as error:
-            self._watcher.warned(str(error))
+            self._observer.warned(str(error))
             self._sends = False
             await self._plan()  # writes the results of collected answers
             return "outage"
@@ -135,7 +154,7 @@ class BatchExecutor(Clients):
 
     async def _rounds(self) -> None:
         """Until nothing is under way and nothing more can be sent."""
-        for each in self.under_way if self._options.cancel else ():
+        for each in self.under_way if self._cancel else ():
             with suppress(ConfigurationError):  # it has ended by itself, or is not there; the next check shows it
                 await self._service(each).cancel(each.id or "")
         again = 1
@@ -148,14 +167,14 @@ class BatchExecutor(Clients):
             await self._send()
             if not (self.under_way or self._queue or self._changed):
                 return
-            self._watcher.looked(tuple(self.under_way), self._options.interval)
-            await asyncio.sleep(self._options.interval)
+            self._observer.looked(tuple(self.under_way), self._interval)
+            await asyncio.sleep(self._interval)
 
     async def _plan(self, *, again: int = 0) -> None:
         """Write the results of finished jobs, and queue open asks of whole conversations that the budget covers."""
         target = Path(tempfile.mkdtemp(dir=self._folder)) / "requests.jsonl"
         affordable, pending = True, self._pending
-        with writing_plan(target, self.settings, self._kept, self._options.origin, most=self._most) as plan:
+        with writing_plan(target, self.settings, self._kept, self._origin, most=self._most) as plan:
             async for asks, _ in open_asks(self._run, pending, again=again):
                 if asks and self._sends and affordable:
                     affordable = pending.cover(asks)
@@ -195,7 +214,7 @@ class BatchExecutor(Clients):
             file=await service.upload(file.path, f"attunebench-{file.tag}.{number}.jsonl"),
             at=now(),
         )
-        self._ledger.submitting(sent)  # on disk before it is sent
+        self._ledger.note("submitting", sent)  # on disk before it is sent
         self.under_way.append(sent)
         try:
             self._identify(sent, await service.create(sent.file, sent.mark))
@@ -205,7 +224,7 @@ class BatchExecutor(Clients):
         except TransientError as error:
             if error.kind in UNBILLED:
                 raise
-            self._watcher.warned(
+            self._observer.warned(
                 f"{error} The service is searched for batch {sent.mark} before anything is sent again."
             )
             await self._find(sent)
@@ -219,11 +238,11 @@ class BatchExecutor(Clients):
         """Find the batch of a submission without an id; where the service has made none, the submission is ended."""
         for number in range(LOOKS):
             if number:
-                await asyncio.sleep(self._options.interval)
+                await asyncio.sleep(self._interval)
             try:
                 batches = await self._service(sent).batches()
             except ConfigurationError as error:
-                if self._options.cancel:  # do not wait for what cannot be found
+                if self._cancel:  # do not wait for what cannot be found
                     break
                 raise ConfigurationError(
                     f"It is unknown whether the service made batch {sent.mark}: {error} Until it is known, nothing is "
@@ -239,11 +258,11 @@ class BatchExecutor(Clients):
     def _identify(self, sent: Submission, batch: Batch) -> None:
         """Record the batch's id on disk before anything else is done."""
         sent.id, sent.batch = batch.id, batch
-        self._ledger.submitted(sent)
+        self._ledger.note("submitted", sent, batch=sent.id)
 
     async def _forget(self, sent: Submission, how: str) -> None:
         """It has ended, or there never was a batch: record that, and delete the uploaded file."""
-        self._ledger.ended(sent, how)
+        self._ledger.note("ended", sent, how=how)
         self.under_way.remove(sent)
         with suppress(TransientError, ConfigurationError):  # the file costs nothing, and the service deletes it in time
             await self._service(sent).delete(sent.file)
@@ -267,12 +286,12 @@ class BatchExecutor(Clients):
             self._queue.remove(file)
             self._pending.end(self._hashes(file))
         self._changed = True
-        self._watcher.warned(f"{printable(said).rstrip('.')}; {then} ({requests:,} requests).")
+        self._observer.warned(f"{printable(said).rstrip('.')}; {then} ({requests:,} requests).")
 
     def _halt(self, problem: str) -> None:
         """Send nothing more; the first problem is the one that is raised in the end."""
         if not self._problem and self.under_way:
-            self._watcher.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
+            self._observer.warned(f"{problem} Nothing more is sent; what is under way is waited for.")
         self._problem = self._problem or problem
         self._sends = False
         self._queue.clear()
@@ -301,7 +320,7 @@ class BatchExecutor(Clients):
         if missing and sent.batch is not None and sent.looks < PATIENCE:  # a new batch may not be visible yet
             return
         self._changed = True
-        if missing and not self._options.cancel:
+        if missing and not self._cancel:
             # Answers that may still come, and be charged, are not bought again. This process stops checking it.
             self.under_way.remove(sent)
             self._halt(
@@ -310,7 +329,7 @@ class BatchExecutor(Clients):
             )
             return
         if missing:
-            self._watcher.warned(f"{missing} Batch {sent.name} is abandoned.")
+            self._observer.warned(f"{missing} Batch {sent.name} is abandoned.")
         self._pending.end(keys)
         await self._forget(sent, sent.batch.status if sent.batch is not None else "gone")
         if collector is not None:
@@ -342,12 +361,12 @@ class BatchExecutor(Clients):
                 self._too_much(sent.model, sent.requests, problems)
             return
         left = [key for key in keys if self._kept.state(key) is None]
-        if batch.status == "cancelled" and not self._options.cancel:
+        if batch.status == "cancelled" and not self._cancel:
             self._sends, self._stop = False, "cancelled"
             self._queue.clear()
         if batch.status != "completed":
             answered = f"{len(keys) - len(left):,} of {len(keys):,} requests answered"
-            self._watcher.warned(f"{name} {batch.status}: {answered}.")
+            self._observer.warned(f"{name} {batch.status}: {answered}.")
         if stopped := collector.collected.stopped:
             reason, lines = stopped.most_common(1)[0]
             self._halt(f"{reason.rstrip('.')}, in {lines:,} lines of {name[0].lower()}{name[1:]}.")
@@ -358,7 +377,7 @@ class BatchExecutor(Clients):
                 reasons[str(said)] += 1
                 self._pending.misses[key].append(said)
         for reason, lines in reasons.most_common(3):
-            self._watcher.warned(f"{name}: {lines:,} requests without an answer: {printable(reason)}")
+            self._observer.warned(f"{name}: {lines:,} requests without an answer: {printable(reason)}")
 
     def _service(self, sent: Submission) -> Service:
         # An earlier run may have had judges that this one has not.

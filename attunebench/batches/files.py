@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -30,9 +31,8 @@ from attunebench.runner.events import Observer, RunSummary, Stop
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.job import Ask
 from attunebench.runner.pricing import KnownPrices, prices_for
-from attunebench.runner.run import Run, assembled
+from attunebench.runner.run import Run, run_by
 from attunebench.runner.settings import RunSettings
-from attunebench.runner.work import BENCHMARK, ConversationWork
 
 
 @dataclass(slots=True)
@@ -46,22 +46,12 @@ class PlanSummary:
     """
 
     planned: requests.Plan
-    complete: int = 0
-    written: int = 0
-    waiting: int = 0
-    asked_before: Counter[tuple[str, str]] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
-    notes: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class Left:
-    """What is left of one plan, as in `PlanSummary`: `requests` by model, `again` of them re-prompts."""
-
-    command: str
-    requests: Counter[str] = field(default_factory=Counter)
-    again: int = 0
-    waiting: int = 0
+    complete: int
+    written: int
+    waiting: int
+    asked_before: Counter[tuple[str, str]]
+    problems: list[str]
+    notes: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -74,7 +64,7 @@ class CollectSummary:
     collected: Collected = field(default_factory=Collected)
     written: int = 0
     complete: int = 0
-    left: list[Left] = field(default_factory=list)
+    left: list[RequestFiles] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     conversations: Path | None = None
@@ -87,27 +77,26 @@ class CollectSummary:
 
 class RequestFiles:
     """Finishes the jobs that the journal has all answers for, and passes open asks to `ask`: a `runner.run.Executor`
-    that needs no key and no price. `left` is what is open after it; `command` asks it. Raises UsageError and
-    ConfigurationError for what has no address.
+    that needs no key and no price. What is open after it: `requests` by model, `again` of them re-prompts, and judges'
+    calls that are `waiting` for a draft; `command` asks it. Raises UsageError and ConfigurationError for what has no
+    address.
     """
 
     notes: Sequence[str] = ()
-    again = 0  # how many further asks incomplete calls get on demand
+    further = 0  # how many further asks incomplete calls get on demand
 
     def __init__(self, settings: RunSettings, command: str = "") -> None:
-        self.left = Left(command)
+        self.command, self.requests, self.again, self.waiting = command, Counter[str](), 0, 0
         self.settings = settings.model_copy(update={"max_cost": None})
         places = map(unsent, (settings.em, *settings.judges))
         self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in enumerate(places)}
 
     def run(self, conversations: Sequence[Conversation], codebook: Codebook) -> RunSummary:
-        work = ConversationWork(conversations, self.settings, codebook, BENCHMARK, assembled)
-        run = Run(work, self.settings, codebook, Observer(), run_again=self.left.command)
-        return eventloop.run(run.by(self))
+        return run_by(lambda *_: self, conversations, self.settings, codebook, run_again=self.command)[0]
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
-        self.left.requests[self.settings.asked(asked.who).model] += 1
-        self.left.again += asked.number > 0
+        self.requests[self.settings.asked(asked.who).model] += 1
+        self.again += asked.number > 0
 
     def hashers(self) -> Mapping[int, Hasher]:
         return self._hashers
@@ -118,36 +107,28 @@ class RequestFiles:
         return KnownPrices([None] * len(self._hashers))
 
     async def execute(self, run: Run) -> Stop:
-        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.again):
-            self.left.waiting += waiting
+        async for asks, waiting in open_asks(run, Pending(run.budget), again=self.further):
+            self.waiting += waiting
             for asked, hashed in asks:
                 self.ask(asked, hashed)
         return ""
 
 
 class Planner(RequestFiles):
-    """Writes open asks into request files. `summary` is there once the run has begun."""
+    """Writes open asks into request files, those of `planned`; counts what was `asked_before` and has no answer."""
 
-    again = 1
+    further = 1
+    planned: requests.Plan
 
-    def __init__(
-        self,
-        settings: RunSettings,
-        target: Path,
-        origin: requests.Origin,
-        limits: requests.Limits = requests.SERVICE,
-        *,
-        new_only: bool = False,
-    ) -> None:
+    def __init__(self, settings: RunSettings, origin: requests.Origin, *, new_only: bool, **where: Any) -> None:
         super().__init__(settings, origin.command)
-        self._where = (target, origin, limits)
+        self._writing_plan = partial(requests.writing_plan, settings=self.settings, origin=origin, **where)
         self._new_only = new_only
+        self.asked_before, self.problems = Counter[tuple[str, str]](), list[str]()
 
     async def enter(self, stack: AsyncExitStack, journal: Journal | None) -> None:
         assert journal is not None, "what is planned is kept"
-        target, origin, limits = self._where
-        planned = stack.enter_context(requests.writing_plan(target, self.settings, journal, origin, limits))
-        self.summary = PlanSummary(planned)
+        self.planned = stack.enter_context(self._writing_plan(journal=journal))
         self._before: dict[str, tuple[str, str]] = {}
         """Requests of earlier plans without an outcome: hash → the plan and its time."""
         for tag, table in requests.open_tables(self.settings.output).items():
@@ -155,13 +136,13 @@ class Planner(RequestFiles):
                 hashes = (row.entry.request_hash for row in table.rows())
                 self._before |= {key: (tag, table.head.created) for key in hashes if journal.state(key) is None}
             except DataError as error:  # noqa: PERF203 (planning again replaces a damaged table)
-                self.summary.problems.append(str(error))
+                self.problems.append(str(error))
 
     def ask(self, asked: Ask, hashed: RequestHash) -> None:
         plan = next((self._before[each] for each in hashed.all if each in self._before), None)
-        self.summary.asked_before.update([plan] if plan is not None else ())
+        self.asked_before.update([plan] if plan is not None else ())
         if plan is None or not self._new_only:
-            self.summary.planned.add(asked, self._hashers[asked.who])
+            self.planned.add(asked, self._hashers[asked.who])
 
 
 def plan_requests(
@@ -182,11 +163,10 @@ def plan_requests(
         raise UsageError("-o must name a file for the requests in an existing folder, such as requests.jsonl.")
     notes: list[str] = []
     settings = settled(settings, notes.append)
-    planner = Planner(settings, target, origin, limits, new_only=new_only)
-    ended, summary = planner.run(conversations, codebook), planner.summary
-    summary.complete, summary.written, summary.waiting = ended.complete_before, ended.written, planner.left.waiting
-    summary.notes = notes
-    return summary
+    planner = Planner(settings, origin, new_only=new_only, target=target, limits=limits)
+    ended = planner.run(conversations, codebook)
+    counts = ended.complete_before, ended.written, planner.waiting
+    return PlanSummary(planner.planned, *counts, planner.asked_before, planner.problems, notes)
 
 
 def collect_responses(
@@ -267,8 +247,8 @@ def _write_results(
     ended = executor.run(talks, book)
     summary.written += ended.written
     summary.complete += ended.complete_before
-    if executor.left.requests or executor.left.waiting:
-        summary.left.append(executor.left)
+    if executor.requests or executor.waiting:
+        summary.left.append(executor)
     if collected.replaced or collected.known:
         # Rewrite results that lacked an answer which a line has brought, now or before a kill.
         again = RequestFiles(settings.model_copy(update={"retry_unanswered": True}), head.again)

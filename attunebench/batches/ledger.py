@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attunebench.errors import DataError
 from attunebench.journal.locks import try_lock
@@ -95,17 +95,10 @@ class Ledger:
         mine = (each for each in found.values() if (each.provider, each.em_model) == (provider, model))
         return [each for each in mine if set(each.modes) & set(modes)]
 
-    def submitting(self, submission: Submission) -> None:
-        self._add(step="submitting", **{name: getattr(submission, name) for name in _KEPT})
-
-    def submitted(self, submission: Submission) -> None:
-        self._add(step="submitted", mark=submission.mark, batch=submission.id)
-
-    def ended(self, submission: Submission, how: str) -> None:
-        """It has ended and its answers are in the journal, or there never was a batch."""
-        self._add(step="ended", mark=submission.mark, how=how)
-
-    def _add(self, **data: Any) -> None:
+    def note(self, step: Literal["submitting", "submitted", "ended"], sent: Submission, **facts: Any) -> None:
+        """A step on disk: it is about to be sent; the id of its `batch` is known; or `how` it has ended, its answers in
+        the journal, where there ever was a batch."""
+        about = {name: getattr(sent, name) for name in _KEPT} if step == "submitting" else {"mark": sent.mark}
         # Runs of other models share the folder, and what one takes for a cut line may be another one's new one.
         release = try_lock(self.path.with_name(".attunebench-batches.lock"), PATIENCE)
         if release is None:
@@ -117,7 +110,7 @@ class Ledger:
             with self.path.open("a+b") as file:
                 file.seek(0)
                 file.truncate(file.read().rfind(b"\n") + 1)
-                file.write(json.dumps(data, ensure_ascii=True).encode() + b"\n")
+                file.write(json.dumps({"step": step, **about, **facts}, ensure_ascii=True).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         finally:

@@ -17,14 +17,16 @@ from openai import APIStatusError, Omit, omit
 
 from attunebench.backends.caught import fault_of_exception, located, scrubbed
 from attunebench.backends.faults import Fault, error_for
-from attunebench.backends.providers import Endpoint
+from attunebench.backends.providers import Endpoint, unsent
 from attunebench.backends.transport import CLIENT_ERRORS, open_client
 from attunebench.backends.wire import amount, error_in, fault_of_response, looks_like_html, parse_body, tidy
 from attunebench.batches.requests import URL
-from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble
+from attunebench.errors import UNBILLED, AttuneBenchError, ConfigurationError, TransientError, Trouble, UsageError
+from attunebench.runner.settings import RunSettings
 
 T = TypeVar("T")
 
+PROVIDERS_WITH_BATCHES = ("openai", "local")
 MARK = "attunebench"  # the key in a batch's metadata that holds our own name of it
 TIMEOUT = 60.0  # seconds for one request, files apart
 SLOWEST = 50_000.0  # bytes a second, below which an upload is aborted
@@ -70,16 +72,14 @@ class Batch:
 
 def read_batch(body: Any, endpoint: Endpoint) -> Batch:
     """A batch from the JSON of it, without the endpoint's key. Raises ValueError for what is none."""
-    identifier, status = _text(body, "id"), _text(body, "status")
-    if identifier is None or status is None:
-        raise ValueError("no batch in it")
+    identifier, status = _needed(body, "id"), tidy(_needed(body, "status"))
     errors, counts = body.get("errors"), body.get("request_counts")
     errors = errors.get("data") if isinstance(errors, Mapping) else errors
     entries = errors if isinstance(errors, list) else []
     counts = counts if isinstance(counts, Mapping) else {}
     return Batch(
         id=identifier,
-        status=tidy(status),
+        status=status,
         mark=_text(body.get("metadata"), MARK),
         input_file=_text(body, "input_file_id"),
         files=tuple(filter(None, (_text(body, "output_file_id"), _text(body, "error_file_id")))),
@@ -102,10 +102,31 @@ def _text(body: Any, key: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _file_id(body: Any) -> str:
-    if identifier := _text(body, "id"):
-        return identifier
-    raise ValueError("the file has no id")
+def _needed(body: Any, key: str) -> str:
+    if text := _text(body, key):
+        return text
+    raise ValueError(f"it has no {key}")
+
+
+def refuse_what_does_not_fit(settings: RunSettings) -> None:
+    """Raises UsageError for settings that no batch service supports."""
+    em = settings.em
+    if settings.shard is not None:
+        raise UsageError(
+            "--batch does not work with --shard: one process submits all requests, and a service distributes them."
+        )
+    if em.provider not in PROVIDERS_WITH_BATCHES:
+        raise UsageError(
+            f"--batch: no batch service is known at {em.provider}; {' and '.join(PROVIDERS_WITH_BATCHES)} (with "
+            "--base-url) may have one. `attune-bench plan` writes the requests into files for other engines."
+        )
+    here = unsent(em)
+    for there in map(unsent, settings.judges):
+        if (there.provider, there.base_url) != (here.provider, here.base_url):
+            raise UsageError(
+                f"--batch: the judge {there.model} is at {there.provider} ({there.base_url}), not where the batches "
+                "go. Run without this judge, and add its votes later with `attune-bench rejudge`."
+            )
 
 
 @dataclass(eq=False)
@@ -138,7 +159,7 @@ class Service:
             with path.open("rb") as content:
                 return await self._files.create(file=(name, content, "application/jsonl"), **options)
 
-        return await self._ask("POST", "/files", _file_id, send, purpose="batch", timeout=timeout)
+        return await self._ask("POST", "/files", partial(_needed, key="id"), send, purpose="batch", timeout=timeout)
 
     async def create(self, file: str, mark: str) -> Batch:
         """Make a batch of a file. Not repeated where it may have been made; RefusedError where certainly none was."""

@@ -31,7 +31,7 @@ def closing_lines(summary: RunSummary, settings: RunSettings) -> list[str]:
     """The lines in the order in which they matter; `going_on` comes after them."""
     skipped = [f"  skipped {printable(name)}: {words.reason(why)}" for name, why in summary.skipped.items()]
     lines = [*_first(summary), *_made(summary), *first(skipped, " more, in the _skipped file there.")]
-    if settings.em.provider != "baseline":
+    if not settings.free:
         lines += [*_taken(summary), *_cost(summary), *_servers(summary)]
     ended = [f"{summary.unanswered[how]:,} {said}" for how, said in _ENDED.items() if how in summary.unanswered]
     if ended:
@@ -68,7 +68,7 @@ def _first(summary: RunSummary) -> list[str]:
 
 
 def _stopped(summary: RunSummary) -> str:
-    return summary.stopped or ("interrupted" if summary.interrupted else "")
+    return summary.stopped
 
 
 def _made(summary: RunSummary) -> list[str]:

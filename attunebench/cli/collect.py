@@ -17,7 +17,7 @@ from attunebench.text import printable
 
 if TYPE_CHECKING:
     from attunebench.batches.collecting import Collected
-    from attunebench.batches.files import CollectSummary, Left
+    from attunebench.batches.files import CollectSummary, RequestFiles
 
 _NAMED_AT_MOST = 5
 
@@ -99,10 +99,11 @@ def _replies(summary: CollectSummary) -> Iterator[str]:
     if collected.known:
         parts.append(f"{collected.known:,} known before")
     yield f"{plural(collected.lines, 'line')} in {plural(len(summary.files), 'file')}; answers: {', '.join(parts)}."
-    usage, known = collected.usage, collected.kept - collected.unpriced
+    spent, usage = collected.spent, collected.spent.usage
+    known = spent.replies - spent.unpriced
     counts = ((usage.prompt_tokens, "prompt"), (usage.completion_tokens, "completion"))
     told = [f"{count:,} {what} tokens" for count, what in counts if count is not None]
-    told += [f"${collected.cost:,.4f}" + (f" for {known:,} of them" if collected.unpriced else "")] if known else []
+    told += [f"${spent.cost:,.4f}" + (f" for {known:,} of them" if spent.unpriced else "")] if known else []
     if collected.kept and told:
         yield f"The new ones took {', '.join(told)}."
 
@@ -127,7 +128,7 @@ def _reasons(what: str, reasons: Counter[str]) -> Iterator[str]:
         yield f"  {sum(count for _, count in rest):,} × {plural(len(rest), 'other reason')}"
 
 
-def _left(left: Left) -> Iterator[str]:
+def _left(left: RequestFiles) -> Iterator[str]:
     parts = [f"{plural(count, 'request')} to {printable(model)}" for model, count in sorted(left.requests.items())]
     again = f" ({left.again:,} of them once more)" if left.again else ""
     waiting = [f"{plural(left.waiting, 'judge call')} waiting for drafts"] if left.waiting else []

@@ -90,7 +90,7 @@ def plan(
     loaded, book = running.load(where, codebook, skip_invalid=skip_invalid, quiet=quiet)
     if dry_run:
         # Nobody is asked, for a price neither.
-        known = eventloop.run(prices_of(settings, [None] * (1 + len(settings.judges))))
+        known = eventloop.run(prices_of(settings, {}))
         running.show_estimate(estimate_run(loaded.conversations, settings, book), settings, known)
         return
     # What is missing when the command is repeated was asked before.

@@ -88,7 +88,7 @@ def predict_profile(
     from attunebench.profiles import predict_profiles
 
     summary = running.ask(predict_profiles, loaded, settings, book, quiet=quiet)
-    if not summary.interrupted and summary.written + summary.complete_before:
+    if summary.stopped != "interrupted" and summary.written + summary.complete_before:
         _show(loaded, settings, format, output_scores, resamples)
     running.leave(summary, loaded)
 

@@ -155,7 +155,7 @@ def _estimate(settings: RunSettings, loaded: ConversationSet, book: Codebook, na
     from attunebench.runner.rejudge import estimate_rejudge
 
     estimate = estimate_rejudge(loaded.conversations, settings, book, **narrow)
-    show_estimate(estimate, settings, known_prices(settings, judges_only=True), judges_only=True, jobs="results")
+    show_estimate(estimate, settings, known_prices(settings), jobs="results")
 
 
 def _ask(
@@ -179,7 +179,7 @@ def _ask(
         say(folded(line))
     say_how_it_ended(summary.run, settings, run_again(sys.argv))
     run = summary.run
-    if run.interrupted:
+    if run.stopped == "interrupted":
         raise typer.Exit(130)
     if run.written and not (run.stopped or run.skipped or run.unreached):
         say(scoring(run.output, folder))

@@ -50,10 +50,11 @@ def _tell(summary: ReparseSummary) -> None:
         say(f"{printable(model)}: {counted(results, 'result')} rewritten.")
     if summary.votes_dropped:
         say(f"{counted(summary.votes_dropped, 'vote')} on drafts that read otherwise now went; `run` asks for them.")
-    read = summary.unchanged + summary.rewritten
+    rewritten = summary.changed.total()
+    read = summary.unchanged + rewritten
     say(
-        f"{counted(read, 'result')} read again: {summary.rewritten} rewritten, {summary.unchanged} as before; "
+        f"{counted(read, 'result')} read again: {rewritten} rewritten, {summary.unchanged} as before; "
         f"{len(summary.left)} left."
     )
-    if summary.rewritten:
+    if rewritten:
         say("Next: attune-bench score, which takes the answers from the results.")

@@ -35,10 +35,10 @@ from attunebench.runner.settings import RunSettings, option
 from attunebench.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from attunebench.batches.ledger import Submission
     from attunebench.batches.requests import Origin
-    from attunebench.batches.running import BatchRun
     from attunebench.codebook import Codebook
     from attunebench.conversations import ConversationSet
     from attunebench.runner import Estimate, KnownPrices, RunSummary
@@ -127,7 +127,7 @@ def run(
     by = checked(Means, **means)
     by.check(settings)
     if by.batch:
-        from attunebench.batches.running import refuse_what_does_not_fit
+        from attunebench.batches.service import refuse_what_does_not_fit
 
         refuse_what_does_not_fit(settings)
     where = one_folder(conversations, folder)
@@ -185,32 +185,35 @@ def _by_batches(
     quiet: bool,
 ) -> RunSummary:
     """Hand the run to the batch service, and say how that ended and how to come back."""
-    from attunebench.batches.running import BatchOptions, run_batches
+    from attunebench.batches.executor import BatchExecutor
     from attunebench.cli import running
     from attunebench.cli.progress.batches import batches_shown
+    from attunebench.runner.run import run_by
 
     # Who has cancelled does not want to do so for ever.
     again = running.run_again([word for word in sys.argv if word != "--cancel"])
-    options = BatchOptions(
-        interval=by.poll_interval, discount=by.batch_discount, cancel=by.cancel, origin=origin(again)
+    opened = partial(
+        BatchExecutor,
+        interval=by.poll_interval,
+        discount=by.batch_discount,
+        cancel=by.cancel,
+        origin=origin(again),
+        interruptible=True,
     )
     with batches_shown(settings, discount=by.batch_discount, quiet=quiet) as watcher:
-        run = run_batches(
-            loaded.conversations, settings, book, options, watcher=watcher, run_again=again, interruptible=True
-        )
-    if not run.under_way:
-        running.say_how_it_ended(run.summary, settings, again)
-        return run.summary
-    running.say_how_it_ended(run.summary, settings, "")
-    _say_what_goes_on(run, again)
-    return run.summary
+        conversations = loaded.conversations
+        summary, executor = run_by(opened, conversations, settings, book, observer=watcher, run_again=again)
+    running.say_how_it_ended(summary, settings, "" if executor.under_way else again)
+    if executor.under_way:
+        _say_what_goes_on(executor.under_way, again)
+    return summary
 
 
-def _say_what_goes_on(run: BatchRun, again: str) -> None:
+def _say_what_goes_on(under_way: Iterable[Submission], again: str) -> None:
     from attunebench.cli.emitting import folded, say
     from attunebench.cli.progress.batches import described
 
-    for batch in run.under_way:
+    for batch in under_way:
         say(folded(f"It goes on at the provider: {described(batch)}."))
     shown = again if again.isprintable() else printable(again, 2000)
     say(f"Come back with: {shown}")

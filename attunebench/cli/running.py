@@ -57,7 +57,7 @@ def scoring(results: Path, conversations: Path) -> str:
 
 def leave(summary: RunSummary, loaded: ConversationSet) -> None:
     """End the command by typer.Exit where its status is not 0 (spec 5.1)."""
-    if summary.interrupted:
+    if summary.stopped == "interrupted":
         raise typer.Exit(130)
     if summary.stopped == "max-cost":
         raise typer.Exit(3)
@@ -84,7 +84,6 @@ def show_estimate(
     settings: RunSettings,
     known: KnownPrices,
     *,
-    judges_only: bool = False,
     jobs: str = "conversations x modes",
 ) -> None:
     """Counts and cost on stdout: a table that is also easy to cut. `jobs` says what is counted."""
@@ -101,8 +100,7 @@ def show_estimate(
         "Prompt tokens are estimated at 4 characters each, replies by their usual length "
         f"({settings.max_tokens:,} tokens each at most; models that think take more)."
     )
-    free = all(model.provider == "baseline" for model in (*(() if judges_only else (settings.em,)), *settings.judges))
-    if free or not estimate.calls:
+    if settings.free or not estimate.calls:
         return
     cost = estimate.price(known.prices, settings.max_tokens)
     if cost is None:

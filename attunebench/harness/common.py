@@ -78,8 +78,8 @@ class Study:
         settings, conversation = self.settings, job.context
         stamp = Stamping(settings, self.codebook, BENCHMARK)(job.calls, conversation.source_sha256)
         place = [*self.conversations].index(conversation.conversation_id), len(self.conversations)
-        result = assembled(job, conversation, settings, stamp, place, epoch=epoch)
-        return {**result, "parameters": {**result["parameters"], **self.further}}
+        result = assembled(job, conversation, settings, stamp, place)
+        return {**result, "epoch": epoch, "parameters": {**result["parameters"], **self.further}}
 
 
 def study_of(

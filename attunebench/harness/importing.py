@@ -31,15 +31,8 @@ _NO_ANSWERS |= {"run_timestamp", "duration_seconds", "attunebench_version", *map
 replies, where an engine caches them and is restarted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A result that a log does not have: whose, why not, after how many tries, and the command that tries again."""
-
-    identity: Identity
-    reason: str
-    epoch: int | None = None
-    tries: int = 1
-    again: str = ""
+Failures = dict[tuple[Identity, "int | None"], dict[str, Any]]
+"""(whose result, epoch) that a log does not have → what `SkippedFile.add` is told of it: reason, tries, again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +41,7 @@ class Source:
 
     name: str
     results: Sequence[Mapping[str, Any]]
-    failures: Sequence[Failure] = ()
+    failures: Failures = field(default_factory=dict)
     ended: Mapping[Hashable, bool] = field(default_factory=dict)
 
 
@@ -69,7 +62,7 @@ class Importing:
         self.notes: list[str] = []
         self._folder = ResultFolder(folder, _identity_with_epoch)
         self._finished: set[Identity] = set()
-        self._failures: dict[Identity, Failure] = {}
+        self._failures: Failures = {}
         self._ended: dict[Hashable, bool] = {}
 
     def take(self, source: Source) -> None:
@@ -97,7 +90,7 @@ class Importing:
         self.written += len(new)
         self.same += len(source.results) - len(new)
         self._finished |= identities
-        self._failures |= {_with_epoch(failure.identity, failure.epoch): failure for failure in source.failures}
+        self._failures |= source.failures
         self._ended |= {name: ended or self._ended.get(name, False) for name, ended in source.ended.items()}
         if others := sum(result.get("prompt_set_sha256") != prompt_set_sha256() for result in source.results):
             self.notes.append(
@@ -107,16 +100,15 @@ class Importing:
 
     def close(self) -> Importing:
         """Once all sources are read, list what still failed, and remove from the list what has a result now."""
-        failed = [failure for identity, failure in self._failures.items() if self._folder.read(identity) is None]
-        models = {identity[1:3] for identity in (*self._finished, *(failure.identity for failure in failed))}
+        failed = {key: how for key, how in self._failures.items() if self._folder.read(_with_epoch(*key)) is None}
+        missing = {identity for identity, _ in failed}
+        models = {identity[1:3] for identity in self._finished | missing}
         lists = {names: SkippedFile(self._folder.folder, *names) for names in models}
-        for name, provider, model, mode in self._finished - {failure.identity for failure in failed}:
+        for name, provider, model, mode in self._finished - missing:
             lists[provider, model].remove(name, mode)
-        for failure in failed:
-            name, provider, model, mode = failure.identity
-            reason = failure.reason if failure.epoch is None else f"epoch {failure.epoch}: {failure.reason}"
-            lists[provider, model].add(name, mode, reason=reason, tries=failure.tries, when=now(), again=failure.again)
-            self.failed[f"{name} ({mode})"] = reason
+        for ((name, provider, model, mode), _), how in failed.items():
+            lists[provider, model].add(name, mode, when=now(), **how)
+            self.failed[f"{name} ({mode})"] = how["reason"]
         self.unreached = [*self._ended.values()].count(False)
         return self
 
@@ -179,15 +171,19 @@ def read_inspect_log(path: Path) -> Source:
     samples, names = log.samples or [], filter(None, (log.eval.task_registry_name, log.eval.task))
     if not any(STORE in each.store for each in samples) and "attunebench" not in {n.split("/")[-1] for n in names}:
         raise ForeignLogError(f"{path} is a log of the task {printable(str(log.eval.task), 100)}, not of attunebench.")
-    task, epochs, results, failures = log.eval.task_id, log.eval.config.epochs or 1, [], []
+    task, epochs, results, failures = log.eval.task_id, log.eval.config.epochs or 1, [], Failures()
     em, again = model_named(log.eval.model), f"inspect eval-retry {shlex.quote(str(path))}"
     for sample in samples:
         # A run of one epoch says nothing of epochs, in a log as without one.
         epoch, outcome, facts = sample.epoch if epochs > 1 else None, _outcome(path, sample), sample.metadata
         if isinstance(outcome, str):
             name, mode = str(facts.get("conversation", sample.id)), str(facts.get("mode", "default"))
-            tries = 1 + len(sample.error_retries or ())
-            failures.append(Failure((name, em.provider, em.model, mode), outcome, epoch, tries, again))
+            reason, tries = (
+                outcome if epoch is None else f"epoch {epoch}: {outcome}",
+                1 + len(sample.error_retries or ()),
+            )
+            failed = {"reason": reason, "tries": tries, "again": again}
+            failures[(name, em.provider, em.model, mode), epoch] = failed
         else:
             results.append({**outcome, "epoch": epoch})
     ids = log.eval.dataset.sample_ids or [sample.id for sample in samples]

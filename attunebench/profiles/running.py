@@ -11,7 +11,7 @@ from attunebench.analyses.base import Settings
 from attunebench.analyses.table import Analysis
 from attunebench.codebook import Codebook, default_codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.conversations.traits import ASRS, Trait, asrs_is_sum, traits_of, untold
+from attunebench.conversations.traits import ASRS, PROFILE_TASK, Trait, asrs_is_sum, traits_of, untold
 from attunebench.errors import DataError, UsageError
 from attunebench.profiles.scoring import Answers, score
 from attunebench.profiles.tables import tabulate
@@ -19,7 +19,7 @@ from attunebench.profiles.task import ProfileTask
 from attunebench.protocol.calls import PREDICTED_PROFILE
 from attunebench.protocol.read.traits import trait_answer
 from attunebench.runner import Observer, RunSettings, RunSummary, run_conversations
-from attunebench.runner.files import read_object
+from attunebench.runner.files import identity_of, read_object
 from attunebench.text import printable
 
 
@@ -109,7 +109,7 @@ def _read_predictions(
     others: set[str] = set()
     for path in sorted(folder.glob("[!_]*.json")):
         content = read_object(path) or {}
-        identity = ProfileTask(traits).identity_of(content)
+        identity = identity_of(content, PROFILE_TASK)
         if identity is None:
             continue
         if identity[1:3] == (provider, model):

@@ -11,7 +11,6 @@ from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import PREDICTED_PROFILE
 from attunebench.protocol.plan import PROFILE_TEMPLATES, plan_profile
 from attunebench.results.assemble import provenance, taken
-from attunebench.runner.files import Identity, result_name
 from attunebench.runner.work import Task
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from attunebench.conversations.schema import Conversation
     from attunebench.protocol.calls import Call, Mode, Record
     from attunebench.runner.settings import RunSettings
-
-_MODE = "default"
-"""A run's only mode: whoever was told of the profile would have nothing to predict."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +61,3 @@ class ProfileTask(Task):
             PREDICTED_PROFILE: dict(own[0].answer.values[PREDICTED_PROFILE]),
             **taken(own),
         }
-
-    def identity_of(self, data: Mapping[str, Any]) -> Identity | None:
-        if data.get("task") != PROFILE_TASK or "em_model" not in data or "conversationId" not in data:
-            return None
-        return str(data["conversationId"]), str(data.get("provider", "unknown")), str(data["em_model"]), _MODE
-
-    def result_name(self, identity: Identity) -> str:
-        """`<conversationId>_<provider>_<model>_profile.json`, cleaned as names of results are."""
-        return result_name((*identity[:3], PROFILE_TASK))

@@ -81,13 +81,6 @@ def view_of(content: Mapping[str, Any]) -> View:
     return View(stamp_of(content), drafted, voted, whole=whole, answered=answered)
 
 
-def missing_votes(there: View, judges: Sequence[str], turns: Iterable[int], scale: JudgeScale) -> dict[str, set[int]]:
-    """Judge → those of `turns` that have a draft and no vote of this judge on this scale."""
-    asked = there.drafted.intersection(turns)
-    missing = {judge: {turn for turn in asked if there.voted.get(judge, {}).get(turn) != scale} for judge in judges}
-    return {judge: numbers for judge, numbers in missing.items() if numbers}
-
-
 def with_votes(
     content: Mapping[str, Any], records: Iterable[Record], judge_models: Sequence[str], *, spare: bool = False
 ) -> dict[str, Any]:

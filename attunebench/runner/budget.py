@@ -16,16 +16,11 @@ USUAL_BYTES_PER_TOKEN = 4.0
 leaves room for the answer schema, which servers count as prompt (messages and schema: up to 0.48 tokens a byte)."""
 
 
+Ticket = tuple[int, float]  # of a request in flight: who is asked, and its worst-case cost in USD
+
+
 class BudgetSpent(Exception):  # noqa: N818 (no error: the run is over)
     """The request might cost more than what is left."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A request in flight, and its worst-case cost in USD."""
-
-    who: int
-    worst: float
 
 
 @dataclass(slots=True)
@@ -88,7 +83,7 @@ class Budget:
             raise BudgetSpent
         self._open += 1
         self._under_way += worst
-        return Ticket(who, worst)
+        return who, worst
 
     async def reserve(self, who: int, messages: Sequence[Message], max_tokens: int) -> Ticket:
         """As `cover`, but waits for requests in flight that may end cheaper; raises BudgetSpent if there are none."""
@@ -104,14 +99,15 @@ class Budget:
     def settle(self, ticket: Ticket, reply: Reply | None, *, maybe_billed: bool = True) -> float | None:
         """The request is over: its cost in USD, None where it is unknown. Unknown costs, and requests that may be
         billed without a reply, count against the bound at their worst case."""
+        who, worst = ticket
         self._open -= 1
-        self._under_way = self._under_way - ticket.worst if self._open else 0.0
+        self._under_way = self._under_way - worst if self._open else 0.0
         cost = None
         if reply is None:
-            self.spent += ticket.worst if maybe_billed else 0.0
+            self.spent += worst if maybe_billed else 0.0
         else:
-            cost = self.take(ticket.who, reply)
-            self.spent += ticket.worst if cost is None else cost
+            cost = self.take(who, reply)
+            self.spent += worst if cost is None else cost
         self._room.set()
         return cost
 

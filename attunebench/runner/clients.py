@@ -22,9 +22,8 @@ from attunebench.journal import Entry, Hasher, Journal
 from attunebench.runner.budget import USUAL_BYTES_PER_TOKEN, Budget, Ticket, prompt_size
 from attunebench.runner.events import Observer
 from attunebench.runner.job import Ask, entry_of
-from attunebench.runner.limits import START_UP
-from attunebench.runner.pacing import LONGEST_WAIT, TRUSTED, RateLimiter, Slot
-from attunebench.runner.pricing import FREE, KnownPrices, prices_of
+from attunebench.runner.pacing import LONGEST_WAIT, START_UP, TRUSTED, RateLimiter, Slot
+from attunebench.runner.pricing import KnownPrices, prices_of
 from attunebench.runner.settings import ModelSettings, RunSettings
 
 Place = tuple[str, str, str]  # provider, address, model
@@ -265,17 +264,13 @@ class _Fetch:
 
 
 class Clients:
-    """The evaluated model (`who` 0) and the judges (from 1) of `settings`; with `judges_only` the former is not called.
-    Raises ConfigurationError for missing keys and addresses. `enter` comes first, then `model_clients`."""
+    """The models of `settings`. Raises ConfigurationError for missing keys and addresses. `enter` comes first, then
+    `model_clients`."""
 
-    def __init__(self, settings: RunSettings, observer: Observer, *, judges_only: bool = False) -> None:
+    def __init__(self, settings: RunSettings, observer: Observer) -> None:
         self.settings, self._observer = settings, observer
         self._journal: Journal | None = None
-        self._models = dict(enumerate((settings.em, *settings.judges)))
-        if judges_only:
-            del self._models[0]
-        # By who is asked: 0 is the evaluated model, judges count from 1.
-        self.backends = {who: self._open(model) for who, model in self._models.items()}
+        self.backends = {who: self._open(model) for who, model in settings.models.items()}
         self._hashers = {who: hasher_of(place_of(each), settings, judge=who > 0) for who, each in self.backends.items()}
 
     @property
@@ -295,14 +290,13 @@ class Clients:
                 place = place_of(backend)
                 memory, taken = journal.terms(*place), journal.constraints_taken(*place)
                 if memory or taken:
-                    self.backends[who] = self._open(self._models[who], memory=memory, taken=taken)
+                    self.backends[who] = self._open(self.settings.models[who], memory=memory, taken=taken)
             stack.push_async_callback(self.backends[who].aclose)
 
     async def prices(self, *, to_show: bool = False) -> KnownPrices:
         """What the models cost; `to_show`: only for display, so a local server, which is free, is not asked."""
         asked = {who: each for who, each in self.backends.items() if not (to_show and each.provider == "local")}
-        known = await prices_of(self.settings, [asked.get(who) for who in range(1 + len(self.settings.judges))])
-        return known if 0 in self.backends else replace(known, prices=[FREE, *known.prices[1:]])
+        return await prices_of(self.settings, asked)
 
     def model_clients(self, budget: Budget) -> dict[int, ModelClient]:
         """By `who`; entries for the same model at the same address share one rate limiter."""
@@ -326,7 +320,7 @@ class Clients:
         except ImportError:  # Windows has no such limit
             return
         wanted = self.settings.concurrency
-        models = max(1, sum(each.provider != "baseline" for each in self._models.values()))
+        models = max(1, sum(each.provider != "baseline" for each in self.backends.values()))
         limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
         taken = _RESERVE + 32  # where the system does not say how many are open
         with contextlib.suppress(OSError):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from attunebench.protocol.calls import Call, Record
 from attunebench.protocol.read import expected_items
@@ -73,10 +73,6 @@ class RunSummary:
         return served
 
     @property
-    def interrupted(self) -> bool:
-        return self.stopped == "interrupted"
-
-    @property
     def cost(self) -> float | None:
         return self.spending.cost
 
@@ -111,6 +107,9 @@ class Observer:
     def skipped(self, conversation_id: str, mode: str, reason: str) -> None: ...  # given up for this run
     def warned(self, message: str) -> None: ...  # something that the user should know once
     def pausing(self, model: str, reason: str, seconds: float) -> None: ...  # nothing is sent to it for so long
+
+    def looked(self, batches: Sequence[Any], seconds: float) -> None:
+        """The batches under way (`batches.ledger.Submission`) were checked; the next check is in so many seconds."""
 
     def pacing(self, model: str, under_way: int, limit: int, ceiling: int) -> None:
         """The number of calls to this model that may be in flight has changed to `limit`."""

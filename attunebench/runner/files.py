@@ -49,34 +49,32 @@ def prepare_folder(folder: Path) -> None:
         raise DataError(f"The output folder {folder} cannot be written ({reason}); use another one.") from error
 
 
-def identity_of(data: Mapping[str, Any]) -> Identity | None:
-    """Whose result this is, or None where the data is no result file of the benchmark."""
-    if "em_model" not in data or "conversationId" not in data or data.get("task") == PROFILE_TASK:
+def identity_of(data: Mapping[str, Any], task: str = "") -> Identity | None:
+    """Whose result this is, or None where the data is no result file of the benchmark or another task."""
+    is_of_task = (data.get("task") == PROFILE_TASK) == (task == PROFILE_TASK)
+    if "em_model" not in data or "conversationId" not in data or not is_of_task:
         return None
     provider, mode = data.get("provider", "unknown"), data.get("mode", "default")
     return str(data["conversationId"]), str(provider), str(data["em_model"]), str(mode)
 
 
-def result_name(identity: Identity) -> str:
-    """`<conversationId>_<provider>_<model>_<mode>.json`, each part cleaned of what file systems or shells dislike."""
+def result_name(identity: Identity, task: str = "") -> str:
+    """`<conversationId>_<provider>_<model>_<mode or task>.json`, each part cleaned of what file systems or shells
+    dislike."""
+    parts = (*identity[:3], task or identity[3])
     # A leading "_" marks what is private to a run, "." hides a file, and shells take "-" for an option.
-    stem = "_".join(clean_name(part) for part in identity).lstrip("._-")
-    return f"{short_name(stem, *identity)}.json"
+    stem = "_".join(map(clean_name, parts)).lstrip("._-")
+    return f"{short_name(stem, *parts)}.json"
 
 
 class ResultFolder:
     """The result files of one folder by what they are, never by their names; `views` has what is known of each.
 
-    `identify` tells whose result a content is (None: none of these), `name` what a new file is called.
+    `identify` tells whose result a content is, None for none of the `task`.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        identify: Callable[[Mapping[str, Any]], Identity | None] = identity_of,
-        name: Callable[[Identity], str] = result_name,
-    ) -> None:
-        self.folder, self._name = folder, name
+    def __init__(self, folder: Path, identify: Callable[[Mapping[str, Any]], Identity | None], task: str = "") -> None:
+        self.folder, self._task = folder, task
         self._paths: dict[Identity, Path] = {}
         self.views: dict[Identity, View] = {}
         self._names: dict[str, Identity | None] = {}
@@ -94,7 +92,7 @@ class ResultFolder:
         """Where this result is to be written: under its own older name, or a new one. Never at a file of others."""
         path = self._paths.get(identity)
         if path is None:
-            name = self._name(identity)
+            name = result_name(identity, self._task)
             # Some file systems fold case. The hash is of the identity, so that a rerun finds the name again.
             if self._names.get(name.casefold(), identity) != identity:
                 name = f"{name.removesuffix('.json')}_{name_digest(*identity)[:8]}.json"

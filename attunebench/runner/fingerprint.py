@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import chain
@@ -40,28 +39,17 @@ class Stamping:
     is the same, so are the calls; otherwise the calls themselves decide."""
 
     def __init__(self, settings: RunSettings, codebook: Codebook, task: Task) -> None:
-        self._settings = settings
-        self._prompt_set, self._codebook = task.prompt_set_sha256, codebook.sha256
-        self._made_of = (_code_sha256(), self._prompt_set, self._codebook, settings.panas_strategy, *task.plan_inputs)
+        self._settings, self._digests = settings, (task.prompt_set_sha256, codebook.sha256)
+        self._made_of = (_code_sha256(), *self._digests, settings.panas_strategy, *task.plan_inputs)
 
     def __call__(self, calls: Sequence[Call], source_sha256: str) -> Stamp:
-        stamp = self.unplanned(calls_sha256(call for call in calls if call.judge is None), source_sha256)
-        if not self._settings.judges:
-            return stamp
+        settings, own = self._settings, calls_sha256(call for call in calls if call.judge is None)
         # Every judge is asked the same; one judge's calls stand for all, so that their number changes nothing.
-        judges = calls_sha256(call for call in calls if call.judge == 0)
-        return replace(stamp, judge_calls_sha256={self._settings.scale: judges})
+        judges = {settings.scale: calls_sha256(call for call in calls if call.judge == 0)} if settings.judges else {}
+        return Stamp(settings.parameters, *self._digests, own, judges, self.plan_sha256(source_sha256))
 
-    def unplanned(self, calls_sha256: str, source_sha256: str) -> Stamp:
-        """The stamp where the calls are known to have that digest; judges' calls aside."""
-        return Stamp(
-            parameters=self._settings.parameters,
-            prompt_set_sha256=self._prompt_set,
-            codebook_sha256=self._codebook,
-            calls_sha256=calls_sha256,
-            judge_calls_sha256={},
-            plan_sha256=sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest(),
-        )
+    def plan_sha256(self, source_sha256: str) -> str:
+        return sha256("\0".join([source_sha256, *self._made_of]).encode()).hexdigest()
 
 
 @cache

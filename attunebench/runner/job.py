@@ -5,7 +5,7 @@ the wire: that is what makes resuming a run a matter of reading.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,12 +104,12 @@ def entry_of(
 @dataclass(frozen=True, slots=True)
 class Rules:
     """By which replies are read and a call is done. `max_tokens`: the limit of a first ask. `max_reasks`: how often a
-    call is asked again for what is missing; None: never, and all that is known of it is read. `again`: how many further
-    asks a call gets whose known answer is incomplete (`--retry-unanswered`)."""
+    call is asked again for what is missing. `again`: how many further asks a call gets whose known answer is incomplete
+    (`--retry-unanswered`)."""
 
     codebook: Codebook
     max_tokens: int
-    max_reasks: int | None
+    max_reasks: int
     again: int = 0
 
 
@@ -131,7 +131,7 @@ class Exchange:
         return self._answer is not None and not self._answer.missing
 
     def next(self) -> Ask | None:
-        over = self._ended or self._most is None or len(self._entries) > self._most
+        over = self._ended or len(self._entries) > self._most
         return None if self._answer is not None and (over or not self._answer.missing) else self.once_more()
 
     def once_more(self) -> Ask:
@@ -183,6 +183,14 @@ class Exchange:
             structured=next((reply.structured for reply in reversed(replies) if reply.structured), None),
             adapted={name: how for reply in replies for name, how in reply.notes.items()},
         )
+
+
+def record_of(call: Call, entries: Iterable[Entry], rules: Rules) -> Record:
+    """The call with what these replies to it come to, of which there is one at least."""
+    exchange = Exchange(call, rules)
+    for entry in entries:
+        exchange.add(entry)
+    return exchange.record()
 
 
 class Job:
@@ -273,7 +281,7 @@ class Job:
 
     def _go_on(self, exchange: Exchange) -> None:
         call, ask = exchange.call, exchange.next()
-        while self._known is not None and (self._rules.max_reasks is None or not exchange.complete):
+        while self._known is not None and not exchange.complete:
             entry = self._known(ask or exchange.once_more())
             if entry is None:
                 break

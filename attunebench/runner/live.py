@@ -30,12 +30,10 @@ NEVER_REACHED = 8.0  # seconds after which a server counts as not running, if no
 class Live(Clients):
     """Runs one run's jobs over the network: a `runner.run.Executor`. `interruptible`: the first Ctrl-C lets calls in
     flight finish, the second stops them. After `total_timeout` seconds of nothing but failures the run stops instead of
-    skipping conversations one by one; a failing judge is dropped, but with `judges_only` it ends the run."""
+    skipping conversations one by one; a failing judge is dropped, but ends a run that has judges alone."""
 
-    def __init__(
-        self, settings: RunSettings, observer: Observer, *, judges_only: bool = False, interruptible: bool = False
-    ) -> None:
-        super().__init__(settings, observer, judges_only=judges_only)
+    def __init__(self, settings: RunSettings, observer: Observer, *, interruptible: bool = False) -> None:
+        super().__init__(settings, observer)
         self._interruptible = interruptible
         self._stopped: Stop = ""
         self._failure: BaseException | None = None
@@ -47,7 +45,7 @@ class Live(Clients):
         self._given_up: dict[int, str] = {}
 
     async def execute(self, run: Run) -> Stop:
-        """Run all jobs. The first ConfigurationError (of a judge with judges only), DataError or bug ends it."""
+        """Run all jobs. The first ConfigurationError, DataError or bug ends it."""
         self._run, self._jobs, self._clients = run, run.jobs(), self.model_clients(run.budget)
         minding = asyncio.create_task(self._mind())
         try:

@@ -29,7 +29,7 @@ from attunebench.journal import claim
 from attunebench.runner.budget import Budget, Cost
 from attunebench.runner.clients import Clients
 from attunebench.runner.events import Observer, RunSummary, Stop
-from attunebench.runner.files import SkippedFile, prepare_folder
+from attunebench.runner.files import SkippedFile
 from attunebench.runner.fingerprint import settled
 from attunebench.runner.order import share_of
 from attunebench.runner.run import Run, run_conversations
@@ -69,20 +69,11 @@ def run_on_ray(
         raise UsageError('--executor ray needs Ray: pip install ".[ray]" in the checkout of attunebench.') from error
     observer = observer or Observer()
     settings = settled(settings.model_copy(update={"output": settings.output.absolute()}), observer.warned)
-    work = _AllShards(conversations, settings, codebook, BENCHMARK)
+    work = ConversationWork(conversations, settings, codebook, BENCHMARK)
     run_shard = partial(run_conversations, conversations, codebook=codebook, **options)
     cluster = ray, address or os.environ.get("RAY_ADDRESS"), workers
     executor = OnRay(settings, observer, run_shard, cluster, interruptible=interruptible)
     return eventloop.run(Run(work, settings, codebook, observer, keeps=False).by(executor))
-
-
-class _AllShards(ConversationWork):
-    """The work of all shards, each of which locks its own part."""
-
-    def enter(self, stack: ExitStack) -> str | None:
-        prepare_folder(self._settings.output)
-        self.look()
-        return None
 
 
 class _Teller:
@@ -167,7 +158,7 @@ class OnRay(Clients):
             return ""
         ray, settings, em = self._ray, self.settings, self.settings.em
         keyed, environment = _with_keys(settings)
-        chosen = cast(_AllShards, run.work).chosen
+        chosen = cast(ConversationWork, run.work).chosen
         most = min(settings.concurrency, len(chosen))
         with ExitStack() as stack:
             if not ray.is_initialized():  # a program's own connection is kept

@@ -4,8 +4,8 @@ from the plan, replies are guessed by their kind; retries and re-prompts come on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from attunebench import eventloop
@@ -17,7 +17,7 @@ from attunebench.conversations.schema import Conversation
 from attunebench.errors import ConfigurationError, UsageError
 from attunebench.protocol.calls import ALL_KINDS, Call, Kind
 from attunebench.runner.fingerprint import settled
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.settings import RunSettings
 from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work
 
 FREE = Prices(0.0, 0.0)
@@ -41,37 +41,32 @@ class KnownPrices:
     unasked: Sequence[str] = ()
 
 
-def known_prices(settings: RunSettings, *, judges_only: bool = False) -> KnownPrices:
-    """The prices for an estimate of a run; a provider that cannot be asked has none, and with `judges_only` the
-    evaluated model costs nothing. Raises UsageError where a run would."""
-    reasons: list[str] = []
-
-    def opened(model: ModelSettings) -> Backend | None:
+def known_prices(settings: RunSettings) -> KnownPrices:
+    """The prices for an estimate of a run; a provider that cannot be asked has none. Raises UsageError where a run
+    would."""
+    reasons, backends = dict[str, None](), dict[int, Backend]()
+    for who, model in settings.models.items():
         try:
-            return open_backend(model)
-        except ConfigurationError as error:
-            reasons.append(str(error))
-            return None
-
-    backends = [None if judges_only else opened(settings.em), *map(opened, settings.judges)]
+            backends[who] = open_backend(model)
+        except ConfigurationError as error:  # noqa: PERF203
+            reasons[str(error)] = None
     known = eventloop.run(prices_of(settings, backends))
-    prices = [FREE, *known.prices[1:]] if judges_only else known.prices
-    return KnownPrices(prices, known.source, tuple(dict.fromkeys(reasons)) if None in prices else ())
+    return replace(known, unasked=tuple(reasons) if None in known.prices else ())
 
 
-async def prices_of(settings: RunSettings, backends: Sequence[Backend | None]) -> KnownPrices:
-    """The prices at these backends, the evaluated model's first; None has none but what the options give. Raises
-    UsageError where an option lacks its other half."""
+async def prices_of(settings: RunSettings, backends: Mapping[int, Backend]) -> KnownPrices:
+    """The prices at these backends, by `who`; a model without one has none but what the options give. Raises UsageError
+    where an option lacks its other half."""
 
-    async def price(backend: Backend | None, *, judge: bool) -> tuple[Prices | None, str]:
-        if backend is not None and backend.provider == "baseline":
+    async def price(who: int) -> tuple[Prices | None, str]:
+        if who not in settings.models or settings.models[who].provider == "baseline":
             return FREE, ""
-        given, source = prices_for(settings, None, judge=judge)
-        if given is None and backend is not None:
-            return prices_for(settings, await backend.prices(), judge=judge)
+        given, source = prices_for(settings, None, judge=who > 0)
+        if given is None and who in backends:
+            return prices_for(settings, await backends[who].prices(), judge=who > 0)
         return given, source
 
-    found = await asyncio.gather(*(price(each, judge=number > 0) for number, each in enumerate(backends)))
+    found = await asyncio.gather(*map(price, range(1 + len(settings.judges))))
     sources = dict.fromkeys(source for _, source in found if source)
     return KnownPrices([prices for prices, _ in found], "; ".join(sources))
 

@@ -34,7 +34,7 @@ from attunebench.runner.live import Live
 from attunebench.runner.order import order_words, stratified_order
 from attunebench.runner.pricing import Estimate, estimate_work
 from attunebench.runner.run import Run
-from attunebench.runner.settings import ModelSettings, RunSettings
+from attunebench.runner.settings import RESULTS, ModelSettings, RunSettings
 from attunebench.runner.work import Work, with_scores
 
 
@@ -60,9 +60,7 @@ class RejudgeSummary:
 def rejudge_settings(results: str | Path, judges: Sequence[ModelSettings], **values: Any) -> RunSettings:
     """The settings of a run into `results` in which only the judges are called; `values` are those of `RunSettings`.
     Raises pydantic's ValidationError, and UsageError for a judge that is named twice."""
-    # A free model in place of the evaluated one, so that no cost is shown where no judge costs.
-    free = all(judge.provider == "baseline" for judge in judges)
-    drafts = ModelSettings(provider="baseline" if free else "results", model="drafts")
+    drafts = ModelSettings(provider=RESULTS, model="drafts")
     return RunSettings(em=drafts, judges=tuple(judges), output=Path(results), **values)
 
 
@@ -86,25 +84,20 @@ def rejudge_results(
     if not settings.judges:
         raise UsageError("No judge is named; give at least one with --judge-model.")
     settings = settled(settings, observer.warned, within=True)
-    live = Live(settings, observer, judges_only=True, interruptible=interruptible)
+    live = Live(settings, observer, interruptible=interruptible)
     work = VoteWork(conversations, settings, codebook, models, modes)
     work.summary.run = eventloop.run(Run(work, settings, codebook, observer).by(live))
     return work.summary
 
 
 def estimate_rejudge(
-    conversations: Sequence[Conversation],
-    settings: RunSettings,
-    codebook: Codebook,
-    *,
-    models: Sequence[str] = (),
-    modes: Sequence[str] = (),
+    conversations: Sequence[Conversation], settings: RunSettings, codebook: Codebook, **narrow: Sequence[str]
 ) -> Estimate:
-    """The votes that would be requested, including those that the journal has. Raises what `rejudge_results` would
-    raise before it sends anything."""
+    """The votes that would be requested, including those that the journal has; `narrow` as for `rejudge_results`.
+    Raises what that would raise before it sends anything."""
     notes: list[str] = []
     settings = settled(settings, notes.append, within=True)
-    return estimate_work(VoteWork(conversations, settings, codebook, models, modes), notes)
+    return estimate_work(VoteWork(conversations, settings, codebook, **narrow), notes)
 
 
 class Candidate(NamedTuple):
@@ -115,15 +108,23 @@ class Candidate(NamedTuple):
     conversation_id: str
     run: tuple[str, str, str]
 
+    @property
+    def models(self) -> set[str]:
+        """The names by which a user may select it."""
+        provider, model, _ = self.run
+        return {model.casefold(), f"{provider}/{model}".casefold()}
+
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A result file as it is judged. `calls` have their drafts; `judge_calls_sha256`: of one judge's, as planned."""
+    """A result file as it is judged. `calls` have their drafts; `votes`: call id → the vote that is there; `due`: those
+    of the calls that are to be made; `judge_calls_sha256`: of one judge's, as planned."""
 
     content: Mapping[str, Any]
     conversation: Conversation
-    votes: Mapping[int, Mapping[str, Vote]]
     calls: Sequence[Call]
+    votes: Mapping[str, Vote | None]
+    due: Sequence[Call]
     judge_calls_sha256: str | None
 
 
@@ -145,7 +146,6 @@ class VoteWork(Work):
         self._settings, self._codebook = settings, codebook
         self._judges = tuple(judge.model for judge in settings.judges)
         self._conversations = {conversation.conversation_id: conversation for conversation in conversations}
-        self._rescaled: Counter[str] = Counter()
         parameters = {name: value for name, value in settings.parameters.items() if name != "panas_strategy"}
         self._how = {
             "attunebench_version": __version__,
@@ -156,15 +156,15 @@ class VoteWork(Work):
         }
         candidates, self.summary.left = _candidates(settings.output, models, modes)
         # All results of one conversation before those of the next; `limit` counts conversations that have results.
-        by_conversation: dict[str, list[Candidate]] = {}
-        for candidate in candidates:
-            by_conversation.setdefault(candidate.conversation_id, []).append(candidate)
+        there = dict.fromkeys(each.conversation_id for each in candidates)
         ordered = [each.conversation_id for each in stratified_order(conversations, settings.order_seed)]
-        known = [name for name in ordered if name in by_conversation]
-        unknown = [name for name in by_conversation if name not in self._conversations]
+        known = [name for name in ordered if name in there]
         chosen = known[: settings.limit]
         self.order = order_words(len(chosen), len(known), settings.order_seed)
-        self._candidates = [each for name in (*chosen, *unknown) for each in by_conversation[name]]
+        unknown = (name for name in there if name not in self._conversations)
+        places = {name: place for place, name in enumerate([*chosen, *unknown])}
+        candidates = [each for each in candidates if each.conversation_id in places]
+        self._candidates = sorted(candidates, key=lambda each: places[each.conversation_id])
 
     def enter(self, stack: ExitStack) -> None:
         prepare_folder(self._settings.output)
@@ -173,80 +173,55 @@ class VoteWork(Work):
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
         settings, judges = self._settings, ", ".join(self._judges)
-        n_votes = 0
+        n_votes, rescaled = 0, Counter[str]()
         for candidate in self._candidates:
-            sheet = self._sheet(candidate)
-            if sheet is None:
+            if (sheet := self._sheet(candidate)) is None:
                 continue
-            drafted = {call.turn for call in sheet.calls} | drafts_of(sheet.content).keys()
-            planned = {turn.number for turn in sheet.conversation.turns}
-            if missing := tuple(sorted(planned - drafted)):
-                self.summary.without_draft[candidate.name] = missing
-            if others := tuple(sorted(sheet.votes.keys() - planned)):
-                self.summary.other_turns[candidate.name] = others
-            votes = [(call, self._vote(sheet, call)) for call in sheet.calls]
-            rescaled = {call.id: vote.scale for call, vote in votes if vote and vote.scale != settings.scale}
-            self._rescaled.update(rescaled.values())
-            if rescaled and not settings.replace:
-                self.differing.update(rescaled.values())
-                yield [call for call in sheet.calls if call.id in rescaled], False
-            due = self._due(sheet)
-            if due or not set(self._judges) <= set(judges_of(sheet.content)):
+            others = {name: vote.scale for name, vote in sheet.votes.items() if vote and vote.scale != settings.scale}
+            rescaled.update(others.values())
+            if others and not settings.replace:
+                yield [call for call in sheet.calls if call.id in others], False
+            if sheet.due or not set(self._judges) <= set(judges_of(sheet.content)):
                 self.todos[candidate.conversation_id, candidate.run[2], candidate.name] = candidate
-                n_votes += len(due)
-                yield due, True
+                n_votes += len(sheet.due)
+                yield sheet.due, True
             else:
                 self.complete += 1
+        if settings.replace:
+            self.notes = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in rescaled.items()]
+        else:
+            self.differing = rescaled
         asked = "1 vote" if n_votes == 1 else f"{n_votes:,} votes"
         results = "1 result" if len(self.todos) == 1 else f"{len(self.todos):,} results"
         self.headline = (
             f"{asked} of {judges} to ask for, on the drafts of {results} in {settings.output} ({self.order}); "
             f"{self.complete} complete"
         )
-        replacing = self._rescaled.items()
-        self.notes = [f"{n:,} of these votes replace votes on the {scale} scale." for scale, n in replacing]
 
     def check(self, details: str = "") -> None:
         if self.differing:
-            there = " and ".join(sorted(self._rescaled))
+            there = " and ".join(sorted(self.differing))
             raise DataError(
-                f"{self._settings.output} holds {sum(self._rescaled.values()):,} votes of {', '.join(self._judges)} on "
-                f"the {there} scale. {details} --replace replaces them by votes on the {self._settings.scale} scale, "
-                f"and --judge-scale {there} keeps them."
+                f"{self._settings.output} holds {self.differing.total():,} votes of {', '.join(self._judges)} on the "
+                f"{there} scale. {details} --replace replaces them by votes on the {self._settings.scale} scale, and "
+                f"--judge-scale {there} keeps them."
             )
 
     def jobs(self, rules: Rules, known: Known | None) -> Iterator[Job]:
         for key, candidate in tuple(self.todos.items()):
-            sheet = self._sheet(candidate)
-            if sheet is None:
+            if (sheet := self._sheet(candidate)) is None:
                 del self.todos[key]
                 continue
             content = partial(self._content, candidate, sheet)
-            yield Job(key, self._due(sheet), rules, known=known, assemble=content, context=sheet.conversation)
+            yield Job(key, sheet.due, rules, known=known, assemble=content, context=sheet.conversation)
 
     def place(self, job: Job) -> Path:
         path: Path = self.todos[job.key].path
         return path
 
-    def _vote(self, sheet: Sheet, call: Call) -> Vote | None:
-        return sheet.votes[call.turn].get(self._judges[call.judge or 0])
-
-    def _due(self, sheet: Sheet) -> list[Call]:
-        """The calls whose vote is missing, to be replaced, or lacks answers that are to be asked for again."""
-        due = []
-        for call in sheet.calls:
-            vote, asked = self._vote(sheet, call), call.asked
-            if vote is not None and not self._settings.replace:
-                lacks = any(vote.ratings.get(name) is None for name in (RATINGS if asked.rated else ()))
-                lacks = lacks or any(vote.answers.get(question) is None for question in asked.questions)
-                if not (lacks and self._settings.retry_unanswered):
-                    continue
-            due.append(call)
-        return due
-
     def _sheet(self, candidate: Candidate) -> Sheet | None:
         """The file as it is now, or None (and noted) where it is left as it is."""
-        settings, mode = self._settings, candidate.run[2]
+        settings, mode, summary = self._settings, candidate.run[2], self.summary
         try:
             content = parse_json(candidate.path.read_bytes())  # strictly: nothing of it (NaN, say) may be lost
             if not isinstance(content, dict):
@@ -259,7 +234,7 @@ class VoteWork(Work):
                 raise ValueError(f"its mode {mode!r} is none of {', '.join(MODES)}")
             if "draft" not in measured:
                 raise ValueError("it holds no drafts")
-            stamp, drafts = stamp_of(content), drafts_of(content)
+            stamp = stamp_of(content)
             strategy: Any = stamp.parameters.get("panas_strategy")  # which judges never see
             plan = plan_conversation(
                 conversation,
@@ -274,18 +249,32 @@ class VoteWork(Work):
             if same and stamp.calls_sha256 not in (None, own):
                 raise ValueError("it was made with other conversation texts")
         except (ValueError, OSError, AttuneBenchError) as reason:
-            self.summary.left[candidate.name] = str(reason).rstrip(".")
+            summary.left[candidate.name] = str(reason).rstrip(".")
             return None
+        drafts, there, planned = drafts_of(content), votes_in(content), {turn.number for turn in conversation.turns}
+        if missing := tuple(sorted(planned - drafts.keys())):
+            summary.without_draft[candidate.name] = missing
+        if others := tuple(sorted(there.keys() - planned)):
+            summary.other_turns[candidate.name] = others
         calls = [call for call in plan if call.judge is not None]
         digest = calls_sha256(call for call in calls if call.judge == 0) if calls else None
         whole = [replace(with_draft(call, drafts[call.turn]), needs=None) for call in calls if call.turn in drafts]
-        return Sheet(content, conversation, votes_in(content), whole, digest)
+        votes = {call.id: there[call.turn].get(self._judges[call.judge or 0]) for call in whole}
+        due = [call for call in whole if self._is_due(call, votes[call.id])]
+        return Sheet(content, conversation, whole, votes, due, digest)
+
+    def _is_due(self, call: Call, vote: Vote | None) -> bool:
+        """Whether the vote is missing, to be replaced, or lacks answers that are to be asked for again."""
+        if vote is None or self._settings.replace:
+            return True
+        wanted = {*(RATINGS if call.asked.rated else ()), *call.asked.questions}
+        return self._settings.retry_unanswered and not wanted <= {*vote.ratings, *vote.answers}
 
     def _content(self, candidate: Candidate, sheet: Sheet, job: Job) -> dict[str, Any] | None:
         """The file with the job's votes; None where nothing changes. An empty answer never replaces an older vote, and
         an answer that was paid for before, and is the vote already, is not counted as spent again."""
         summary, scale = self.summary, self._settings.scale
-        pairs = [(record, self._vote(sheet, record.call), vote_of(record)) for record in job.records.values()]
+        pairs = [(record, sheet.votes[record.call.id], vote_of(record)) for record in job.records.values()]
         new = [record for record, before, vote in pairs if before != vote or record.call.id in job.fetched]
         content = with_votes(sheet.content, new, self._judges, spare=True)
         changes = (job.records or not job.calls) and content != sheet.content
@@ -307,7 +296,7 @@ class VoteWork(Work):
             return None
         key, digest = judge_calls_key(scale), sheet.judge_calls_sha256
         if digest is not None and sheet.content.get(key) != digest:
-            alike = sum(vote.scale == scale for votes in sheet.votes.values() for vote in votes.values())
+            alike = sum(vote.scale == scale for votes in votes_in(sheet.content).values() for vote in votes.values())
             if alike == anew:  # no vote is left from other judge calls
                 content[key] = digest
             else:
@@ -333,19 +322,14 @@ def _candidates(folder: Path, models: Sequence[str], modes: Sequence[str]) -> tu
             found[name] = Candidate(path, name, identity[0], identity[1:])
     if not found:
         raise DataError(f"There is no result in {folder}; name the folder that `attune-bench run` wrote to.")
-    spellings: dict[str, set[str]] = {}
-    for name, each in found.items():
-        provider, model, _ = each.run
-        for spelling in (model.casefold(), f"{provider}/{model}".casefold()):
-            spellings.setdefault(spelling, set()).add(name)
-    for model in models:
-        if model.strip().casefold() not in spellings:
+    wanted = {model.strip().casefold(): model for model in models}
+    for spelling, model in wanted.items():
+        if not any(spelling in each.models for each in found.values()):
             there = ", ".join(dict.fromkeys(each.run[1] for each in found.values()))
             raise UsageError(f"There is no result of a model {model}; there is {there}.")
     left = {each.file: f"it {each.reason}" for each in findings.unreadable}
     for duplicate in find_duplicates(iter(keys)):
         others = ", ".join(duplicate.files)
         left.update(dict.fromkeys(duplicate.files, f"the same result exists more than once ({others})"))
-    wanted = set().union(*(spellings[model.strip().casefold()] for model in models)) if models else found.keys()
-    chosen = [each for name, each in found.items() if name in wanted and name not in left]
+    chosen = [each for name, each in found.items() if name not in left and (each.models & wanted.keys() or not models)]
     return [each for each in chosen if not modes or each.run[2] in modes], left

@@ -5,7 +5,7 @@ another question."""
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -18,21 +18,19 @@ from pydantic import ValidationError
 from attunebench._version import __version__
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
-from attunebench.errors import AttuneBenchError, DataError
+from attunebench.errors import DataError, UsageError
 from attunebench.journal import Entry, Journal, claim
 from attunebench.journal.hashes import identities, prompt_digest, schema_digest
-from attunebench.prompts import prompt_set_sha256
 from attunebench.protocol.calls import Call
 from attunebench.results import schema
-from attunebench.results.votes import view_of
+from attunebench.results.votes import View, view_of
 from attunebench.runner.files import Identity, identity_of, read_object, same_answers, write_json
-from attunebench.runner.fingerprint import calls_sha256, differences
-from attunebench.runner.job import Ask, Job, Rules
+from attunebench.runner.fingerprint import Stamping, differences
+from attunebench.runner.job import Job, Rules, record_of
 from attunebench.runner.run import assembled
 from attunebench.runner.settings import ModelSettings, RunSettings
 from attunebench.runner.work import BENCHMARK, with_scores
 
-_TURN_KEYS = [key for kind in ("draft", "review", "binary_hp", "pairwise") for key in schema.KEYS_OF_CALL[kind]]
 Chain = list[Entry]  # the replies to one call, in the order of its asks
 
 
@@ -45,14 +43,6 @@ class ReparseSummary:
     changed: Counter[str] = field(default_factory=Counter)
     left: dict[str, str] = field(default_factory=dict)
     votes_dropped: int = 0
-
-    @property
-    def rewritten(self) -> int:
-        return self.changed.total()
-
-
-class _Left(Exception):  # noqa: N818 (no error: the result stays)
-    """Why a result stays as it is."""
 
 
 def reparse_results(folder: Path, conversations: Iterable[Conversation], codebook: Codebook) -> ReparseSummary:
@@ -71,7 +61,7 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
             try:
                 stack.enter_context(claim(folder, provider, model, [mode]))
             except DataError as error:
-                return str(error).removesuffix(".")
+                return str(error)
             return ""
 
         for path in sorted(folder.glob("*.json")):
@@ -81,11 +71,11 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
                 continue
             try:
                 if (reason := busy(*identity[1:])) or identity[0] not in by_id:
-                    raise _Left(reason or "its conversation is not among those given")
+                    raise ValueError(reason or "its conversation is not among those given")
                 conversation = by_id[identity[0]]
                 again, dropped = _read_again(journal, codebook, result, identity, conversation)
-            except _Left as error:
-                summary.left[path.name] = str(error)
+            except (ValueError, UsageError) as error:
+                summary.left[path.name] = str(error).removesuffix(".")
                 continue
             summary.votes_dropped += dropped
             if same_answers(again, result):
@@ -100,60 +90,60 @@ def reparse_results(folder: Path, conversations: Iterable[Conversation], codeboo
 def _read_again(
     journal: Journal, codebook: Codebook, result: Mapping[str, Any], identity: Identity, conversation: Conversation
 ) -> tuple[dict[str, Any], int]:
-    """The result as it is read today, and how many votes went because they are on another draft. Raises _Left."""
-    settings = _settings(result, identity)
-    calls, stamp = _plan(result, conversation, settings, codebook)
-    rules = Rules(codebook, settings.max_tokens, max_reasks=None)
+    """The result as it is read today, and how many votes went because they are on another draft. ValueError and
+    UsageError: why it stays as it is."""
+    there = view_of(result)
+    settings = _settings(there, identity)
+    calls = BENCHMARK.plan(conversation, settings.modes[0], codebook, settings)
+    today = Stamping(settings, codebook, BENCHMARK)(calls, conversation.source_sha256)
+    if named := differences(there, today):
+        raise ValueError(f"it was made with other {', '.join(named)}")
+    if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
+        raise ValueError("its turns are not those of the conversation")
+    rules = Rules(codebook, settings.max_tokens, settings.max_reasks)
+    job = Job((identity[0], identity[3]), (), rules)
     chains = _chains_of(journal, calls, settings)
-
-    def known(ask: Ask) -> Entry | None:
-        """Found by the number of the ask alone: a re-prompt may read otherwise today."""
-        chain = chains[ask.call.id]
-        return chain[ask.number] if ask.number < len(chain) else None
-
-    job = Job((identity[0], identity[3]), calls, rules, known=known)
-    fresh = assembled(job, conversation, settings, stamp, (0, 0))
+    # All replies to a call, by the number of the ask alone: a re-prompt may read otherwise today.
+    job.records |= {call.id: record_of(call, chains[call.id], rules) for call in calls}
+    fresh = assembled(job, conversation, settings, today, (0, 0))
     by_number = {turn["turnNumber"]: turn for turn in fresh["turns"]}
     turns, dropped = [], 0
     for old in result["turns"]:
-        turn = {**old, **{name: by_number[old["turnNumber"]][name] for name in _TURN_KEYS}}
+        turn = {**old, **{name: by_number[old["turnNumber"]][name] for name in schema.TURN_FIELDS}}
         if turn[schema.DRAFT] != old.get(schema.DRAFT):
             dropped += len(old.get(schema.SCORES_BY_JUDGE) or {})
             turn |= {name: {} for name in schema.VOTE_KEYS}
         turns.append(turn)
-    again = {**result, **{name: fresh[name] for name in schema.OF_REPLIES}, "turns": turns}
-    return again, dropped
+    return {**result, **{name: fresh[name] for name in schema.OF_REPLIES}, "turns": turns}, dropped
 
 
-def _plan(
-    result: Mapping[str, Any], conversation: Conversation, settings: RunSettings, codebook: Codebook
-) -> tuple[tuple[Call, ...], schema.Stamp]:
-    """Today's calls of a result, if they are those that it was made with. Raises _Left."""
+def _settings(there: View, identity: Identity) -> RunSettings:
+    """What the run of a result was told. Raises ValueError."""
+    parameters = dict(there.stamp.parameters)
+    told = {name: value for name, value in parameters.items() if name in RunSettings.model_fields}
+    em = ModelSettings(provider=identity[1], model=identity[2])
     try:
-        plan = BENCHMARK.plan(conversation, settings.modes[0], codebook, settings)
-    except AttuneBenchError as error:
-        raise _Left(str(error)) from error
-    today = schema.Stamp(settings.parameters, prompt_set_sha256(), codebook.sha256, calls_sha256(plan), {})
-    if named := differences(view_of(result), today):
-        raise _Left(f"it was made with other {', '.join(named)}")
-    if {turn["turnNumber"] for turn in result["turns"]} != {turn.number for turn in conversation.turns}:
-        raise _Left("its turns are not those of the conversation")
-    return plan, today
+        settings = RunSettings.model_validate({**told, "em": em, "modes": (identity[3],)})
+    except ValidationError as error:
+        raise ValueError("its parameters are none that a run can have") from error
+    if not there.whole or settings.parameters != parameters:
+        raise ValueError("it does not say with which parameters it was made, or lacks turns")
+    return settings
 
 
 def _chains_of(journal: Journal, calls: Sequence[Call], settings: RunSettings) -> dict[str, Chain]:
-    """Call id → the replies to that call, all from the one address that gave all of them. Raises _Left."""
-    addresses: dict[str, dict[str, Chain]] = {}
+    """Call id → the replies to that call, all from the one address that gave all of them. Raises ValueError."""
+    addresses: defaultdict[str, dict[str, Chain]] = defaultdict(dict)
     for call in calls:
         for address, chain in _chains(journal, call, settings).items():
-            addresses.setdefault(address, {})[call.id] = chain
+            addresses[address][call.id] = chain
     if not addresses:
-        raise _Left("the journal has none of its replies")
-    most = max(map(len, addresses.values()))
-    if most < len(calls):
-        raise _Left(f"the journal lacks the replies to {len(calls) - most} of its {len(calls)} calls")
-    whole = [chains for chains in addresses.values() if len(chains) == most]
-    return max(whole, key=lambda chains: max(chain[0].sent_at for chain in chains.values()))
+        raise ValueError("the journal has none of its replies")
+    # The most replies, and of several addresses with as many the latest.
+    chains = max(addresses.values(), key=lambda each: (len(each), max(chain[0].sent_at for chain in each.values())))
+    if lacking := len(calls) - len(chains):
+        raise ValueError(f"the journal lacks the replies to {lacking} of its {len(calls)} calls")
+    return chains
 
 
 def _chains(journal: Journal, call: Call, settings: RunSettings) -> dict[str, Chain]:
@@ -162,29 +152,13 @@ def _chains(journal: Journal, call: Call, settings: RunSettings) -> dict[str, Ch
     of_the_call = f"call_id IN ({', '.join('?' * len(names))}) AND provider = ? AND model = ? AND parameters = ?"
     parameters = json.dumps(settings.request_parameters(), sort_keys=True)
     digests = prompt_digest(call.messages), schema_digest(call.schema)
-    begun: dict[str, list[Chain]] = {}
+    begun: defaultdict[str, list[Chain]] = defaultdict(list)
     entries = journal.entries(of_the_call, (*names, em.provider, em.model, parameters))
     for entry in sorted(entries, key=lambda entry: (entry.sent_at, entry.ask)):
-        there = begun.setdefault(entry.base_url, [])
-        if entry.ask == 0:
-            there.append([])
+        there = begun[entry.base_url]
+        there += [[]] if entry.ask == 0 else []
         # Each ask goes on with the latest chain that waits for it.
         if waiting := [chain for chain in there if len(chain) == entry.ask]:
             waiting[-1].append(entry)
     fitting = ((address, chain) for address, there in begun.items() for chain in there)
     return {address: chain for address, chain in fitting if (chain[0].prompt_sha256, chain[0].schema_sha256) == digests}
-
-
-def _settings(result: Mapping[str, Any], identity: Identity) -> RunSettings:
-    """What the run of a result was told. Raises _Left."""
-    there = view_of(result)
-    parameters = there.stamp.parameters
-    told = {name: value for name, value in parameters.items() if name in RunSettings.model_fields}
-    em = ModelSettings(provider=identity[1], model=identity[2])
-    try:
-        settings = RunSettings.model_validate({**told, "em": em, "modes": (identity[3],)})
-    except ValidationError as error:
-        raise _Left("its parameters are none that a run can have") from error
-    if not there.whole or settings.parameters != dict(parameters):
-        raise _Left("it does not say with which parameters it was made, or lacks turns")
-    return settings

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Any, Protocol, TypeVar, cast
 
 from attunebench import eventloop
 from attunebench._version import __version__
+from attunebench.backends.providers import provider_named
 from attunebench.codebook import Codebook
 from attunebench.conversations.schema import Conversation
 from attunebench.journal import Entry, Hasher, Journal, RequestHash, is_shared
@@ -26,6 +28,8 @@ from attunebench.runner.live import Live
 from attunebench.runner.pricing import Estimate, KnownPrices, check_bound
 from attunebench.runner.settings import RunSettings
 from attunebench.runner.work import BENCHMARK, ConversationWork, Task, Work, with_scores
+
+E = TypeVar("E", bound="Executor")
 
 
 class Executor(Protocol):
@@ -62,12 +66,28 @@ def run_conversations(
     lets calls in flight finish, the second stops them. Raises UsageError, DataError (results of other settings) and
     ConfigurationError; what is written by then stays.
     """
+    provider_named(settings.em.provider)
+    live = partial(Live, interruptible=interruptible)
+    return run_by(live, conversations, settings, codebook, task=task, observer=observer, run_again=run_again)[0]
+
+
+def run_by(
+    opened: Callable[[RunSettings, Observer], E],
+    conversations: Sequence[Conversation],
+    settings: RunSettings,
+    codebook: Codebook,
+    *,
+    task: Task = BENCHMARK,
+    observer: Observer | None = None,
+    run_again: str = "",
+) -> tuple[RunSummary, E]:
+    """As `run_conversations`, by another executor; how it ended, and the executor that `opened` made."""
     observer = observer or Observer()
     settings = settled(settings, observer.warned)
-    live = Live(settings, observer, interruptible=interruptible)  # raises for missing keys
+    executor = opened(settings, observer)  # raises for missing keys
     work = ConversationWork(conversations, settings, codebook, task, assembled)
     run = Run(work, settings, codebook, observer, run_again=run_again)
-    return eventloop.run(run.by(live), owner=settings.em.client)
+    return eventloop.run(run.by(executor), owner=settings.em.client), executor
 
 
 class Run:
@@ -208,20 +228,18 @@ def assembled(
     *,
     task: Task = BENCHMARK,
     before: Mapping[str, Any] | None = None,
-    epoch: int | None = None,
-    when: str | None = None,
 ) -> dict[str, Any]:
     """The content of the result file of a job, whoever made its calls. `place`: of the conversation in the run's order,
-    and out of how many. `before`: the result that is replaced, whose votes are kept. `epoch`: which repetition of the
-    run this is. Raises ValueError where a call to the evaluated model has no record."""
+    and out of how many. `before`: the result that is replaced, whose votes are kept. Raises ValueError where
+    a call to the evaluated model has no record."""
     facts = {
         "provider": settings.em.provider,
         "em_model": settings.em.model,
-        "run_timestamp": when or now(),
+        "run_timestamp": now(),
         "attunebench_version": __version__,
         "parameters": settings.parameters,
         "judge_models": [judge.model for judge in settings.judges],
-        "epoch": epoch,
+        "epoch": None,
         "run_order": {"seed": settings.order_seed, "position": place[0], "of": place[1]},
         **stamp.as_keys,
     }

@@ -14,6 +14,7 @@ from attunebench.judging import JUDGE_SCALE, UNNAMED_SCALE, JudgeScale
 from attunebench.protocol.calls import Mode, PanasStrategy
 
 Structured = Literal["auto", "schema", "object", "text"]
+RESULTS = "the results"  # in place of a provider: the drafts are there, and the evaluated model is not asked
 _OF_A_REQUEST = ("temperature", "max_tokens", "structured", "seed")
 
 
@@ -231,8 +232,19 @@ class RunSettings(BaseModel):
         """The judges' scale, where `runner.fingerprint` has settled it or nobody has to."""
         return self.judge_scale or JUDGE_SCALE
 
+    @property
+    def models(self) -> dict[int, ModelSettings]:
+        """Whom calls ask, by `who`: the evaluated model (0), unless its drafts are there, and the judges (from 1)."""
+        everybody = dict(enumerate((self.em, *self.judges)))
+        return {who: each for who, each in everybody.items() if each.provider != RESULTS}
+
+    @property
+    def free(self) -> bool:
+        """Whether all models are built in."""
+        return all(each.provider == "baseline" for each in self.models.values())
+
     def asked(self, who: int) -> ModelSettings:
-        """Whom a call asks: the evaluated model (0) or a judge (from 1)."""
+        """Whom a call asks."""
         return (self.em, *self.judges)[who]
 
     def request_parameters(self, *, judge: bool = False) -> dict[str, Any]:

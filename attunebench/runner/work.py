@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from attunebench.protocol.calls import Call, Mode, Record
 from attunebench.protocol.plan import plan_conversation, plan_warnings
 from attunebench.results.assemble import assemble
 from attunebench.results.schema import Stamp, now
-from attunebench.results.votes import View, drafts_of, missing_votes, view_of, with_votes
+from attunebench.results.votes import View, drafts_of, view_of, with_votes
 from attunebench.runner import files
 from attunebench.runner.events import RunSummary
 from attunebench.runner.fingerprint import SCALE, Stamping, differences, other_scale
@@ -64,12 +64,6 @@ class Task:
     ) -> dict[str, Any]:
         """The content of the result file. `turns` is a list of objects with `turnNumber`, a draft and votes."""
         return assemble(conversation, mode, records, facts)
-
-    def identity_of(self, data: Mapping[str, Any]) -> files.Identity | None:
-        return files.identity_of(data)
-
-    def result_name(self, identity: files.Identity) -> str:
-        return files.result_name(identity)
 
 
 BENCHMARK = Task()
@@ -149,8 +143,9 @@ class Work:
 
 
 class ConversationWork(Work):
-    """The results of `settings.em` on conversations. `assemble` makes the content of a result; without it only the
-    survey works. `differing` maps a setting to the results that were made with another one."""
+    """The results of `settings.em` on conversations. `assemble` makes the content of a result; without it others do
+    what there is to do, each of whom locks its part. `differing` maps a setting to the results that were made with
+    another one."""
 
     def __init__(
         self,
@@ -174,6 +169,9 @@ class ConversationWork(Work):
     def enter(self, stack: ExitStack) -> str | None:
         settings, em, task = self._settings, self._settings.em, self._task
         files.prepare_folder(settings.output)
+        if self._assemble is None:
+            self.look()
+            return None
         shard = settings.shard.name if settings.shard else None
         stack.enter_context(claim(settings.output, em.provider, em.model, settings.modes, shard, task=task.name))
         self._skipped = files.SkippedFile(settings.output, em.provider, em.model, task.name, shard=shard or "")
@@ -187,7 +185,8 @@ class ConversationWork(Work):
         settings = self._settings
         if settings.shard:
             self.chosen = part_of(self._whole, settings.shard, settings.output, note=note)
-        self._folder = files.ResultFolder(settings.output, self._task.identity_of, self._task.result_name)
+        task = self._task.name
+        self._folder = files.ResultFolder(settings.output, partial(files.identity_of, task=task), task)
 
     def survey(self) -> Iterator[tuple[Sequence[Call], bool]]:
         settings, shard = self._settings, self._settings.shard
@@ -301,10 +300,9 @@ class ConversationWork(Work):
 
     def _missing(self, calls: Sequence[Call], there: View) -> list[Call]:
         """The judges' calls whose votes on the settings' scale are missing, where there is a draft."""
-        judging = {call.turn for call in calls if call.kind == "judge"}
-        missing = missing_votes(there, self._judges, judging, self._settings.scale)
-        wanted = [missing.get(judge, ()) for judge in self._judges]
-        return [call for call in calls if call.judge is not None and call.turn in wanted[call.judge]]
+        voted = [there.voted.get(judge, {}) for judge in self._judges]
+        judging = (call for call in calls if call.judge is not None and call.turn in there.drafted)
+        return [call for call in judging if voted[call.judge or 0].get(call.turn) != self._settings.scale]
 
     def _plan(self, conversation: Conversation, mode: Mode) -> tuple[Call, ...]:
         return self._task.plan(conversation, mode, self._codebook, self._settings)
@@ -315,5 +313,5 @@ class ConversationWork(Work):
             return False
         if self._settings.retry_unanswered and not existing.answered:
             return False
-        wanted = self._stamping.unplanned(str(existing.stamp.calls_sha256), conversation.source_sha256)
-        return existing.stamp.plan_sha256 == wanted.plan_sha256 and not differences(existing, wanted)
+        plan, wanted = existing.stamp.plan_sha256, replace(existing.stamp, parameters=self._settings.parameters)
+        return plan == self._stamping.plan_sha256(conversation.source_sha256) and not differences(existing, wanted)

@@ -110,9 +110,3 @@ def test_a_server_without_prices_or_without_an_answer_has_none() -> None:
     with FakeServer() as server:
         assert of(server.url) is None
     assert of(server.url) is None
-
-
-def test_what_is_built_in_is_free() -> None:
-    backend = open_backend(ModelSettings(provider="baseline", model="majority"))
-    assert Prices(0.0, 0.0) == asyncio.run(backend.prices())
-    assert ("", {}) == (backend.base_url, backend.learned())

@@ -13,10 +13,10 @@ import pytest
 from keys import KEY
 from pydantic import SecretStr
 
-from attunebench.backends import open_backend, session
+from attunebench.backends import open_backend, transport
 from attunebench.backends.base import Backend, Reply, Request
 from attunebench.backends.providers import Endpoint
-from attunebench.backends.session import Route, route_to
+from attunebench.backends.transport import Route, route_to
 from attunebench.errors import AttuneBenchError, ConfigurationError, TransientError
 from attunebench.protocol.calls import Asked as CallAsked
 from attunebench.protocol.calls import Call, Message
@@ -254,7 +254,7 @@ def test_cookies_are_not_kept(fake_server: FakeServer) -> None:
 def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
     fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "IDLE", 0.05)
+    monkeypatch.setattr(transport, "IDLE", 0.05)
     fake_server.script = [Hang(share=0.9)]
     [error] = ask(fake_server.url)
     assert isinstance(error, TransientError)
@@ -262,7 +262,7 @@ def test_an_answer_that_begins_and_does_not_go_on_is_given_up(
 
 
 def test_a_body_beyond_the_limit_is_not_read(fake_server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MOST_BYTES", 1000)
+    monkeypatch.setattr(transport, "MOST_BYTES", 1000)
     fake_server.script = [Answer("x" * 5000), Answer("yes")]
     error, reply = ask(fake_server.url, times=2)
     assert isinstance(error, TransientError)

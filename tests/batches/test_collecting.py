@@ -349,16 +349,16 @@ def test_a_run_at_work_keeps_results_but_no_answer_from_being_written(
 def test_prices_of_the_plan_price_its_replies(planning: Planning, tmp_path: Path) -> None:
     planning(price_in=1.0, price_out=2.0)
     summary = collect(tmp_path, list(map(openai_line, requests_in(tmp_path / "requests.jsonl"))))
-    usage = summary.collected.usage
+    usage = summary.collected.spent.usage
     expected = ((usage.prompt_tokens or 0) + 2 * (usage.completion_tokens or 0)) / 1e6
-    assert pytest.approx(expected) == summary.collected.cost
+    assert pytest.approx(expected) == summary.collected.spent.cost
     costs = [result["api_cost"] for result in results_of(tmp_path / "results").values()]
     assert pytest.approx(expected) == sum(costs)
 
 
 def test_without_prices_the_cost_is_unknown_and_not_0(requests: list[dict[str, Any]], tmp_path: Path) -> None:
     summary = collect(tmp_path, list(map(openai_line, requests)))
-    assert CALLS == summary.collected.unpriced
+    assert CALLS == summary.collected.spent.unpriced
     assert {None} == {result["api_cost"] for result in results_of(tmp_path / "results").values()}
 
 

@@ -183,7 +183,7 @@ def test_an_upload_goes_with_its_length_and_leaves_nothing_behind(tmp_path: Path
     [None, [], "batch", {}, {"id": 3, "status": "completed"}, {"id": "x"}, {"id": "x", "status": None}],
 )
 def test_what_is_no_batch_is_not_taken_for_one(body: Any) -> None:
-    with pytest.raises(ValueError, match="no batch"):
+    with pytest.raises(ValueError, match="it has no"):
         read_batch(body, ENDPOINT)
 
 

@@ -40,21 +40,21 @@ def open_now(ledger: Ledger, *modes: str, model: str = "m") -> list[Submission]:
 
 def test_what_was_begun_is_open_until_it_has_ended(ledger: Ledger) -> None:
     assert [] == open_now(ledger)
-    ledger.submitting(FIRST)
-    ledger.submitting(SECOND)
+    ledger.note("submitting", FIRST)
+    ledger.note("submitting", SECOND)
     assert [FIRST, SECOND] == open_now(ledger)
     known = replace(FIRST, id="batch_1")
-    ledger.submitted(known)
+    ledger.note("submitted", known, batch=known.id)
     assert [known, SECOND] == open_now(ledger)
-    ledger.ended(SECOND, "never made")
+    ledger.note("ended", SECOND, how="never made")
     assert [known] == open_now(ledger)
-    ledger.ended(known, "completed")
+    ledger.note("ended", known, how="completed")
     assert [] == open_now(ledger)
 
 
 def test_each_run_finds_its_own(ledger: Ledger) -> None:
     """Runs in other modes or of other models may be under way beside it."""
-    ledger.submitting(FIRST)
+    ledger.note("submitting", FIRST)
     assert [FIRST] == open_now(ledger, "verbose", "omniscient")
     assert [] == open_now(ledger, "omniscient")
     assert [] == open_now(ledger, model="other")
@@ -62,17 +62,17 @@ def test_each_run_finds_its_own(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("cut", [1, 20, 50])
 def test_a_line_that_was_cut_is_as_good_as_not_written(ledger: Ledger, cut: int) -> None:
-    ledger.submitting(FIRST)
-    ledger.submitted(replace(FIRST, id="batch_1"))
+    ledger.note("submitting", FIRST)
+    ledger.note("submitted", FIRST, batch="batch_1")
     content = ledger.path.read_bytes()
     ledger.path.write_bytes(content[:-cut])
     assert [FIRST] == open_now(ledger)
-    ledger.submitting(SECOND)
+    ledger.note("submitting", SECOND)
     assert [FIRST, SECOND] == open_now(ledger)
 
 
 def test_a_damaged_ledger_stops_before_anything_is_sent_twice(ledger: Ledger) -> None:
-    ledger.submitting(FIRST)
+    ledger.note("submitting", FIRST)
     ledger.path.write_bytes(b"{broken\n" + ledger.path.read_bytes())
     with pytest.raises(DataError, match=r"Line 1 of .*paid twice"):
         open_now(ledger)
@@ -80,7 +80,7 @@ def test_a_damaged_ledger_stops_before_anything_is_sent_twice(ledger: Ledger) ->
 
 def add_lines(folder: Path, who: str) -> None:
     for number in range(LINES):
-        Ledger(folder).ended(replace(FIRST, tag=f"{who}{number}"), "completed")
+        Ledger(folder).note("ended", replace(FIRST, tag=f"{who}{number}"), how="completed")
 
 
 def test_processes_of_several_models_lose_none_of_each_other_s_lines(ledger: Ledger, tmp_path: Path) -> None:

@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from scripted_replies import baseline_replies, key_of
 from typer.testing import CliRunner
 
 import attunebench
+from attunebench.backends.base import Reply
 from attunebench.cli.main import app
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.lm_eval.evaluation import GENERATION, Evaluation
+from attunebench.harness.common import study_of
+from attunebench.harness.lm_eval.__main__ import TASKS
+from attunebench.protocol.modes import MODES
+from attunebench.runner import ModelSettings
 
 
 def log_of(folder, model="some/model", repeats=1, baseline="lexicon", documents=3):
     """A log of the first documents, and the results in it."""
-    evaluation, replies = Evaluation("default", {"model": model}), baseline_replies(baseline)
-    found = [
-        evaluation.results(doc, [[replies[key_of(call)]] * repeats for call in evaluation.calls(doc)], GENERATION)
-        for doc in evaluation.docs[:documents]
-    ]
+    em, replies = ModelSettings(provider="lm-eval", model=model), baseline_replies(baseline)
+    study = study_of(em, structured="text", max_reasks=0)
+
+    def result(conversation, repeat):
+        job = study.job(conversation, "default")
+        for asked in job.open:
+            job.add(asked, study.entry(asked, Reply(text=replies[key_of(asked.call)])))
+        return study.result(job, epoch=repeat if repeats > 1 else None)
+
+    conversations = list(study.conversations.values())[:documents]
+    found = [[result(each, repeat) for repeat in range(1, repeats + 1)] for each in conversations]
     path = folder / f"samples_attunebench_{model.replace('/', '-')}-{baseline}.jsonl"
     lines = [json.dumps({"doc_id": i, "target": "", "results": results}) for i, results in enumerate(found)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def test_the_folder_holds_a_task_for_each_mode():
+    names = {path.stem for path in TASKS.glob("*.yaml")}
+    assert {"attunebench", *(f"attunebench_{mode}" for mode in MODES[1:])} == names
+
+
+def test_the_folder_is_printed_without_the_framework():
+    command = [sys.executable, "-m", "attunebench.harness.lm_eval"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert TASKS == Path(printed.rstrip("\n"))
 
 
 def command(*words):

@@ -9,7 +9,7 @@ from factory import make_conversation
 from result_factory import oracle_result
 
 from attunebench.errors import DataError
-from attunebench.harness.importing import Failure, Importing, Source
+from attunebench.harness.importing import Importing, Source
 from attunebench.prompts import prompt_set_sha256
 
 
@@ -20,7 +20,7 @@ def result(seed=1, epoch=None, **others):
 
 def failure(seed=1, epoch=None, reason="the line", again=""):
     identity = (make_conversation(seed, turns=2)["conversationId"], "openai", "m", "default")
-    return Failure(identity, reason, epoch, again=again)
+    return {(identity, epoch): {"reason": reason, "tries": 1, "again": again}}
 
 
 def imported(folder, *sources):
@@ -98,7 +98,7 @@ def test_a_file_of_that_name_that_is_something_else_stays(tmp_path):
 
 
 def test_what_failed_is_listed_as_a_run_lists_it(tmp_path):
-    done = imported(tmp_path, Source("log", [result(1)], [failure(2, again="inspect eval-retry log")]))
+    done = imported(tmp_path, Source("log", [result(1)], failure(2, again="inspect eval-retry log")))
     entry = json.loads((tmp_path / "_skipped_m.json").read_text())["skipped"][0]
     assert ("openai", "m", "the line", "inspect eval-retry log") == tuple(
         entry[key] for key in ("provider", "model", "reason", "run_again")
@@ -107,14 +107,14 @@ def test_what_failed_is_listed_as_a_run_lists_it(tmp_path):
 
 
 def test_what_failed_once_and_has_its_result_now_is_no_failure(tmp_path):
-    imported(tmp_path, Source("log", [], [failure(1)]))
-    done = imported(tmp_path, Source("retry", [result(1)]), Source("log", [], [failure(1)]))
+    imported(tmp_path, Source("log", [], failure(1)))
+    done = imported(tmp_path, Source("retry", [result(1)]), Source("log", [], failure(1)))
     assert {} == done.failed
     assert not (tmp_path / "_skipped_m.json").exists()
 
 
 def test_one_epoch_that_failed_is_listed_beside_another_that_did_not(tmp_path):
-    imported(tmp_path, Source("log", [result(1, epoch=1)], [failure(1, epoch=2)]))
+    imported(tmp_path, Source("log", [result(1, epoch=1)], failure(1, epoch=2, reason="epoch 2: the line")))
     entry = json.loads((tmp_path / "_skipped_m.json").read_text())["skipped"][0]
     assert "epoch 2: the line" == entry["reason"]
 

@@ -22,7 +22,7 @@ import attunebench
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
 from attunebench.harness.lm_eval.__main__ import TASKS
-from attunebench.harness.lm_eval.evaluation import METRICS
+from attunebench.harness.lm_eval.task import METRICS
 from attunebench.runner.files import result_name
 from attunebench.runner.order import stratified_order
 from attunebench.selftest.behaviours import Answer, Status

@@ -15,7 +15,6 @@ from attunebench.results.votes import (
     drafts_of,
     judges_of,
     kept_votes,
-    missing_votes,
     view_of,
     votes_in,
     with_votes,
@@ -108,11 +107,9 @@ def _bare(turn: dict[str, Any]) -> dict[str, Any]:
     return {key: {} if key.startswith("em_draft_") else value for key, value in turn.items()}
 
 
-def test_a_vote_is_missing_where_there_is_a_draft_and_none_on_the_scale() -> None:
+def test_a_view_knows_which_turns_have_a_draft_and_a_vote_and_on_which_scale() -> None:
     there = view_of(OURS)
-    assert {} == missing_votes(there, ("one",), (1, 2, 3), "quality")
-    assert {"one": {1, 2}} == missing_votes(there, ("one",), (1, 2, 3), "relative")
-    assert {"two": {2}} == missing_votes(there, ("one", "two"), (2,), "quality")
+    assert ({1, 2}, {"one": {1: "quality", 2: "quality"}}) == (there.drafted, there.voted)
 
 
 def test_a_vote_without_a_scale_is_on_the_older_one() -> None:

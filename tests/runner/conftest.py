@@ -17,7 +17,7 @@ from pydantic import SecretStr
 import attunebench
 from attunebench.cli.main import main
 from attunebench.cli.progress import display
-from attunebench.runner import ModelSettings, RunSettings, RunSummary, limits, pacing
+from attunebench.runner import ModelSettings, RunSettings, RunSummary, pacing
 from attunebench.selftest.server import FakeServer
 
 TURNS = 3
@@ -87,9 +87,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "FIRST_BACKOFF", 0.02)
     monkeypatch.setattr(pacing, "RAMP", 0.02)
     monkeypatch.setattr(pacing, "WORTH_TELLING", 0.01)
-    monkeypatch.setattr(limits, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(limits, "LONGEST_PAUSE", 0.05)
-    monkeypatch.setattr(limits, "LOADING_PAUSE", 0.05)
+    monkeypatch.setattr(pacing, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(pacing, "LOADING_PAUSE", 0.05)
     monkeypatch.setattr(display, "SOONEST", 0.0)
     monkeypatch.setattr(display, "LATEST", 0.0)
     monkeypatch.setattr(display, "PAUSE_WORTH_A_LINE", 0.0)

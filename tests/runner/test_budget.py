@@ -98,7 +98,7 @@ def test_whatever_happens_no_more_than_the_bound_is_spent(
     budget, billed, open_ = Budget(bound, prices), 0.0, []
     for who, size, limit, share, how, ends in asked:
         worst = size * prices[who].prompt + limit * prices[who].completion
-        fits = budget.spent + sum(item[0].worst for item in open_) + worst <= bound
+        fits = budget.spent + sum(item[0][1] for item in open_) + worst <= bound
         try:
             ticket = budget.cover(who, prompt(size), limit)
         except BudgetSpent:
@@ -117,7 +117,7 @@ def settle(
     budget: Budget, prices: list[Prices], ticket: Ticket, share: float, how: str, ends: int, size: int, limit: int
 ) -> float:
     """Ends a request as told; the USD that it is really billed, which is never more than its worst case."""
-    price = prices[ticket.who]
+    price = prices[ticket[0]]
     tokens, replied = int(size * share), int(limit * share)
     real = tokens * price.prompt + replied * price.completion
     reply = {

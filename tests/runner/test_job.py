@@ -156,16 +156,3 @@ def test_an_owed_vote_is_not_open_and_keeps_nothing_from_its_end() -> None:
     assert TURNS == len(walked.owed)
     assert walked.answered
     assert not walked.left
-
-
-def test_without_reasks_all_that_is_known_of_a_call_is_read_and_nothing_more_is_open() -> None:
-    asks: list[int] = []
-
-    def known(ask: Ask) -> Entry | None:
-        asks.append(ask.number)
-        return entry(ask, "no JSON" if ask.number == 0 else None) if ask.number < 3 else None
-
-    walked = job(max_reasks=None, known=known)
-    assert not walked.open
-    assert [0, 1, 2, 3] == asks[:4]
-    assert {2} == {record.reasks for record in walked.records.values()}

@@ -12,8 +12,7 @@ from lines import NoJitter, Told, all_at_once, now, pass_through, trouble, waiti
 from virtual_time import run_virtual
 
 from attunebench.errors import ItemError, Trouble
-from attunebench.runner.limits import START_UP
-from attunebench.runner.pacing import LONGEST_WAIT, RAMP, RateLimiter
+from attunebench.runner.pacing import LONGEST_WAIT, RAMP, START_UP, RateLimiter
 
 
 def on_a_line(

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from attunebench.backends.prices import Prices
 from attunebench.errors import UsageError
 from attunebench.runner import KnownPrices, ModelSettings, RunSettings, known_prices
+from attunebench.runner.settings import RESULTS
 from attunebench.selftest.server import FakeServer
 
 LISTED = Prices(1e-6, 4e-6)
@@ -70,3 +71,17 @@ def test_an_option_without_its_other_half_is_refused_before_anybody_is_asked(ser
     with pytest.raises(UsageError, match="--price-out without --price-in"):
         priced(server, price_out=1.0)
     assert [] == server.asked
+
+
+@pytest.mark.parametrize(
+    ("em", "judge", "free"),
+    [
+        ("baseline", "baseline", True),
+        ("baseline", "local", False),
+        ("local", "baseline", False),
+        (RESULTS, "baseline", True),
+    ],
+)
+def test_a_run_is_free_where_nobody_who_is_asked_can_cost(em: str, judge: str, free: bool) -> None:
+    judges = (ModelSettings(provider=judge, model="majority"),)
+    assert free is RunSettings(em=ModelSettings(provider=em, model="drafts"), judges=judges).free

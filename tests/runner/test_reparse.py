@@ -70,7 +70,7 @@ def test_results_that_come_out_the_same_keep_their_bytes_and_time_and_nothing_is
     run(judges=("judge", "second"), modes=("default", "verbose"))
     before, asked = files(folder), len(server.asked)
     summary = attunebench.reparse(folder, data)
-    assert (4, 0, {}) == (summary.unchanged, summary.rewritten, summary.left)
+    assert (4, 0, {}) == (summary.unchanged, summary.changed.total(), summary.left)
     assert before == files(folder)
     assert asked == len(server.asked)
 
@@ -93,7 +93,7 @@ def test_an_answer_that_an_earlier_reader_did_not_find_comes_into_the_result(
     summary = attunebench.reparse(folder, data)
     assert right == read(folder)
     assert untouched == {other: file for other, file in files(folder).items() if other != name}
-    assert (1, 1) == (summary.unchanged, summary.rewritten)
+    assert (1, 1) == (summary.unchanged, summary.changed.total())
     assert asked == len(server.asked)
     assert {"timestamp", "attunebench_version"} == set(json.loads(files(folder)[name][0])["reparsed"])
 
@@ -130,7 +130,7 @@ def test_the_first_valid_answer_of_a_chain_of_asks_stands(
     run(concurrency=1)
     before = files(folder)
     summary = attunebench.reparse(folder, data)
-    assert (2, 0) == (summary.unchanged, summary.rewritten)
+    assert (2, 0) == (summary.unchanged, summary.changed.total())
     assert before == files(folder)
 
 
@@ -141,7 +141,7 @@ def test_a_reply_that_today_s_reader_cannot_read_is_not_asked_for(
     asked = len(server.asked)
     assert 2 == len(edit_replies(folder, "kind = 'review' AND turn = 1", lambda _: "Hm."))
     summary = attunebench.reparse(folder, data)
-    assert (0, 2) == (summary.unchanged, summary.rewritten)
+    assert (0, 2) == (summary.unchanged, summary.changed.total())
     assert all(result["turns"][0]["em_emotion_tags"] is None for result in read(folder).values())
     assert asked == len(server.asked)
 
@@ -269,7 +269,7 @@ def test_whatever_a_server_did_reading_again_at_once_changes_nothing(
     before = files(folder)
     summary = attunebench.reparse(folder, data)
     assert {} == summary.left
-    assert (2, 0) == (summary.unchanged, summary.rewritten)
+    assert (2, 0) == (summary.unchanged, summary.changed.total())
     assert before == files(folder)
 
 

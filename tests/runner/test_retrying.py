@@ -18,8 +18,7 @@ from attunebench.codebook import default_codebook
 from attunebench.errors import BackendError, ConfigurationError, ItemError, TransientError, Trouble
 from attunebench.protocol.calls import Usage
 from attunebench.protocol.plan import plan_conversation
-from attunebench.runner.limits import START_UP
-from attunebench.runner.pacing import RateLimiter
+from attunebench.runner.pacing import START_UP, RateLimiter
 
 ASK = first_ask(plan_conversation(parsed(small_file()), "default", default_codebook())[0])
 REPLY = Reply("an answer")

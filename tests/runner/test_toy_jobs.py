@@ -20,7 +20,6 @@ from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.files import Planner, RequestFiles
 from attunebench.batches.records import lines_of
 from attunebench.batches.requests import Origin, open_tables
-from attunebench.batches.running import BatchOptions, Watcher
 from attunebench.codebook import default_codebook
 from attunebench.journal import Journal
 from attunebench.protocol.calls import Call
@@ -76,7 +75,7 @@ def live(server: BatchServer, settings: RunSettings) -> RunSummary:
 
 
 def by_batches(server: BatchServer, settings: RunSettings) -> RunSummary:
-    executor = BatchExecutor(settings, BatchOptions(interval=0.0), Watcher())
+    executor = BatchExecutor(settings, Observer(), interval=0.0)
     return run(executor, settings)
 
 
@@ -84,7 +83,7 @@ def from_request_files(server: BatchServer, settings: RunSettings) -> RunSummary
     """Two rounds: the judge is asked when the draft is there."""
     for number in range(2):
         target = settings.output.parent / f"requests-{number}.jsonl"
-        run(Planner(settings, target, Origin()), settings)
+        run(Planner(settings, Origin(), new_only=False, target=target), settings)
         files = sorted(target.parent.glob(f"{target.stem}*.jsonl"))
         lines = [openai_line(request) for request in requests_in(*files)]
         eventloop.run(collect(settings.output, write_lines(target.with_suffix(".answers"), lines)))

@@ -6,14 +6,16 @@ import json
 import multiprocessing
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attunebench.batches.executor import BatchExecutor
 from attunebench.batches.ledger import Submission
-from attunebench.batches.running import BatchOptions, BatchRun, Watcher, run_batches
 from attunebench.codebook import default_codebook
 from attunebench.conversations import load_conversations
-from attunebench.runner import ModelSettings, RunSettings
+from attunebench.runner import ModelSettings, Observer, RunSettings, RunSummary
+from attunebench.runner.run import run_by
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerProcess
@@ -22,8 +24,15 @@ BY_THE_WAY = ("run_timestamp", "duration_seconds", "rejudged")
 """Keys of a result that say when and how fast it came about."""
 
 
+class BatchRun(NamedTuple):
+    """How a run by batches ended, and what continues at the service."""
+
+    summary: RunSummary
+    under_way: Sequence[Submission]
+
+
 @dataclass
-class Heard(Watcher):
+class Heard(Observer):
     """A watcher that remembers."""
 
     warnings: list[str] = field(default_factory=list)
@@ -62,21 +71,16 @@ def run_by_batches(
     **options: Any,
 ) -> BatchRun:
     """A run by batches that does not wait between two looks."""
-    return run_batches(
-        list(load_conversations(data)),
-        settings,
-        default_codebook(),
-        BatchOptions(**{"interval": 0.0, **options}),
-        watcher=watcher,
-        run_again="attune-bench run … --batch",
-        interruptible=interruptible,
-    )
+    opened = partial(BatchExecutor, interruptible=interruptible, **{"interval": 0.0, **options})
+    talks, again = list(load_conversations(data)), "attune-bench run … --batch"
+    summary, executor = run_by(opened, talks, settings, default_codebook(), observer=watcher, run_again=again)
+    return BatchRun(summary, executor.under_way)
 
 
 def start_run(data: Path, url: str, output: Path, judges: Sequence[str]) -> ForkServerProcess:
     """The same in a process of its own, which may be killed."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["attunebench.batches.running", "attunebench.api", "attunebench.backends.chat"])
+    context.set_forkserver_preload(["attunebench.batches.executor", "attunebench.api", "attunebench.backends.chat"])
     process = context.Process(target=_run, args=(data, url, output, tuple(judges)), daemon=True)
     process.start()
     return process

@@ -17,13 +17,12 @@ from rich.text import Text
 
 from attunebench.backends.prices import usd
 from attunebench.batches.pending import discount_of
-from attunebench.batches.running import Watcher
 from attunebench.cli.emitting import first
 from attunebench.cli.progress import words
 from attunebench.cli.progress.board import Board
 from attunebench.cli.progress.display import Display
 from attunebench.cli.progress.tally import Tally
-from attunebench.runner import RunSettings
+from attunebench.runner import Observer, RunSettings
 from attunebench.text import counted, printable
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ LATEST = 600.0
 _MOST_SHOWN = 8
 
 
-class BatchTally(Tally, Watcher):
+class BatchTally(Tally):
     """Also keeps what is under way at the service."""
 
     batches: Sequence[Submission] = ()
@@ -108,7 +107,7 @@ def _since(when: str) -> str:
 
 
 @contextmanager
-def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[Watcher]:
+def batches_shown(settings: RunSettings, *, discount: float | None, quiet: bool) -> Iterator[Observer]:
     """The display for stderr. However the run ends, the terminal is left as it was."""
     board = Board(sys.stderr, quiet=quiet)
     tally = BatchTally(settings, wake=board.wake)

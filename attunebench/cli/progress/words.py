@@ -89,7 +89,7 @@ def waste(spending: Budget) -> str:
 
 def money(tally: Tally) -> str:
     """The cost so far and as it will be, and the limit."""
-    if tally.plan is None or tally.settings.em.provider == "baseline":
+    if tally.plan is None or tally.settings.free:
         return ""
     so_far, projected, limit = cost(tally.plan.spending), tally.projected, tally.settings.max_cost
     if not so_far:

@@ -1,4 +1,4 @@
-"""What the tasks of lm-evaluation-harness are made of, without the framework."""
+"""What the tasks are made of: prompts, options, results, figures."""
 
 from __future__ import annotations
 
@@ -6,46 +6,33 @@ import json
 import math
 import pickle
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("lm_eval", reason="lm-evaluation-harness is not installed (extra `harness`)")
+
 from scripted_replies import baseline_replies, key_of
 
 from attunebench.conversations.bundled import demo_folder
 from attunebench.errors import DataError, UsageError
-from attunebench.harness.lm_eval.__main__ import TASKS
-from attunebench.harness.lm_eval.evaluation import (
-    GENERATION,
-    METRICS,
-    Evaluation,
-    Figure,
-    generation_of,
-    rendered,
-)
+from attunebench.harness.lm_eval.task import GENERATION, METRICS, AttuneBenchTask, Figure, generation_of, rendered
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, cards_of
 from attunebench.protocol.calls import Message
-from attunebench.protocol.modes import MODES
 
+# The framework's dependencies warn of each other's plans.
+pytestmark = pytest.mark.filterwarnings("default")
 MESSAGES = (Message("system", "You are told this.\nAnd that."), Message("user", "What now?\n"))
+
+
+def task_of(mode="default", metadata=None):
+    return AttuneBenchTask({"mode": mode, "metadata": metadata})
 
 
 def through(*roles):
     """A template that shows messages of these roles alone."""
     return lambda chat: "".join(f"<{m['role']}>{m['content'].strip()}" for m in chat if m["role"] in roles)
-
-
-def test_the_folder_holds_a_task_for_each_mode():
-    names = {path.stem for path in TASKS.glob("*.yaml")}
-    assert {"attunebench", *(f"attunebench_{mode}" for mode in MODES[1:])} == names
-
-
-def test_the_folder_is_printed_without_the_framework():
-    command = [sys.executable, "-m", "attunebench.harness.lm_eval"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert TASKS == Path(printed.rstrip("\n"))
 
 
 def test_a_plain_prompt_ends_where_the_answer_begins():
@@ -100,24 +87,24 @@ def test_options_are_read_beside_a_models_arguments(tmp_path, monkeypatch):
     shutil.copytree(demo_folder(), tmp_path / "25")
     monkeypatch.chdir(tmp_path)
     metadata = {"pretrained": "some/model", "dtype": "auto", "conversations": 25, "cluster": "participant"}
-    found = Evaluation("default", metadata)
+    found = task_of(metadata=metadata)
     assert ("some/model", Path("25"), "participant") == (
         found.study.settings.em.model,
         found.study.folder,
-        found.cluster,
+        found._cluster,
     )
 
 
 @pytest.mark.parametrize("wrong", [{"conversations": True}, {"codebook": " "}, {"repeats": "3"}, {"repeats": True}])
 def test_an_option_that_says_nothing_is_refused(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        Evaluation("default", wrong)
+        task_of(metadata=wrong)
 
 
 @pytest.mark.parametrize(("wrong", "meant"), [("clusters", "cluster"), ("conversation", "conversations")])
 def test_a_misspelt_name_of_an_option_is_no_other_ones(wrong, meant):
     with pytest.raises(UsageError, match=f"you may mean {meant}"):
-        Evaluation("default", {wrong: "participant"})
+        task_of(metadata={wrong: "participant"})
 
 
 def test_all_but_judged_and_optional_metrics_are_shown():
@@ -127,7 +114,7 @@ def test_all_but_judged_and_optional_metrics_are_shown():
 
 @pytest.fixture(scope="module")
 def evaluation():
-    return Evaluation("default")
+    return task_of()
 
 
 def replies_to(evaluation, doc, replies):
@@ -135,7 +122,7 @@ def replies_to(evaluation, doc, replies):
 
 
 def test_results_are_those_of_a_run_without_reasks(evaluation):
-    doc, replies = evaluation.docs[0], baseline_replies("oracle")
+    doc, replies = evaluation.test_docs()[0], baseline_replies("oracle")
     (result,) = evaluation.results(doc, replies_to(evaluation, doc, replies), GENERATION)
     assert ("lm-eval", "default", doc["conversation_id"]) == (
         result["provider"],
@@ -149,14 +136,14 @@ def test_results_are_those_of_a_run_without_reasks(evaluation):
 
 
 def test_no_reply_is_not_answered_and_no_error(evaluation):
-    doc = evaluation.docs[0]
+    doc = evaluation.test_docs()[0]
     (result,) = evaluation.results(doc, [[None]] * len(doc["calls"]), GENERATION)
     assert 0 == result["calls"]["answered_items"]
     assert 0 == result["scores"]["binary_om_accuracy"]
 
 
 def test_missing_replies_are_no_answers(evaluation):
-    doc = evaluation.docs[0]
+    doc = evaluation.test_docs()[0]
     with pytest.raises(ValueError, match="zip"):
         evaluation.results(doc, [["{}"]], GENERATION)
 
@@ -177,7 +164,7 @@ def test_arguments_of_requests_that_no_result_can_have_are_refused(evaluation, w
 
 
 def test_a_result_tells_how_its_replies_were_sampled(evaluation):
-    doc, further = evaluation.docs[0], {"do_sample": True, "top_p": 0.9, "until": ["stop"]}
+    doc, further = evaluation.test_docs()[0], {"do_sample": True, "top_p": 0.9, "until": ["stop"]}
     (result,) = evaluation.results(
         doc, [["{}"]] * len(doc["calls"]), {**GENERATION, **further, "temperature": None, "seed": None}
     )
@@ -187,4 +174,4 @@ def test_a_result_tells_how_its_replies_were_sampled(evaluation):
 
 def test_a_strategy_that_the_mode_gives_away_is_refused():
     with pytest.raises(UsageError, match="blind_delta"):
-        Evaluation("omniscient", {"panas_strategy": "blind_delta"})
+        task_of("omniscient", {"panas_strategy": "blind_delta"})
