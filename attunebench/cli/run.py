@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from attunebench.cli.arguments import (
     CodebookOption,
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 class Means(BaseModel):
     """By what means a run is done, which no result depends on."""
 
+    model_config = ConfigDict(allow_inf_nan=False)
+
     executor: Literal["here", "ray"] = option(
         "here", "Who does the run: this process, or workers on a Ray cluster (extra `ray`).", "Parallel", rare=True
     )
@@ -69,9 +71,7 @@ class Means(BaseModel):
     cancel: bool = option(
         False, "Cancel what is under way, collect what is done of it, send nothing new.", "Batch", rare=True
     )
-    poll_interval: float = option(
-        60.0, "Seconds between two looks at a batch.", "Batch", rare=True, metavar="S", ge=0, allow_inf_nan=False
-    )
+    poll_interval: float = option(60.0, "Seconds between two looks at a batch.", "Batch", rare=True, metavar="S", ge=0)
     batch_discount: float | None = option(
         None,
         "The share of the price that a batch saves, such as 0.5.",

@@ -71,18 +71,8 @@ class ModelSettings(BaseModel):
     provider: str = option(..., "openrouter, openai, prime, azure, local or baseline.", "Model", metavar="NAME")
     model: str
     """The provider's name of the model; the baseline's name for `baseline`."""
-    base_url: str | None = option(
-        None,
-        "Server address, e.g. http://localhost:8000/v1.",
-        "Model",
-        metavar="URL",
-    )
-    api_key: SecretStr | None = option(
-        None,
-        "API key. The environment is the safer place.",
-        "Model",
-        metavar="KEY",
-    )
+    base_url: str | None = option(None, "Server address, e.g. http://localhost:8000/v1.", "Model", metavar="URL")
+    api_key: SecretStr | None = option(None, "API key. The environment is the safer place.", "Model", metavar="KEY")
     client: Any = Field(default=None, exclude=True, repr=False)
     """A client of the user's, which sends in place of this package's own: see `attunebench.run`."""
 
@@ -90,7 +80,7 @@ class ModelSettings(BaseModel):
 class RunSettings(BaseModel):
     """Everything that a run may be told. Raises UsageError for a judge that is named twice."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
     em: ModelSettings
     """The evaluated model."""
@@ -99,7 +89,7 @@ class RunSettings(BaseModel):
     modes: tuple[Mode, ...] = ("default",)
     output: Path = Path("results")
     """Folder of the result files."""
-    temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0, allow_inf_nan=False)
+    temperature: float | None = option(0.0, "Sampling temperature.", "Model", ge=0)
     """None leaves it to the server."""
     max_tokens: int = option(4096, "Tokens of one reply.", "Model", gt=0, le=1_000_000_000)
     structured: Structured = option(
@@ -141,30 +131,13 @@ class RunSettings(BaseModel):
         lt=2**63,
     )
     max_cost: float | None = option(
-        None,
-        "Stop before this run costs more (exit status 3).",
-        "Limits and cost",
-        metavar="USD",
-        gt=0,
-        allow_inf_nan=False,
+        None, "Stop before this run costs more (exit status 3).", "Limits and cost", metavar="USD", gt=0
     )
     price_in: float | None = option(
-        None,
-        "Price of 1M prompt tokens.",
-        "Limits and cost",
-        metavar="USD",
-        shown="listed",
-        ge=0,
-        allow_inf_nan=False,
+        None, "Price of 1M prompt tokens.", "Limits and cost", metavar="USD", shown="listed", ge=0
     )
     price_out: float | None = option(
-        None,
-        "Price of 1M completion tokens.",
-        "Limits and cost",
-        metavar="USD",
-        shown="listed",
-        ge=0,
-        allow_inf_nan=False,
+        None, "Price of 1M completion tokens.", "Limits and cost", metavar="USD", shown="listed", ge=0
     )
     judge_price_in: float | None = option(
         None,
@@ -174,7 +147,6 @@ class RunSettings(BaseModel):
         metavar="USD",
         shown="listed",
         ge=0,
-        allow_inf_nan=False,
     )
     judge_price_out: float | None = option(
         None,
@@ -184,12 +156,9 @@ class RunSettings(BaseModel):
         metavar="USD",
         shown="listed",
         ge=0,
-        allow_inf_nan=False,
     )
-    call_timeout: float = option(
-        120.0, "Seconds for one try of a call.", "Limits and cost", rare=True, gt=0, allow_inf_nan=False
-    )
-    total_timeout: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    call_timeout: float = option(120.0, "Seconds for one try of a call.", "Limits and cost", rare=True, gt=0)
+    total_timeout: float = Field(default=600.0, gt=0)
     """Seconds for one request with all its tries and waits; a re-prompt is a request of its own."""
     max_tries: int = Field(default=8, gt=0)
     """Tries of one call against transient trouble."""
@@ -199,8 +168,8 @@ class RunSettings(BaseModel):
     max_reasks: int = option(2, "Re-prompts after an unusable reply.", "Resuming", rare=True, ge=0)
     # Over all conversations, and fewer where the server wants it.
     concurrency: int = option(16, "Calls in flight to one model.", "Parallel", gt=0, le=10_000)
-    rpm: float | None = option(None, "Requests per minute to one model.", "Parallel", gt=0, allow_inf_nan=False)
-    tpm: float | None = option(None, "Tokens per minute to one model.", "Parallel", gt=0, allow_inf_nan=False)
+    rpm: float | None = option(None, "Requests per minute to one model.", "Parallel", gt=0)
+    tpm: float | None = option(None, "Tokens per minute to one model.", "Parallel", gt=0)
     shard: Shard | None = option(
         None,
         "Only the I-th of N parts of the run, for job arrays: all parts with the same other options and the same "
