@@ -5,20 +5,19 @@ Values are those of the scores' aggregates. Draws nothing, ranks nothing: a plac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode, unit_of
-from attunebench.analyses.table import Cell, Column, Drill
+from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode
+from attunebench.analyses.table import Cell, Column, Drill, Table, column, table, words
 from attunebench.constants import BINARY_QUESTION_TEXT
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.html.charts import axis_over
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.tables import ShownCell, shown_cell
+from attunebench.reports.html.tables import ShownCell, ShownTable, shown_cell, shown_table
 from attunebench.reports.model import Estimate
 from attunebench.reports.model import Group as Scored
 from attunebench.scores.table import Block, Group, ScoreTable
@@ -26,18 +25,6 @@ from attunebench.text import UNDEFINED, number
 
 _QUESTIONS = 3
 _BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "would the person have wanted it to"}
-
-
-class Measure(NamedTuple):
-    """A metric of a model. `others`: the other models' means, `own` its own, in percent of their common axis."""
-
-    label: str
-    meaning: str
-    lower: bool
-    by_mode: list[ShownCell]
-    place: str
-    own: float | None
-    others: list[float]
 
 
 class Strand(NamedTuple):
@@ -63,8 +50,7 @@ class Profile(NamedTuple):
     provider: str
     look: str
     kind: str
-    modes: list[str]
-    measures: dict[str, list[Measure]]
+    tables: list[ShownTable]
     strands: list[Strand]
     facts: list[tuple[str, str]]
 
@@ -81,62 +67,63 @@ def profiles(
     models: dict[tuple[str, str], list[Group]] = {}
     for group in study.groups:
         models.setdefault(group.model_key, []).append(group)
-    by_key = {group.key: Scored(*group.key, n=0) for group in study.groups}
-    by_key |= {group.key: group for group in scored}
+    by_key = {group.key: Scored(*group.key, n=0) for group in study.groups} | {group.key: group for group in scored}
     ranked = [by_key[group.key] for group in study.models(baselines=settings.baselines).groups if group.mode == primary]
     strands = _strands(in_mode(study, primary, settings), settings, drills)
     made = []
     for place, ((provider, _), groups) in enumerate(models.items()):
         first, own = groups[0], [by_key[group.key] for group in groups]
-        profile = Profile(
-            anchor=f"m-{place}",
-            label=first.label,
-            provider=provider,
-            look=looks.get(first.label, ""),
-            kind=_KINDS[first.kind],
-            modes=[group.mode for group in groups],
-            measures=_measures(own, ranked, drills),
-            strands=strands.get(first.model_key, []),
-            facts=[fact for group in own for fact in _facts(group, several=len(own) > 1)],
+        made.append(
+            Profile(
+                anchor=f"m-{place}",
+                label=first.label,
+                provider=provider,
+                look=looks.get(first.label, ""),
+                kind=_KINDS[first.kind],
+                tables=[shown_table(one, drills, looks, f"m-{place}") for one in _measures(own, ranked)],
+                strands=strands.get(first.model_key, []),
+                facts=[fact for group in own for fact in _facts(group, several=len(own) > 1)],
+            )
         )
-        made.append(profile)
     return made
 
 
-def _measures(own: Sequence[Scored], ranked: Sequence[Scored], drills: Drills) -> dict[str, list[Measure]]:
-    """Heading → measures. A judged one stands among models that had the same judges."""
-    sections: dict[str, list[Measure]] = {}
+def _measures(own: Sequence[Scored], ranked: Sequence[Scored]) -> Iterator[Table]:
+    """Every metric in each mode, with the model's place. A judged one stands among models that had the same judges."""
+    sections: dict[str, list[Metric]] = {}
+    names = dict.fromkeys(judge for group in own for judge in group.judges)
     for card in REGISTRY.values():
-        judged = card.id in JUDGED
-        if card.group in _HEADS and (card.group != "draft" or judged):
-            beside = [group for group in ranked if not judged or group.judges == own[0].judges]
-            measure = _measure(card, own, beside, drills)
-            if any(shown.value != UNDEFINED for shown in measure.by_mode):
-                names = dict.fromkeys(judge for group in own for judge in group.judges)
-                by = f", judged by {', '.join(names) or 'nobody named'}" if judged else ""
-                sections.setdefault(f"{_HEADS[card.group]}{by}", []).append(measure)
-    return sections
+        measured = any(group.values.get(card.id, Estimate()).mean is not None for group in own)
+        if measured and card.group in _HEADS and (card.group != "draft" or card.id in JUDGED):
+            by = f", judged by {', '.join(names) or 'nobody named'}" if card.id in JUDGED else ""
+            sections.setdefault(f"{_HEADS[card.group]}{by}", []).append(card)
+    for place, (title, cards) in enumerate(sections.items()):
+        lower = [" (lower is better)" if card.higher_is_better is False else "" for card in cards]
+        yield table(
+            str(place),
+            title,
+            words("metric", [f"{card.label}{note}" for card, note in zip(cards, lower, strict=True)]),
+            *(column(group.mode, [_cell(group, card) for card in cards]) for group in own),
+            words("place", [_place(card, own[0], ranked) for card in cards]),
+        )
 
 
-def _measure(card: Metric, own: Sequence[Scored], ranked: Sequence[Scored], drills: Drills) -> Measure:
-    column = Column(card.id, card.label, unit_of(card.id), digits=digits_of(card.id))
-    by_mode = []
-    for group in own:
-        found = group.values.get(card.id, Estimate())
-        drill = Drill(group.key, card.id) if found.mean is not None else None
-        cell = Cell(found.mean, found.ci_low, found.ci_high, n=found.n or None, drill=drill)
-        by_mode.append(shown_cell(cell, column, None, drills))
-    means = {group.key: group.values[card.id].mean for group in ranked if card.id in group.values}
+def _cell(group: Scored, card: Metric) -> Cell:
+    found, digits = group.values.get(card.id, Estimate()), digits_of(card.id)
+    drill = Drill(group.key, card.id) if found.mean is not None else None
+    return Cell(found.mean, found.ci_low, found.ci_high, n=found.n or None, drill=drill, digits=digits)
+
+
+def _place(card: Metric, own: Scored, ranked: Sequence[Scored]) -> str:
+    """ "2 of 11"; "" where there is nobody to compare with. Equal means share the better place."""
+    beside = [group for group in ranked if card.id not in JUDGED or group.judges == own.judges]
+    means = {group.key: group.values[card.id].mean for group in beside if card.id in group.values}
     known = {key: mean for key, mean in means.items() if mean is not None}
-    value, axis = known.get(own[0].key), axis_over(list(known.values())) if known else None
-    lower, place = card.higher_is_better is False, ""
-    if value is not None and len(known) > 1:
-        # Equal means share the better place.
-        ahead = sum(mean < value if lower else mean > value for mean in known.values())
-        place = f"{ahead + 1} of {len(known)}"
-    others = [axis.at(mean) for key, mean in known.items() if axis and key != own[0].key]
-    own_at = axis.at(value) if axis and value is not None else None
-    return Measure(card.label, card.meaning, lower, by_mode, place, own_at, others)
+    if own.key not in known or len(known) < 2:
+        return ""
+    sign = -1 if card.higher_is_better is False else 1
+    ahead = sum(sign * mean > sign * known[own.key] for mean in known.values())
+    return f"{ahead + 1} of {len(known)}"
 
 
 def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tuple[str, str], list[Strand]]:

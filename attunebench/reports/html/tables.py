@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from attunebench.analyses.table import Cell, Column, Table
+from attunebench.analyses.table import Cell, Column, Table, plot
 from attunebench.reports.analyses.words import SMALL_MARK, leading_keys, notes_of, row_n, value_text, words_of
-from attunebench.reports.html.charts import Picture, picture, shades
+from attunebench.reports.html.charts import Picture, picture
 from attunebench.reports.html.drills import Drills
 
 LONG = 40
@@ -46,7 +46,10 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table, its picture or heat map, and what is said under it. `long`: it is folded at first."""
+    """A table, its picture or heat map, and what is said under it. `long`: it is folded at first.
+
+    So many of its last rows stand `apart`, whatever it is sorted by.
+    """
 
     id: str
     title: str
@@ -58,11 +61,16 @@ class ShownTable:
     heat: Heat | None
     long: bool
     n_rows: int
+    apart: int
+    sorted_by: str
 
 
-def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str) -> ShownTable:
-    """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks."""
-    keys, ranges = leading_keys(table), shades(table)
+def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: str, sorted_by: str = "") -> ShownTable:
+    """The table as the page shows it; its id begins with `prefix`. `looks`: label of a model → name of its looks.
+
+    `sorted_by`: id of the column by which its rows fall.
+    """
+    keys, ranges = leading_keys(table), _ranges(table)
     rows = []
     for row in table.rows:
         n = row_n(table, row)
@@ -81,7 +89,19 @@ def shown_table(table: Table, drills: Drills, looks: Mapping[str, str], prefix: 
         heat=_heat(table, rows, ranges, keys),
         long=len(rows) > LONG or bool(ranges),
         n_rows=len(rows),
+        apart=table.apart,
+        sorted_by=sorted_by,
     )
+
+
+def _ranges(table: Table) -> Mapping[str, tuple[float, float]]:
+    """Column id → (low, high) over all shaded columns of a heat map or matrix; low is negative where it diverges."""
+    drawn = plot(table)
+    if drawn is None or drawn.kind not in ("heatmap", "matrix"):
+        return {}
+    low, high = drawn.span(intervals=False)
+    reach = (low, high) if low >= 0 else (-max(high, -low), max(high, -low))
+    return {column.id: reach for column in drawn.columns}
 
 
 def _heat(
