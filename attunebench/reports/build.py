@@ -14,10 +14,19 @@ from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
 from attunebench.published import rules_of
 from attunebench.reports import branches, notes, servers
-from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Reference, Report, Section
+from attunebench.reports.model import (
+    PRIMARY_MODE,
+    Estimate,
+    Group,
+    Reference,
+    Report,
+    Section,
+    read_groups,
+    read_references,
+    validated,
+)
 from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
-from attunebench.reports.source import mapping, participants_of, read_groups, read_references
 from attunebench.reports.standings import with_standings
 from attunebench.text import counted
 
@@ -50,9 +59,8 @@ def build_report(
     `skill_against` names a reference or built-in baseline of the scores, against which a section shows skill. Raises
     UsageError for an unknown metric id or baseline and DataError for scores that are not of the format.
     """
-    groups = read_groups(scores)
-    references = read_references(scores)
-    metadata = mapping(scores.get("metadata"))
+    scores = validated(scores)
+    groups, references, metadata = read_groups(scores), read_references(scores), scores["metadata"]
     rules = rules_of(metadata)
     cards = cards_of(rules)
     chosen = [cards.get(card.id, card) for card in map(metric, dict.fromkeys(metrics or ()))]
@@ -143,7 +151,8 @@ def _summary(groups: Sequence[Group], scores: Mapping[str, Any], metadata: Mappi
     modes = {group.mode: f"{group.mode} (primary)" if group.mode == PRIMARY_MODE else group.mode for group in groups}
     met = frozenset[str]().union(*(group.conversations for group in groups))
     conversations = len(met) or max(group.n for group in groups)
-    people = participants_of(scores) or max(group.participants or 0 for group in groups)
+    people = len({entry["participant_id"] for entry in scores["conversations"]} - {None})
+    people = people or max(group.participants or 0 for group in groups)
     of_people = f" of {counted(people, 'participant')}" if people else ""
     scope = f"{', '.join(who) if models else counted(len(names), 'model')} · mode {', '.join(modes.values())}"
     what = f"{scope} · {counted(conversations, 'conversation')}{of_people} · rules {rules_of(metadata)}"

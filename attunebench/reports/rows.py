@@ -5,12 +5,11 @@ Knows how a row is labelled and rounded; not where it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.model import Estimate, Group, Row
-from attunebench.reports.source import mapping, pooled_cell
 
 _TAGGED = "_tagged"
 NEUTRAL = "neutral_turn_share"
@@ -89,10 +88,9 @@ def pooled_rows(
     where = f".{category}" if category else ""
     name = f"{category.replace('_', ' ').capitalize()}: " if category else f"{BLOCKS[block]} "
 
-    def found(group: Group) -> Any:
-        whole = mapping(group.pooled.get(block))
-        return mapping(whole.get("by_category")).get(category) if category else whole
-
+    found = [group.pooled.get(block, {}) for group in groups]
+    if category:
+        found = [whole.get("by_category", {}).get(category, {}) for whole in found]
     rows = []
     for statistic in statistics:
         label, meaning = _STATISTICS[statistic]
@@ -102,7 +100,7 @@ def pooled_rows(
                 label=f"{name}{label}",
                 meaning=meaning,
                 status="alongside",
-                cells=tuple(pooled_cell(found(group), statistic) for group in groups),
+                cells=tuple(_pooled(counted, statistic) for counted in found),
                 pooled=True,
                 digits=0 if statistic == "counts" else 3,
                 counting=statistic == "counts",
@@ -111,6 +109,15 @@ def pooled_rows(
             )
         )
     return rows
+
+
+def _pooled(counted: Mapping[str, Any], statistic: str) -> Estimate:
+    """One statistic of a pooled block ("counts": their sum) and its counts; n is that sum, and 0 makes it undefined."""
+    counts = {name: counted[name] for name in ("tp", "tn", "fp", "fn")} if counted else {}
+    total = sum(counts.values())
+    if not total:
+        return Estimate()
+    return Estimate(float(total) if statistic == "counts" else counted[statistic], total, counts=counts)
 
 
 def explain_pooled(row_id: str) -> str | None:

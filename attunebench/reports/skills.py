@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from attunebench.analyses.table import known
 from attunebench.errors import UsageError
 from attunebench.metrics.registry import REGISTRY, Metric
-from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section
-from attunebench.reports.source import finite, mapping, settings_of
+from attunebench.reports.model import PRIMARY_MODE, Estimate, Group, Row, Section, settings_of
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
 from attunebench.statistics.bootstrap import Floats, resample_weights
@@ -31,9 +31,9 @@ def skill_section(
 
     `chosen` metrics take the place of those. UsageError names the baselines that there are where `against` is none.
     """
-    study = score_table({"metadata": {}, **scores})
+    study = score_table(scores)
     label = _label(study, against)
-    settings = settings_of(mapping(scores.get("metadata")))
+    settings = settings_of(scores["metadata"])
     clusters = study.clusters if settings.by_participant else None
     units = len(study.ids) if clusters is None else int(clusters.max()) + 1
     resamples = min(max(settings.resamples, 1), _MOST_RESAMPLES)
@@ -47,7 +47,7 @@ def skill_section(
         made = skill(sign * values, sign * baseline, sign * _ceiling(study, card), weights, clusters=clusters)
         columns = (part.tolist() for part in (made.value, made.n, made.low, made.high))
         cells = {
-            group.key: Estimate(finite(value), n, None, finite(low), finite(high))
+            group.key: Estimate(known(value), n, None, known(low), known(high))
             for group, value, n, low, high in zip(study.groups, *columns, strict=True)
         }
         shown = tuple(cells.get(group.key, Estimate()) for group in groups)

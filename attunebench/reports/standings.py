@@ -11,9 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attunebench.analyses.base import SMALL, Settings
-from attunebench.errors import DataError
-from attunebench.reports.model import Group, Standing
-from attunebench.reports.source import mapping, settings_of
+from attunebench.reports.model import Group, Standing, settings_of
 from attunebench.text import counted
 
 if TYPE_CHECKING:
@@ -46,13 +44,11 @@ def _rankings(scores: Mapping[str, Any]) -> list[Ranking]:
     from attunebench.comparison import tiers_of
     from attunebench.scores.loading import score_table
 
-    try:
-        table = score_table({"metadata": {}, **scores}).models()
-    except (DataError, KeyError, TypeError):
-        # What a report shows comes from the aggregates; a file with odd conversations still has these.
+    if not scores["conversations"]:
         return []
+    table = score_table(scores).models()
     # As `compare` ranks by default, whatever number of resamples the intervals of the scores have.
-    settings = replace(settings_of(mapping(scores.get("metadata"))), resamples=Settings().resamples)
+    settings = replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
     parts = [table.of_mode(mode) for mode in table.modes]
     return [tiers_of(part, "composite", settings) for part in parts if len(part.groups) > 1]
 

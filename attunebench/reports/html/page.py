@@ -27,7 +27,7 @@ from attunebench.reports.html import chunks, overview, profiles, tables, tour
 from attunebench.reports.html.charts import SHAPES
 from attunebench.reports.html.drills import Drills
 from attunebench.reports.layout import section_table
-from attunebench.reports.source import settings_of
+from attunebench.reports.model import settings_of
 from attunebench.scores import Scores
 from attunebench.scores.loading import score_table
 from attunebench.scores.table import ScoreTable
