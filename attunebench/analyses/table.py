@@ -154,13 +154,10 @@ class Plot:
         return near, {name: at for name, at in self.lines.items() if name not in near}
 
 
-def plot(table: Table, chart: Chart | None = None) -> Plot | None:
-    """The table's chart, or another of its columns, with its numbers; None where there is nothing to draw."""
-    chart = chart or table.chart
+def plot(table: Table, chart: Chart) -> Plot:
+    """A chart of the table with its numbers; columns that the table lacks are left out."""
     index = {one.id: place for place, one in enumerate(table.columns)}
-    places = [index[name] for name in (chart.values if chart else ()) if name in index]
-    if chart is None or not places or chart.label not in index:
-        return None
+    places = [index[name] for name in chart.values if name in index]
     at = index[chart.label]
     # Text columns before the label tell more of what a row is.
     named = [*(place for place in range(at) if table.columns[place].unit == "text"), at]

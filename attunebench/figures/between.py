@@ -54,7 +54,7 @@ def leaderboard(source: Source) -> Iterator[Picture]:
         raise Missing("Neither the Composite nor Pairwise is defined for any conversation.")
     panels = [
         Panel(
-            drawn,
+            plot(one, one.chart),
             f"{unit_words(one.id)}, {n_text(cells(one, 'score'))}",
             bands=[value_of(cell) % 2 == 1 for cell in cells(one, "tier")],
             beside=[
@@ -63,7 +63,7 @@ def leaderboard(source: Source) -> Iterator[Picture]:
             ],
         )
         for one in tables
-        if (drawn := plot(one))
+        if one.chart
     ]
     lead = (
         "Mean per model, best first, with its interval. Bands are tiers: models of a tier do not differ significantly "
@@ -133,7 +133,8 @@ def top_three(source: Source) -> Iterator[Picture]:
         best = [place for place in order if values[place].value is not None][:_TOP]
         rows = replace(means, rows=tuple(means.rows[place] for place in best))
         axis = f"{unit_words(one.id)}, {n_text((values[place] for place in best), '')}"
-        if best and (drawn := plot(rows, Chart("intervals", "model", (one.id,), card.label, axis))):
+        if best:
+            drawn = plot(rows, Chart("intervals", "model", (one.id,), card.label, axis))
             panels.append(Panel(drawn, bounds=(card.low, card.high), above=True))
     lead = (
         "The highest means of each metric with their intervals (the lowest where lower is better). ★: differs "
@@ -158,8 +159,7 @@ def profiles(source: Source) -> Iterator[Picture]:
     panels = []
     for place, label in enumerate(study.labels):
         own = table(label, label, names, column("own", [row[place] for row in means]), middle)
-        if drawn := plot(own, Chart("bars", "metric", ("own", "middle"))):
-            panels.append(Panel(drawn, of=label))
+        panels.append(Panel(plot(own, Chart("bars", "metric", ("own", "middle"))), of=label))
     low = max(min(0.0, *(panel.plot.span()[0] for panel in panels)), -1.0)
     caption = (
         "Each bar is a mean of the model with its interval; the black line across is the mean over all models shown. "
@@ -174,7 +174,7 @@ def profiles(source: Source) -> Iterator[Picture]:
 
 def mode_differences(source: Source) -> Iterator[Picture]:
     """Each other mode minus the primary one, per model and metric; all in points of 100."""
-    tables = [one for one in source.analysis("modes").tables if "_minus_" in one.id and one.rows]
+    tables = [one for one in source.analysis("modes").tables if "_minus_" in one.id]
     if not tables:
         raise Missing(_ONE_MODE)
     lead = (
@@ -182,17 +182,16 @@ def mode_differences(source: Source) -> Iterator[Picture]:
         "+1.0 is one point. Bold: significant after correction."
     )
     for one in tables:
-        drawn = plot(replace(one, rows=tuple(tuple(map(_in_points, row, one.columns)) for row in one.rows)))
-        if drawn is None:
-            continue
+        metrics = tuple(column.id for column in one.columns if column.id in REGISTRY)
+        scaled = replace(one, rows=tuple(tuple(map(_in_points, row, one.columns)) for row in one.rows))
+        axis = f"difference in hundredths of the metric (Composite: points), {n_text(cells(one, 'n'))}"
+        drawn = plot(scaled, Chart("heatmap", "model", metrics, axis=axis))
         ends = max(map(abs, drawn.span(intervals=False)))
         yield heat_map(
             source,
             f"mode-differences-{one.id.partition('_minus_')[0]}",
             f"Difference between modes, {one.title}",
-            replace(
-                drawn, axis=f"difference in hundredths of the metric (Composite: points), {n_text(cells(one, 'n'))}"
-            ),
+            drawn,
             source.caption(lead, "modes", one),
             text=lambda value: number(value, 1, sign=True).replace("-", "−"),
             ends=(-ends, ends),
@@ -208,7 +207,7 @@ def _in_points(cell: Cell, of: Column) -> Cell:
 
 def mode_ranks(source: Source) -> Iterator[Picture]:
     """Rank in the primary mode and in each other one, by Composite and by Pairwise."""
-    tables = [one for one in source.analysis("modes").tables if one.id.endswith("_ranks") and one.rows]
+    tables = [one for one in source.analysis("modes").tables if one.id.endswith("_ranks")]
     if not tables:
         raise Missing(_ONE_MODE)
     metrics = [m for m in ("composite", "pairwise_accuracy") if all(has(one, f"{m}_before") for one in tables)]
@@ -233,7 +232,6 @@ def _ranks(ranks: Table, metric_id: str) -> Panel:
     change = ranks.title.removeprefix("Ranks under ").replace(" and ", " → ")
     chart = Chart("dumbbells", "model", ends, f"{label_of(metric_id)}: {change}", "rank (1 is best)")
     drawn = plot(replace(ranks, rows=tuple(ranks.rows[place] for place in order)), chart)
-    assert drawn is not None
     shifts = (before - after)[order]
     written = [f"{abs(x):g} {'up' if x > 0 else 'down'}" if abs(x) >= _SHIFT else "" for x in shifts]
     return Panel(drawn, beside=[(6, "", written)], limits=(0.5, len(order) + 0.5))
@@ -242,11 +240,12 @@ def _ranks(ranks: Table, metric_id: str) -> Panel:
 def win_rates(source: Source) -> Iterator[Picture]:
     """Share of conversations in which the row's model is higher than the column's."""
     matrix = source.table("win-rates", "matrix")
-    drawn = plot(matrix)
-    n = [cell.n for row in drawn.rows for cell in row.cells if cell.n] if drawn else []
-    if drawn is None or not n:
+    against = tuple(one.id for one in matrix.columns if one.id.startswith("against_"))
+    n = [cell.n for one in against for cell in cells(matrix, one) if cell.n]
+    if not n:
         raise Missing("No two models have a conversation in common, so there is nothing to compare.")
     over = f"{min(n)}" if min(n) == max(n) else f"{min(n)}–{max(n)}"
+    drawn = plot(matrix, Chart("matrix", "model", against, axis=f"% won by the row's model, n = {over} per pair"))
     lead = (
         "In how many of the conversations of both the row's model is closer to the person than the column's. Bold: "
         "differs significantly from one half after correction. 50 is what two equal models give."
@@ -255,7 +254,7 @@ def win_rates(source: Source) -> Iterator[Picture]:
         source,
         "win-rates",
         f"{matrix.title}, {source.mode} mode",
-        replace(drawn, axis=f"% won by the row's model, n = {over} per pair"),
+        drawn,
         source.caption(lead, "win-rates", matrix),
         text=lambda value: percent(value, undefined=""),
         ends=(0.0, 1.0),

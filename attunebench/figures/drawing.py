@@ -202,8 +202,15 @@ def compose(
         for points, head, entries in panel.beside:
             _side_column(axes, points, head, entries)
     if page.legend:
-        _model_legend(figure, labels, source, lines=page.legend == "lines")
-    _line_legend(figure, list(drawn), look)
+        marker = {
+            "markersize": 4.5,
+            "markeredgewidth": 0.3,
+            **({} if page.legend == "lines" else {"linestyle": "none"}),
+        }
+        models = {source.names[label]: _line(source.styles[label]) | marker for label in labels}
+        _legend(figure, models, "outside lower left", 3 if look.wide else 2)
+    lines = {_MEANINGS.get(name, name): _reference(name) for name in drawn}
+    _legend(figure, lines, "outside lower right", len(lines) if look.wide else 1)
     figure.supxlabel(page.below, fontsize=TYPE)
     return Picture(id, title, figure, (*(part for part in caption if part), *source.shortened(labels)))
 
@@ -337,7 +344,7 @@ def _references(axes: Axes, panel: Panel, look: Look) -> tuple[dict[str, float],
         near, far = plot.references(intervals=intervals)
         _fit(axes, *plot.span(near.values(), intervals=intervals), bounds=panel.bounds)
     for name, at in near.items():
-        axes.axvline(at, color=FAINT, linewidth=0.9, linestyle=_DASHES.get(name, ":"), zorder=1)
+        axes.axvline(at, zorder=1, **_reference(name))
     low = plot.span(intervals=intervals)[0]
     words = [
         f"{'◂ ' if at < low else ''}{name} {at:.{1 if abs(at) > 1.5 else 2}f}{'' if at < low else ' ▸'}"
@@ -352,24 +359,13 @@ def _fit(axes: Axes, low: float, high: float, bounds: tuple[float, float] = (-np
     axes.set_xlim(max(low - room, min(bounds[0], low)), min(high + room, max(bounds[1], high)))
 
 
-def _line_legend(figure: Figure, names: Sequence[str], look: Look) -> None:
-    """Below the panels, what the reference lines are."""
+def _legend(figure: Figure, named: Mapping[str, Mapping[str, Any]], place: Any, columns: int) -> None:
+    """Below the panels, the looks of lines and markers by name."""
     from matplotlib.lines import Line2D
 
-    if names:
-        handles = [Line2D([], [], color=FAINT, linewidth=0.9, linestyle=_DASHES.get(name, ":")) for name in names]
-        texts = [_MEANINGS.get(name, name) for name in names]
-        figure.legend(handles, texts, loc="outside lower right", ncols=len(names) if look.wide else 1)
-
-
-def _model_legend(figure: Figure, labels: Sequence[str], source: Source, *, lines: bool) -> None:
-    """Below the panels, each model's marker, with its line where there are `lines`."""
-    from matplotlib.lines import Line2D
-
-    looks = [_line(source.styles[label]) | ({} if lines else {"linestyle": "none"}) for label in labels]
-    handles = [Line2D([], [], markersize=4.5, markeredgewidth=0.3, **look) for look in looks]
-    columns = 3 if source.look.wide else 2
-    figure.legend(handles, [source.names[label] for label in labels], loc="outside lower left", ncols=columns)
+    if named:
+        handles = [Line2D([], [], **looks) for looks in named.values()]
+        figure.legend(handles, list(named), loc=place, ncols=columns)
 
 
 def _ends(cell: Cell) -> tuple[float, float, float]:
@@ -377,6 +373,11 @@ def _ends(cell: Cell) -> tuple[float, float, float]:
     low, high = (np.nan if end is None else end for end in (cell.low, cell.high))
     value = number_of(cell)
     return np.nan if value is None else value, low, high
+
+
+def _reference(name: str) -> dict[str, Any]:
+    """The looks of a reference line."""
+    return {"color": FAINT, "linewidth": 0.9, "linestyle": _DASHES.get(name, ":")}
 
 
 def _marker(style: Style) -> Any:

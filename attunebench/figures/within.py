@@ -32,7 +32,7 @@ _SPENT = (
 
 def question_heatmap(source: Source) -> Iterator[Picture]:
     """Accuracy of each model on each question, beside how often people answer yes and the more frequent answer."""
-    tables = {one.id: one for one in source.analysis("question-heatmap").tables if one.rows}
+    tables = {one.id: one for one in source.analysis("question-heatmap").tables}
     for block, about in _BLOCKS.items():
         if (at := f"{block}-questions-accuracy") in tables:
             yield _questions(source, tables[at], f"question-heatmap-{block[-2:]}", f"By question: {about}")
@@ -46,12 +46,10 @@ def _questions(source: Source, shares: Table, id: str, title: str) -> Picture:
     heads = {"yes": "people say yes", "frequent": "always the frequent one"}
     columns = [one for one in shares.columns if one.id in heads or one.id.startswith("model_")]
     filled = [column(one.id, cells(shares, one.id), heads.get(one.id, one.label)) for one in columns]
-    drawn = plot(
-        table(id, title, words("asks", names), *filled), Chart("heatmap", "asks", tuple(c.id for c in columns))
-    )
-    assert drawn is not None
-    scored = replace(drawn, rows=tuple(row._replace(cells=row.cells[2:]) for row in drawn.rows))
-    axis = "% of turns (left of the line: labels; right: answered as the person), "
+    n = n_text(cells(shares, "labels"), "labels")
+    axis = f"% of turns (left of the line: labels; right: answered as the person), {n}"
+    shown, ids = table(id, title, words("asks", names), *filled), tuple(one.id for one in columns)
+    scored = plot(shown, Chart("heatmap", "asks", ids[len(heads) :]))
     lead = (
         "Share of turns that a model answers as the person did, question by question, in per cent. Left of the line: "
         "how often people say yes, and what always giving the more frequent answer would score."
@@ -60,7 +58,7 @@ def _questions(source: Source, shares: Table, id: str, title: str) -> Picture:
         source,
         id,
         f"{title}, {source.mode} mode",
-        replace(drawn, axis=axis + n_text(cells(shares, "labels"), "labels")),
+        plot(shown, Chart("heatmap", "asks", ids, axis=axis)),
         source.caption(lead, "question-heatmap", shares),
         text=percent,
         ends=(min(scored.span(intervals=False)[0], 0.5), 1.0),
@@ -75,8 +73,7 @@ def branch_errors(source: Source) -> Iterator[Picture]:
     """Error in points per model, a panel for each branch."""
     errors = source.table("branch-errors", "errors")
     axes = {branch: f"points, {n_text(cells(errors, branch), '')}" for branch in BRANCHES}
-    plots = [plot(errors, Chart("intervals", "model", (one,), one, axis)) for one, axis in axes.items()]
-    shown = [one for one in plots if one is not None]
+    shown = [plot(errors, Chart("intervals", "model", (one,), one, axis)) for one, axis in axes.items()]
     high = max(one.span()[1] for one in shown)
     lead = (
         "Mean absolute error of the predicted branch scores in points of the person's scale 1–7, lower is better, with "
@@ -110,7 +107,6 @@ def perspective_gap(source: Source) -> Iterator[Picture]:
     gaps = source.table("perspective-gap", "models")
     axis = f"accuracy (share of yes/no questions), {n_text(cells(gaps, 'n'))}"
     drawn = plot(gaps, Chart("dumbbells", "model", ("hp", "om"), axis=axis))
-    assert drawn is not None
     written = [_gap(cell, claimed(cell, source.settings)) for cell in cells(gaps, "gap")]
     lead = (
         "Hollow circle: Binary HP, what the person wanted; the model's own marker: Binary OM, what the reply did. On "
@@ -135,14 +131,13 @@ def _gap(cell: Cell, significant: bool) -> str:
 
 def turn_drift(source: Source) -> Iterator[Picture]:
     """A line per model over the thirds of a conversation, a panel for each metric."""
-    tables = [one for one in source.analysis("turn-drift").tables if one.rows and has(one, *_THIRDS)]
+    tables = [one for one in source.analysis("turn-drift").tables if has(one, *_THIRDS)]
     if not tables:
         raise Missing("No conversation here has three turns, so there are no thirds.")
     panels = []
     for one in tables:
         axis, title = f"third, {n_text(cells(one, 'n'), '')}", one.title.removesuffix(" by third")
-        if drawn := plot(one, Chart("lines", "model", _THIRDS, title, axis)):
-            panels.append(Panel(drawn, upright="mean over turns"))
+        panels.append(Panel(plot(one, Chart("lines", "model", _THIRDS, title, axis)), upright="mean over turns"))
     lead = (
         "Mean over the turns of each third of a conversation, with intervals; models stand side by side within a third "
         "so that they can be distinguished. n counts conversations of three turns or more."
@@ -154,20 +149,19 @@ def turn_drift(source: Source) -> Iterator[Picture]:
 
 def diagnosis_groups(source: Source) -> Iterator[Picture]:
     """Emotion VA and Binary OM per group of self-reported diagnoses: a panel for each group, a row for each model."""
-    tables = [one for one in source.analysis("affect-gap").tables if one.id.startswith("groups-") and one.rows]
+    tables = [one for one in source.analysis("affect-gap").tables if one.id.startswith("groups-")]
     if not tables:
         raise Missing("No conversation is of a person who reports diagnoses, so there are no groups.")
     panels = []
     for one in tables:
         groups = [group for group in one.columns if group.unit != "text"]
-        whole = plot(one, Chart("intervals", "model", tuple(group.id for group in groups)))
-        low, high = whole.span() if whole else (0.0, 1.0)
+        low, high = plot(one, Chart("intervals", "model", tuple(group.id for group in groups))).span()
         room = 0.06 * (high - low) or 0.05
         for group in groups:
             title = f"{one.title.removesuffix(' by group')}: {group.label}"
             axis = f"mean, {n_text(cells(one, group.id), '')}"
-            if drawn := plot(one, Chart("intervals", "model", (group.id,), title, axis)):
-                panels.append(Panel(drawn, limits=(low - room, high + room)))
+            drawn = plot(one, Chart("intervals", "model", (group.id,), title, axis))
+            panels.append(Panel(drawn, limits=(low - room, high + room)))
     lead = (
         "Mean per model in the conversations of people who report no diagnosis, one of the two kinds, or any, with "
         "intervals; the panels of a metric share their axis. Diagnoses are self-reported. n counts conversations; "
@@ -180,7 +174,7 @@ def diagnosis_groups(source: Source) -> Iterator[Picture]:
 
 def distributions(source: Source) -> Iterator[Picture]:
     """Each conversation's value as a dot, with quartiles, median and mean, per model."""
-    tables = [one for one in source.analysis("distributions").tables if one.id.startswith("spread_") and one.rows]
+    tables = [one for one in source.analysis("distributions").tables if one.id.startswith("spread_")]
     if not tables:
         raise Missing("The Composite is not defined for any conversation.")
     study = source.models()
@@ -189,9 +183,9 @@ def distributions(source: Source) -> Iterator[Picture]:
         metric_id = one.id.removeprefix("spread_")
         axis = f"{unit_words(metric_id)}, {n_text(cells(one, 'n'))}"
         quartiles = ("mean", "quarter", "median", "three_quarters")
-        if drawn := plot(one, Chart("intervals", "model", quartiles, label_of(metric_id), axis)):
-            values = [study.values(metric_id)[:, study.labels.index(row.label)] for row in drawn.rows]
-            panels.append(Panel(drawn, dots=[of[~np.isnan(of)] for of in values]))
+        drawn = plot(one, Chart("intervals", "model", quartiles, label_of(metric_id), axis))
+        values = [study.values(metric_id)[:, study.labels.index(row.label)] for row in drawn.rows]
+        panels.append(Panel(drawn, dots=[of[~np.isnan(of)] for of in values]))
     lead = (
         "A dot is a conversation (mean over its epochs), the bar the middle half, the line across it the median, and "
         "the model's marker the mean."
@@ -216,8 +210,8 @@ def difficulty(source: Source) -> Iterator[Picture]:
         n = int((~np.isnan(values + composite)).sum())
         axis = f"{unit_words(m)}, n = {n}\nρ = {with_interval(rho[label_of(m)], 2).replace('-', '−')}"
         dots = table(m, label_of(m), words("", [""] * len(values)), column("x", values), column("y", composite))
-        if drawn := plot(dots, Chart("scatter", "", ("x", "y"), label_of(m), axis)):
-            panels.append(Panel(drawn, upright="Composite (points of 100)"))
+        drawn = plot(dots, Chart("scatter", "", ("x", "y"), label_of(m), axis))
+        panels.append(Panel(drawn, upright="Composite (points of 100)"))
     lead = (
         f"A dot is a conversation: means over {counted(len(study.groups), 'model')}. ρ is Spearman's rank correlation "
         "over conversations with its interval. The turn metrics are part of the Composite, so some of the correlation "
@@ -230,7 +224,7 @@ def difficulty(source: Source) -> Iterator[Picture]:
 
 def cost(source: Source) -> Iterator[Picture]:
     """Composite against cost, time and tokens, with intervals both ways; those that the results state."""
-    tables = {one.id: one for one in source.analysis("cost").tables if one.rows}
+    tables = {one.id: one for one in source.analysis("cost").tables}
     study = source.models()
     composite = dict(zip(study.labels, source.means(study, "composite"), strict=True))
     panels: list[Panel] = []
@@ -244,9 +238,8 @@ def cost(source: Source) -> Iterator[Picture]:
         score = column("composite", [composite[str(label.value)] for label in labels])
         against = table(heading, heading, words("model", labels), column("spent", spent), score)
         chart = Chart("scatter", "model", ("spent", "composite"), heading, f"{unit}\n{n_text(spent)}")
-        if drawn := plot(against, chart):
-            panels.append(Panel(drawn, upright="Composite (points of 100)"))
-            shown[table_id] = tables[table_id]
+        panels.append(Panel(plot(against, chart), upright="Composite (points of 100)"))
+        shown[table_id] = tables[table_id]
     if not panels:
         raise Missing("No result states what it cost, how long it took or how many tokens it used.")
     lead = (

@@ -25,21 +25,13 @@ from attunebench.reports.model import (
     read_references,
     validated,
 )
-from attunebench.reports.rows import pooled_rows, rows_of, stands_beside
+from attunebench.reports.rows import SECTIONS, pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
 from attunebench.reports.standings import with_standings
 from attunebench.text import counted
 
 By = Literal["branch"]
 
-_SECTIONS = {
-    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
-    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
-    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
-    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
-    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
-    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
-}
 _ALWAYS = ("pillar", "turn", "conversation", "released")
 _ORIGIN = {"ground_truth": "labels from", "results": "results from", "attunebench_version": "scored by attunebench"}
 
@@ -99,7 +91,7 @@ def _beside(section: Section, references: Sequence[Reference]) -> Section:
 
 
 def _sections(groups: Sequence[Group], cards: Sequence[Metric], show_all: bool, *, narrowed: bool) -> list[Section]:
-    placed: dict[str, list[Metric]] = {name: [] for name in _SECTIONS}
+    placed: dict[str, list[Metric]] = {name: [] for name in SECTIONS}
     for card in cards:
         placed["turn" if stands_beside(card) and not narrowed else card.group].append(card)
     sections = []
@@ -129,7 +121,7 @@ def _pooled(groups: Sequence[Group], show_all: bool) -> Section:
 
 
 def _section(name: str, cards: Sequence[Metric], groups: Sequence[Group], *, keep_empty: bool) -> Section:
-    title, explanation = _SECTIONS[name]
+    title, explanation = SECTIONS[name]
     rows = rows_of(cards, groups)
     shown = rows if keep_empty else tuple(row for row in rows if row.status == "canonical" or row.measured)
     absent = [row.label for row in rows if row not in shown and not REGISTRY[row.id].optional]

@@ -20,6 +20,15 @@ _WIDE_RANGE = 10
 _FINE = ("ratio", "standard deviations")
 """Units without a range of their own, whose values are small."""
 
+SECTIONS = {
+    "pillar": ("Composite and pillars", "The one overall score (0–100) and the three pillars (0–1) that make it."),
+    "turn": ("Turn by turn", "Agreement with the person's own labels of each turn, averaged over a conversation."),
+    "conversation": ("Conversation-wide", "Agreement with what the person said after the talk about the whole of it."),
+    "draft": ("Drafted replies", "The replies that the model wrote itself. Not part of the Composite."),
+    "diagnostic": ("Diagnostics", "Helps to see why a score is as it is. Not part of the Composite."),
+    "released": ("Released scorer only", "What only the released scorer computes. Not part of the Composite."),
+}
+"""Group of metrics → heading of its section, and what it is."""
 BLOCKS = {
     "binary_om": "Binary OM",
     "binary_hp": "Binary HP",

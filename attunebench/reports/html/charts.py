@@ -86,9 +86,9 @@ def picture(table: Table, looks: Mapping[str, str]) -> Picture | None:
 
     `looks`: label of a model → the name of its looks.
     """
-    drawn = plot(table)
-    if drawn is None or drawn.kind in ("heatmap", "matrix"):
+    if table.chart is None or table.chart.kind in ("heatmap", "matrix"):
         return None
+    drawn = plot(table, table.chart)
     known = [row for row in drawn.rows if any(number_of(cell) is not None for cell in row.cells)]
     shown = replace(drawn, rows=tuple(known[: _MOST.get(drawn.kind, _MOST_ROWS)]))
     if not known:

@@ -10,36 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode
-from attunebench.analyses.table import Cell, Column, Drill, Table, column, table, words
+from attunebench.analyses.base import Settings, digits_of, in_mode, primary_mode, value_of
+from attunebench.analyses.table import Cell, Drill, Table, as_cell, column, counts, table, words
 from attunebench.constants import BINARY_QUESTION_TEXT
 from attunebench.judging import judges_named
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.registry import REGISTRY, Metric
 from attunebench.reports.html.drills import Drills
-from attunebench.reports.html.tables import ShownCell, ShownTable, shown_cell, shown_table
+from attunebench.reports.html.tables import ShownTable, shown_table
 from attunebench.reports.model import Estimate
 from attunebench.reports.model import Group as Scored
 from attunebench.scores.table import Block, Group, ScoreTable
-from attunebench.text import UNDEFINED, number
+from attunebench.text import UNDEFINED
 
 _QUESTIONS = 3
 _BLOCKS: Mapping[Block, str] = {"binary_om": "did the reply", "binary_hp": "would the person have wanted it to"}
-
-
-class Strand(NamedTuple):
-    """A question on which the model is right more or less often than the mean of the other models."""
-
-    gap: float
-    text: str
-    side: str
-    own: ShownCell
-    others: str
-    n: int
-
-    @property
-    def ahead(self) -> bool:
-        return self.gap > 0
 
 
 class Profile(NamedTuple):
@@ -51,7 +36,6 @@ class Profile(NamedTuple):
     look: str
     kind: str
     tables: list[ShownTable]
-    strands: list[Strand]
     facts: list[tuple[str, str]]
 
 
@@ -69,10 +53,11 @@ def profiles(
         models.setdefault(group.model_key, []).append(group)
     by_key = {group.key: Scored(*group.key, n=0) for group in study.groups} | {group.key: group for group in scored}
     ranked = [by_key[group.key] for group in study.models(baselines=settings.baselines).groups if group.mode == primary]
-    strands = _strands(in_mode(study, primary, settings), settings, drills)
+    questions = _questions(in_mode(study, primary, settings), settings)
     made = []
     for place, ((provider, _), groups) in enumerate(models.items()):
         first, own = groups[0], [by_key[group.key] for group in groups]
+        shown = [*_measures(own, ranked), *_farthest(questions.get(first.model_key, []))]
         made.append(
             Profile(
                 anchor=f"m-{place}",
@@ -80,8 +65,7 @@ def profiles(
                 provider=provider,
                 look=looks.get(first.label, ""),
                 kind=_KINDS[first.kind],
-                tables=[shown_table(one, drills, looks, f"m-{place}") for one in _measures(own, ranked)],
-                strands=strands.get(first.model_key, []),
+                tables=[shown_table(one, drills, looks, f"m-{place}") for one in shown],
                 facts=[fact for group in own for fact in _facts(group, several=len(own) > 1)],
             )
         )
@@ -126,15 +110,13 @@ def _place(card: Metric, own: Scored, ranked: Sequence[Scored]) -> str:
     return f"{ahead + 1} of {len(known)}"
 
 
-def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tuple[str, str], list[Strand]]:
-    """Model → the questions on which it is farthest above, and below, the mean of the other models.
-
-    Only questions that were compared in at least `settings.small` conversations.
-    """
+def _questions(models: ScoreTable, settings: Settings) -> dict[tuple[str, str], list[tuple[Cell, ...]]]:
+    """Model → what it is asked, its share of right answers, the mean of the other models', how far it is above them,
+    and over how many turns; of questions that were compared in at least `settings.small` conversations."""
     if len(models.groups) < 2 or not models.questions:
         return {}
-    strands: dict[tuple[str, str], list[Strand]] = {group.model_key: [] for group in models.groups}
-    rows, share = models.clusters_of_turns(), Column("share", "", "share")
+    found: dict[tuple[str, str], list[tuple[Cell, ...]]] = {group.model_key: [] for group in models.groups}
+    rows = models.clusters_of_turns()
     for block, side in _BLOCKS.items():
         right = models.right(block)
         complete = np.asarray(~np.isnan(right).any(axis=2))
@@ -143,20 +125,35 @@ def _strands(models: ScoreTable, settings: Settings, drills: Drills) -> dict[tup
             if len(np.unique(rows[kept])) < settings.small:
                 continue
             shares = right[kept, place].mean(axis=0)
+            asked = f"{side}: “{BINARY_QUESTION_TEXT.get(question, question)}”"
             for own, group in zip(shares.tolist(), models.groups, strict=True):
-                others = (shares.sum() - own) / (len(shares) - 1)
-                drill = Drill(group=group.key, question=question, block=block)
-                shown = shown_cell(Cell(own, drill=drill), share, None, drills)
-                text = BINARY_QUESTION_TEXT.get(question, question)
-                strand = Strand(own - others, text, side, shown, number(others), int(kept.sum()))
-                strands[group.model_key].append(strand)
-    return {key: _farthest(found) for key, found in strands.items()}
+                others, drill = (
+                    (shares.sum() - own) / (len(shares) - 1),
+                    Drill(group.key, question=question, block=block),
+                )
+                line = (asked, Cell(own, drill=drill), others, own - others, int(kept.sum()))
+                found[group.model_key].append(tuple(map(as_cell, line)))
+    return found
 
 
-def _farthest(strands: Sequence[Strand]) -> list[Strand]:
-    ordered = sorted(strands, key=lambda strand: -strand.gap)
-    above = [strand for strand in ordered[:_QUESTIONS] if strand.gap > 0]
-    return above + [strand for strand in reversed(ordered[-_QUESTIONS:]) if strand.gap < 0]
+def _farthest(questions: Sequence[tuple[Cell, ...]]) -> Iterator[Table]:
+    """The questions on which a model is farthest above, and below, the mean of the other models."""
+    ordered = sorted(questions, key=lambda line: -value_of(line[3]))
+    above = [line for line in ordered[:_QUESTIONS] if value_of(line[3]) > 0]
+    rows = above + [line for line in ordered[-_QUESTIONS:] if value_of(line[3]) < 0]
+    if rows:
+        yield table(
+            "questions",
+            "Where it differs most from the other models",
+            words("question"),
+            column("own", (), "right", "share"),
+            column("others", (), "the others", "share"),
+            column("gap", (), "difference"),
+            counts("turns"),
+            rows=rows,
+            caption="The largest of many differences: some are large by chance. The analysis “Agreement by question” "
+            "has all of them.",
+        )
 
 
 def _facts(group: Scored, *, several: bool) -> Iterable[tuple[str, str]]:
