@@ -58,7 +58,7 @@ def _board(study: ScoreTable, mode: str, settings: Settings) -> Board:
         f"board-{mode}",
         f"Leaderboard, mode {mode}",
         words("model"),
-        words("tier", meaning="Models of a tier do not differ significantly from its best."),
+        ranks("tier", (), "", "Models of a tier do not differ significantly from its best."),
         metric_column(MAIN, ()),
         ranks("place", (), "", "By the mean; in brackets over resamples."),
         column("p_best", (), "P(best)", "share", "Share of resamples in which it is first.", better=True, digits=2),
@@ -91,9 +91,9 @@ def _means(study: ScoreTable, settings: Settings, values: Mapping[str, Floats]) 
     return zip(*(sampling.cells(values[m], flag=False, of=m) for m in _METRICS), strict=True)
 
 
-def _row(ranking: Ranking, pairwise_tier: str, place: int, cells: tuple[Cell, ...]) -> list[object]:
+def _row(ranking: Ranking, pairwise_tier: int | None, place: int, cells: tuple[Cell, ...]) -> list[object]:
     main, pairwise, *pillars, answered = cells
-    mark = "" if pairwise_tier == UNDEFINED else f"tier {pairwise_tier}"
+    mark = "" if pairwise_tier is None else f"tier {pairwise_tier}"
     front = (ranking.groups[place].label, _tier(ranking, place), main, ranking.rank_cells()[place])
     share = number_of(answered)
     rest = (*pillars, int(ranking.n[place]), UNDEFINED if share is None else percent(share))
@@ -151,7 +151,7 @@ def _sure(ranking: Ranking) -> str:
     return " ".join(parts)
 
 
-def _tier(ranking: Ranking, place: int) -> str:
-    """The tier; "–" without a mean, and where so little was scored that a tier would be a claim."""
+def _tier(ranking: Ranking, place: int) -> int | None:
+    """The tier; None without a mean, and where so little was scored that a tier would be a claim."""
     tier = ranking.tier[place]
-    return UNDEFINED if ranking.small or np.isnan(tier) else str(int(tier))
+    return None if ranking.small or np.isnan(tier) else int(tier)
