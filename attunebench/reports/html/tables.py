@@ -83,7 +83,10 @@ def _reach(table: Table) -> tuple[float, float] | None:
     """(low, high) over all shaded columns of a heat map or matrix; low is negative where it diverges."""
     if table.chart is None or table.chart.kind not in ("heatmap", "matrix"):
         return None
-    low, high = plot(table, table.chart).span(intervals=False)
+    drawn = plot(table, table.chart)
+    if all(number_of(cell) is None for row in drawn.rows for cell in row.cells):
+        return None
+    low, high = drawn.span(intervals=False)
     return (low, high) if low >= 0 else (-max(high, -low), max(high, -low))
 
 
