@@ -5,10 +5,12 @@ Owns the choice and the grouping of rows. Reads no file, draws nothing, computes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from attunebench.analyses.base import SMALL, Settings
 from attunebench.metrics.draft import JUDGED
 from attunebench.metrics.rates import percent
 from attunebench.metrics.registry import REGISTRY, Metric, cards_of, metric
@@ -21,14 +23,18 @@ from attunebench.reports.model import (
     Reference,
     Report,
     Section,
+    Standing,
     read_groups,
     read_references,
+    settings_of,
     validated,
 )
 from attunebench.reports.rows import SECTIONS, pooled_rows, rows_of, stands_beside
 from attunebench.reports.skills import skill_section
-from attunebench.reports.standings import with_standings
 from attunebench.text import counted
+
+if TYPE_CHECKING:
+    from attunebench.comparison import Ranking
 
 By = Literal["branch"]
 
@@ -65,7 +71,7 @@ def build_report(
     ranked = any(section.leaderboard and section.rows for section in sections)
     remarks = () if any(section.leaderboard for section in sections) else servers.remarks_of(groups)
     if ranked:
-        groups, explained = with_standings(groups, scores)
+        groups, explained = _with_standings(groups, scores)
         sections = [
             replace(section, notes=(*explained, *section.notes)) if section.leaderboard else section
             for section in sections
@@ -160,3 +166,42 @@ def _coverage(groups: Sequence[Group]) -> str:
     expected = [group.expected for group in groups if group.expected is not None]
     parts = [f"scored {scored}" + (f" of {max(expected)}" if expected else "")]
     return " · ".join([*parts, f"answered {answered}"] if rates else parts)
+
+
+def _with_standings(groups: Sequence[Group], scores: Mapping[str, Any]) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    """The groups with their standing by Composite among the models of their mode, and sentences that explain it.
+
+    As `compare` ranks them by default, whatever number of resamples the intervals of the scores have: models, or
+    baselines where there is no model. A mode with a single one has no standings, nor have scores of so few
+    conversations that nothing could be claimed.
+    """
+    from attunebench.comparison import tiers_of
+    from attunebench.scores.loading import score_table
+
+    if max(Counter(group.mode for group in groups).values()) < 2 or not scores["conversations"]:
+        return tuple(groups), ()
+    if sorted(group.n for group in groups)[-2] < SMALL:
+        sentence = f"No tiers: under {SMALL} conversations are too few to claim that one model is better than another."
+        return tuple(groups), (sentence,)
+    table = score_table(scores).models()
+    settings = replace(settings_of(scores["metadata"]), resamples=Settings().resamples)
+    parts = [part for mode in table.modes if len((part := table.of_mode(mode)).groups) > 1]
+    rankings = [tiers_of(part, "composite", settings) for part in parts]
+    found = {}
+    for ranking in rankings:
+        for i in (place for members in ranking.tiers for place in members):
+            tier = None if ranking.small else int(ranking.tier[i])
+            found[ranking.groups[i].key] = Standing(tier, int(ranking.stability.low[i]), int(ranking.stability.high[i]))
+    placed = tuple(replace(group, standing=found.get(group.key)) for group in groups)
+    return placed, (_explained(rankings),) if found else ()
+
+
+def _explained(rankings: Sequence[Ranking]) -> str:
+    counts = " and ".join(counted(tests, "pair") for tests in sorted({ranking.pairs.tests for ranking in rankings}))
+    small = any(ranking.small for ranking in rankings)
+    none = " – is too few conversations or participants in common for a claim." if small else ""
+    return (
+        "Tier: models that do not differ significantly from the first of their tier share it (Holm over "
+        f"{counts}, α {rankings[0].pairs.alpha:g}); in brackets the places that resampled conversations give.{none} "
+        "`attune-bench compare` shows the pairs."
+    )
